@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* What the measuring programs share.  They do not use src/shared: a benchmark that carries nothing of the daemon
+ * is also built and run where only the C library and RocksDB are installed (the data maker does that). */
+
+#define _cleanup_(f) __attribute__((cleanup(f)))
+
+#define ELEMENTSOF(x) (sizeof(x) / sizeof((x)[0]))
+
+static inline void freep(void *p) {
+        free(*(void **) p);
+}
+
+static inline void fclosep(FILE **f) {
+        if (*f)
+                fclose(*f);
+}
+
+#define _cleanup_free_ _cleanup_(freep)
+#define _cleanup_fclose_ _cleanup_(fclosep)
+
+/* Prints "kv: MESSAGE" and yields the error, so that a failing function reads: return log_error(-EIO, "…"). */
+#define log_error(error, format, ...)                                                                   \
+        ({                                                                                              \
+                fprintf(stderr, "%s: " format "\n", program_invocation_short_name, ##__VA_ARGS__);      \
+                (error);                                                                                \
+        })
+
+static inline uint64_t now_nsec(void) {
+        struct timespec ts;
+
+        /* In the laboratory this clock counts the instructions the guest executed and the disk's time. */
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
+}

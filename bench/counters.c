@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "bench-util.h"
+#include "counters.h"
+
+static int take_process(Counters *c) {
+        _cleanup_fclose_ FILE *f = NULL;
+        unsigned found = 0;
+        char line[128];
+
+        f = fopen("/proc/self/io", "re");
+        if (!f)
+                return log_error(-errno, "/proc/self/io: %s (a kernel without CONFIG_TASK_IO_ACCOUNTING?)",
+                                 strerror(errno));
+
+        while (fgets(line, sizeof(line), f)) {
+                found += sscanf(line, "rchar: %" SCNu64, &c->bytes_requested) == 1;
+                found += sscanf(line, "syscr: %" SCNu64, &c->read_calls) == 1;
+                found += sscanf(line, "read_bytes: %" SCNu64, &c->bytes_from_disk) == 1;
+        }
+
+        return found == 3 ? 0 : log_error(-EINVAL, "/proc/self/io: a counter is missing");
+}
+
+static int take_disk(const char *disk, Counters *c) {
+        _cleanup_fclose_ FILE *f = NULL;
+        char path[128];
+        uint64_t merges, sectors;
+
+        (void) snprintf(path, sizeof(path), "/sys/class/block/%s/stat", disk);
+        f = fopen(path, "re");
+        if (!f)
+                return log_error(-errno, "%s: %s", path, strerror(errno));
+
+        if (fscanf(f, "%" SCNu64 " %" SCNu64 " %" SCNu64, &c->disk_reads, &merges, &sectors) != 3)
+                return log_error(-EINVAL, "%s: cannot be understood", path);
+
+        c->disk_bytes = sectors * 512;
+        return 0;
+}
+
+int counters_take(const char *disk, Counters *ret) {
+        Counters c = {};
+        int r;
+
+        assert(ret);
+
+        r = take_process(&c);
+        if (r >= 0 && disk)
+                r = take_disk(disk, &c);
+        if (r < 0)
+                return r;
+
+        *ret = c;
+        return 0;
+}
+
+Counters counters_difference(const Counters *after, const Counters *before) {
+        assert(after);
+        assert(before);
+
+        return (Counters) {
+                .read_calls = after->read_calls - before->read_calls,
+                .bytes_requested = after->bytes_requested - before->bytes_requested,
+                .bytes_from_disk = after->bytes_from_disk - before->bytes_from_disk,
+                .disk_reads = after->disk_reads - before->disk_reads,
+                .disk_bytes = after->disk_bytes - before->disk_bytes,
+        };
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <rocksdb/c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A record's key is "user" and the record number in 12 digits, as YCSB's ordered keys; its value is text made from
+ * the record number, so that every read can be checked.  One further key tells how the database was made. */
+#define KV_KEY_SIZE 16U
+#define KV_META_KEY "~kv-meta"
+#define KV_VALUE_MIN 16U
+#define KV_VALUE_MAX (1U << 16)
+
+typedef struct LoadOptions {
+        const char *directory;
+        uint64_t records;
+        uint64_t value_size;
+} LoadOptions;
+
+typedef struct ReadOptions {
+        const char *directory;
+        const char *disk;       /* block device whose counters are taken too, or NULL */
+        uint64_t operations;    /* measured, all threads together */
+        uint64_t warmup;        /* before them, not measured */
+        uint64_t threads;
+        uint64_t seed;
+        uint64_t block_cache;
+        uint64_t open_files;
+        double theta;
+        bool json;
+} ReadOptions;
+
+int kv_load(const LoadOptions *options);
+int kv_read(const ReadOptions *options);
+
+/* Shared by both; the options are NULL when RocksDB refuses them (and that was said). */
+rocksdb_options_t *kv_options_new(uint64_t block_cache, uint64_t open_files);
+void kv_key(char ret[static KV_KEY_SIZE + 1], uint64_t record);
+void kv_value(char *ret, size_t size, uint64_t record);

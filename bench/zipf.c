@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <math.h>
+
+#include "zipf.h"
+
+/* As YCSB's ScrambledZipfianGenerator has it, whatever the number of records. */
+#define ZIPF_UNIVERSE UINT64_C(10000000000)
+
+/* Terms added one by one; the rest of the sum is an integral with its first corrections, exact to 12 digits. */
+#define ZETA_TERMS UINT64_C(100000)
+
+double zipf_zeta(uint64_t n, double theta) {
+        double sum = 0.0, m, e = 1.0 - theta;
+
+        assert(theta > 0.0 && theta != 1.0);
+
+        uint64_t exact = n < ZETA_TERMS ? n : ZETA_TERMS;
+        for (uint64_t i = exact; i > 0; i--)    /* the small terms first, for precision */
+                sum += pow((double) i, -theta);
+        if (exact == n)
+                return sum;
+
+        /* Euler-Maclaurin, from m (already in the sum) to n */
+        m = (double) exact;
+        sum += (pow((double) n, e) - pow(m, e)) / e;
+        sum += (pow((double) n, -theta) - pow(m, -theta)) / 2.0;
+        sum += theta * (pow(m, -theta - 1.0) - pow((double) n, -theta - 1.0)) / 12.0;
+        return sum;
+}
+
+static uint64_t splitmix(uint64_t *x) {
+        uint64_t z = *x += UINT64_C(0x9e3779b97f4a7c15);
+
+        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+        return z ^ (z >> 31);
+}
+
+static uint64_t rotate_left(uint64_t x, unsigned n) {
+        return x << n | x >> (64 - n);
+}
+
+/* xoshiro256+, its upper 53 bits as a number in [0, 1) */
+static double random_unit(uint64_t s[4]) {
+        uint64_t result = s[0] + s[3], t = s[1] << 17;
+
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= t;
+        s[3] = rotate_left(s[3], 45);
+
+        return (double) (result >> 11) * 0x1p-53;
+}
+
+/* FNV-1a over the eight bytes of the rank, as YCSB scrambles */
+static uint64_t scramble(uint64_t rank) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+        for (unsigned i = 0; i < 8; i++, rank >>= 8) {
+                hash ^= rank & 0xff;
+                hash *= UINT64_C(1099511628211);
+        }
+
+        return hash;
+}
+
+void zipf_init(Zipf *z, uint64_t records, double theta, uint64_t seed) {
+        assert(z);
+        assert(records > 0);
+
+        double zeta = zipf_zeta(ZIPF_UNIVERSE, theta);
+
+        *z = (Zipf) {
+                .records = records,
+                .theta = theta,
+                .alpha = 1.0 / (1.0 - theta),
+                .zeta = zeta,
+                .eta = (1.0 - pow(2.0 / (double) ZIPF_UNIVERSE, 1.0 - theta)) / (1.0 - zipf_zeta(2, theta) / zeta),
+        };
+
+        for (unsigned i = 0; i < 4; i++)
+                z->random[i] = splitmix(&seed);
+}
+
+/* J. Gray and others, "Quickly generating billion-record synthetic databases", SIGMOD 1994 */
+static uint64_t zipf_rank(Zipf *z) {
+        double u = random_unit(z->random), uz = u * z->zeta;
+
+        if (uz < 1.0)
+                return 0;
+        if (uz < 1.0 + pow(0.5, z->theta))
+                return 1;
+
+        return (uint64_t) ((double) ZIPF_UNIVERSE * pow(z->eta * u - z->eta + 1.0, z->alpha));
+}
+
+uint64_t zipf_next(Zipf *z) {
+        return scramble(zipf_rank(z)) % z->records;
+}
