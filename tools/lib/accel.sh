@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# KVM or TCG. A /dev/kvm that can be opened proves nothing (nested machines may hang in the first
+# instruction), so KVM is used only after a kernel booted under it; the answer is remembered.
+
+readonly KVM_PROBE_SECONDS=20
+
+# Boot KERNEL without a root file system; it must get as far as complaining about that.
+probe_kvm() { # KERNEL
+        local console=$SCRATCH/kvm-console
+        : >"$console"
+        info "trying KVM (at most $KVM_PROBE_SECONDS s, once for this kernel and processor)"
+        { # the outer redirection is for the shell's own word about a QEMU that aborts
+                timeout --kill-after=2 "$KVM_PROBE_SECONDS" setpriv --pdeathsig KILL \
+                        qemu-system-x86_64 -accel kvm -cpu host -m 512 -nodefaults -display none -no-reboot \
+                        -serial "file:$console" -kernel "$1" -append 'console=ttyS0 panic=-1 null_blk.nr_devices=0' \
+                        </dev/null >/dev/null || true
+        } 2>/dev/null
+        grep -q 'Unable to mount root' "$console"
+}
+
+# Sets ACCEL to QEMU's arguments: the laboratory counts instructions, which only TCG can.
+choose_accel() { # KERNEL LAB
+        local answer
+        if [[ -n $2 ]]; then
+                ACCEL=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off' -cpu max)
+                return
+        fi
+        ACCEL=(-accel 'tcg,thread=multi' -cpu max)
+        [[ ${CACHEBPF_ACCEL:-} != tcg && -r /dev/kvm && -w /dev/kvm ]] || return 0
+        answer=$CACHE/kvm-$({
+                uname -r
+                qemu-system-x86_64 --version
+                grep -m 3 -E '^(vendor_id|model name|microcode)' /proc/cpuinfo
+        } | digest)
+        if [[ ! -e $answer ]]; then
+                if probe_kvm "$1"; then echo yes; else echo no; fi >"$SCRATCH/kvm"
+                mv "$SCRATCH/kvm" "$answer"
+        fi
+        [[ $(<"$answer") != yes ]] || ACCEL=(-accel kvm -cpu host)
+}

@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The build root: a Debian 13 directory tree with every compiler, library and the kernel source, so that
+# the host's release does not matter. Commands run in it by in_buildroot.
+
+MIRROR=${CACHEBPF_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' "Created-By: Packages" | head -n 1)}
+BUILDROOT=
+
+BUILD_PACKAGES=(
+        gcc libc6-dev make patch ccache pkgconf git ca-certificates # C
+        clang llvm bpftool                                           # BPF
+        linux-source-6.12 bc bison flex cpio kmod rsync xz-utils     # kernel
+        libelf-dev libssl-dev dwarves python3-minimal
+        meson ninja-build scdoc shellcheck jq # project
+        libsystemd-dev systemd-dev libbpf-dev libglib2.0-dev libjson-c-dev libcmocka-dev librocksdb-dev
+        systemd dbus-daemon libxml2-utils # what the project's tests and checks call
+)
+
+# bootstrap DIRECTORY VARIANT PACKAGE…: a Debian 13 root, without documentation and translations.
+bootstrap() {
+        local dir=$1 variant=$2
+        shift 2
+        mmdebstrap --mode=root --variant="$variant" --include="$*" \
+                --aptopt='Acquire::Retries "5"' \
+                --dpkgopt='path-exclude=/usr/share/doc/*' \
+                --dpkgopt='path-exclude=/usr/share/man/*' \
+                --dpkgopt='path-exclude=/usr/share/locale/*' \
+                trixie "$dir" \
+                "deb $MIRROR trixie main" "deb $MIRROR trixie-updates main" \
+                "deb ${MIRROR%/}-security trixie-security main"
+}
+
+make_buildroot() {
+        [[ ! -d $BUILDROOT ]] || return 0
+        step "build root: Debian 13 with compilers and kernel source" \
+                bootstrap "$SCRATCH/buildroot" apt "${BUILD_PACKAGES[@]}"
+        mv -T "$SCRATCH/buildroot" "$BUILDROOT"
+        prune 2 "$CACHE"/buildroot-*
+}
+
+ensure_buildroot() {
+        [[ -z $BUILDROOT ]] || return 0
+        locked setup ensure_setup
+        BUILDROOT=$CACHE/buildroot-$(printf '%s\n' "$MIRROR" "${BUILD_PACKAGES[@]}" | digest)
+        locked buildroot make_buildroot
+}
+
+# in_buildroot [HOSTDIR:DIR]… -- COMMAND…: run COMMAND in the build root with HOSTDIR mounted at DIR.
+# Mounts and processes are in name spaces of their own, so nothing is left over when it is aborted.
+in_buildroot() {
+        # shellcheck disable=SC2016
+        unshare --mount --propagation private --pid --fork --kill-child bash -euc '
+                root=$1
+                shift
+                mount -t proc proc "$root/proc"
+                mount --rbind /sys "$root/sys"
+                mount --rbind /dev "$root/dev"
+                while [[ $1 != -- ]]; do
+                        mkdir -p "$root/${1##*:}"
+                        mount --bind "${1%:*}" "$root/${1##*:}"
+                        shift
+                done
+                shift
+                exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+                        CCACHE_DIR=/build/ccache CCACHE_MAXSIZE=6G chroot "$root" "$@"' \
+                buildroot "$BUILDROOT" "$@"
+}

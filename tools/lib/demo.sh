@@ -1,0 +1,2 @@
+# shellcheck shell=bash
+verb_demo() { die todo; }

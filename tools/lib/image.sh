@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The disk image of the guest: a small Debian 13 with systemd (cached on its own), the project as meson
+# installs it, the tests, and the few files of tools/lib/guest. Machines boot it with a snapshot.
+
+IMAGE=
+IMAGE_SIZE=4G # sparse
+BASEROOT=
+
+GUEST_PACKAGES=(
+        systemd systemd-sysv udev dbus polkitd login passwd # the system
+        libsystemd0 libbpf1 libglib2.0-0t64 libjson-c5       # what the project links
+        e2fsprogs xfsprogs util-linux mount kmod procps less # tools of the tests
+        iproute2 attr jq bpftool fio ripgrep libxml2-utils
+        librocksdb9.10 # the key-value demonstration
+)
+
+make_baseroot() {
+        [[ ! -d $BASEROOT ]] || return 0
+        step "image: Debian 13 base" bootstrap "$SCRATCH/baseroot" essential "${GUEST_PACKAGES[@]}"
+        mv -T "$SCRATCH/baseroot" "$BASEROOT"
+        prune 2 "$CACHE"/baseroot-*
+}
+
+assemble_root() { # ROOT
+        local root=$1 unit
+        rm -rf --one-file-system "$root"
+        cp -a --reflink=auto "$BASEROOT" "$root"
+        rsync -a --keep-dirlinks "$SCRATCH/project/" "$root/"
+        rsync -a --keep-dirlinks --chown=0:0 --chmod=D755,Fgo-w "$TOP/tools/lib/guest/" "$root/"
+        rsync -a --chown=0:0 --chmod=D755,Fgo-w "$TOP/tests/vm/" "$root/usr/lib/cachebpf/tests/"
+
+        # The services the project brings are enabled as its preset says, its users made, as a package would.
+        for unit in "$SCRATCH"/project/usr/lib/systemd/system/*.{service,socket,timer}; do
+                [[ ! -e $unit || $unit == *@* ]] || chroot "$root" systemctl preset "${unit##*/}"
+        done
+        chroot "$root" systemd-sysusers
+        chroot "$root" systemd-machine-id-setup
+        chroot "$root" passwd --delete root
+
+        # Nothing that only costs boot time.
+        for unit in systemd-{pstore,random-seed,update-utmp,tmpfiles-clean,firstboot,hwdb-update,journal-catalog-update,modules-load}.service \
+                e2scrub_reap.service e2scrub_all.timer fstrim.timer dpkg-db-backup.timer systemd-tmpfiles-clean.timer \
+                xfs_scrub_all.timer getty-static.service modprobe@.service; do
+                ln -sf /dev/null "$root/etc/systemd/system/$unit"
+        done
+        ln -sf multi-user.target "$root/usr/lib/systemd/system/default.target"
+        rm -rf "$root"/var/log/journal
+        touch "$root/etc/.updated" "$root/var/.updated"
+}
+
+pack_image() { # ROOT FILE
+        truncate -s "$IMAGE_SIZE" "$2"
+        mkfs.ext4 -q -F -L cachebpf -O ^has_journal -E lazy_itable_init=0 -d "$1" "$2"
+}
+
+make_image() {
+        [[ ! -e $IMAGE ]] || return 0
+        local root=$SCRATCH/image
+        make_baseroot
+        rm -rf "$SCRATCH/project" && mkdir -p "$SCRATCH/project"
+        if [[ -e $TOP/meson.build ]]; then
+                step "image: building the project" install_project
+        fi
+        step "image: assembling" assemble_root "$root"
+        step "image: packing" pack_image "$root" "$root.img"
+        mkdir -p "$CACHE/image"
+        mv -T "$root.img" "$IMAGE"
+        rm -rf --one-file-system "$root"
+        prune 3 "$CACHE"/image/*.img
+}
+
+# Sets IMAGE to the disk image of the current sources, built if it is not there.
+ensure_image() {
+        local base
+        local -a sources
+        [[ -z $IMAGE ]] || return 0
+        ensure_buildroot
+        base=$(printf '%s\n' "$MIRROR" "${GUEST_PACKAGES[@]}" | digest)
+        BASEROOT=$CACHE/baseroot-$base
+        mapfile -t sources < <(project_sources)
+        IMAGE=$CACHE/image/$({
+                echo "$base $BUILDROOT"
+                digest_tree "${sources[@]}" "$TOP/tools/lib/image.sh" "$TOP/tools/lib/project.sh"
+        } | digest).img
+        [[ -e $IMAGE ]] || locked image make_image
+}
+
+verb_image() {
+        [[ $# -eq 0 ]] || die "image takes no argument"
+        ensure_image
+        echo "$IMAGE"
+}

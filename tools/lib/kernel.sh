@@ -1,0 +1,159 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Three kernels from Debian's source: product (patches and overlay of kernel/), stock (neither), debug
+# (product with every checker). Each has its own object directory that stays, so a small change is a
+# small build; ccache lets one kernel use what another compiled.
+
+KERNEL_PACKAGE=linux-source-6.12
+KERNEL_LINES=2300 # of a full build's log, for the percentage
+KERNEL_DIR=
+PRISTINE=
+
+kernel_configs() { # VARIANT
+        echo "$TOP/kernel/config/base.config"
+        [[ $1 == stock ]] || echo "$TOP/kernel/config/cachebpf.config"
+        [[ $1 != debug ]] || echo "$TOP/kernel/config/debug.config"
+}
+
+kernel_key() { # VARIANT
+        local -a inputs
+        mapfile -t inputs < <(kernel_configs "$1")
+        [[ $1 == stock ]] || inputs+=("$TOP/kernel/patches" "$TOP/kernel/overlay")
+        {
+                echo "$1"
+                dpkg-query --admindir="$BUILDROOT/var/lib/dpkg" -W "$KERNEL_PACKAGE" gcc
+                digest_tree "${inputs[@]}"
+        } | digest
+}
+
+# The pristine source, unpacked once.
+ensure_pristine() {
+        PRISTINE=$CACHE/linux/source-$(dpkg-query --admindir="$BUILDROOT/var/lib/dpkg" -W -f '${Version}' "$KERNEL_PACKAGE")
+        [[ ! -d $PRISTINE ]] || return 0
+        mkdir -p "$SCRATCH/pristine" "$CACHE/linux"
+        step "kernel: unpacking $KERNEL_PACKAGE" tar -C "$SCRATCH/pristine" --strip-components=1 \
+                -xf "$BUILDROOT/usr/src/$KERNEL_PACKAGE.tar.xz"
+        mv -T "$SCRATCH/pristine" "$PRISTINE"
+}
+
+# The files that kernel/patches changes or adds, relative to the kernel tree.
+patched_files() {
+        find "$TOP/kernel/patches" -name '*.patch' -exec sed -n 's|^+++ b/\([^\t]*\).*|\1|p' {} + | sort -u
+}
+
+# Bring TREE (a copy of the pristine source) to patches + overlay, writing only files whose content
+# changes: that is what keeps make incremental.
+sync_source() { # TREE
+        local tree=$1 stage=$SCRATCH/stage file patch
+        rm -rf "$stage"
+        mkdir -p "$stage"
+        if [[ ! -d $tree ]]; then
+                rm -rf "$tree.new"
+                cp -a --reflink=auto "$PRISTINE" "$tree.new"
+                mv -T "$tree.new" "$tree"
+        fi
+        if [[ -d $TOP/kernel/patches ]]; then
+                while IFS= read -r file; do
+                        [[ ! -e $PRISTINE/$file ]] || (cd "$PRISTINE" && cp -p --parents -t "$stage" "$file")
+                done < <(patched_files)
+                for patch in "$TOP"/kernel/patches/*.patch; do
+                        [[ -e $patch ]] || continue
+                        echo "== ${patch##*/}"
+                        patch -d "$stage" -p1 --forward --no-backup-if-mismatch <"$patch"
+                done
+        fi
+        [[ ! -d $TOP/kernel/overlay ]] || cp -rT "$TOP/kernel/overlay" "$stage"
+
+        # What an earlier version changed and this one does not goes back to the original.
+        touch "$tree.files"
+        while IFS= read -r file; do
+                [[ ! -e $stage/$file ]] || continue
+                if [[ -e $PRISTINE/$file ]]; then
+                        cp "$PRISTINE/$file" "$tree/$file"
+                else
+                        rm -f "$tree/$file"
+                fi
+        done <"$tree.files"
+        (cd "$stage" && find . -type f -printf '%P\n') | sort -u - "$tree.files" >"$tree.files.new"
+        mv "$tree.files.new" "$tree.files"
+        rsync --recursive --links --checksum --itemize-changes "$stage/" "$tree/"
+}
+
+# in_kernel VARIANT COMMAND…: in the build root, with source and objects mounted. All variants see the same
+# paths, or ccache could not share between them.
+in_kernel() {
+        local variant=$1 tree=$CACHE/linux/patched
+        shift
+        [[ $variant != stock ]] || tree=$PRISTINE
+        mkdir -p "$CACHE/linux/$variant" "$CACHE/ccache"
+        in_buildroot "$tree:/build/linux" "$CACHE/linux/$variant:/build/objects" "$CACHE/ccache:/build/ccache" -- \
+                env KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_VERSION=1 \
+                KBUILD_BUILD_USER=cachebpf KBUILD_BUILD_HOST=cachebpf "$@"
+}
+
+kernel_make() { # VARIANT TARGET…
+        local variant=$1
+        shift
+        in_kernel "$variant" make -C /build/linux O=/build/objects CC='ccache gcc' -j"$JOBS" "$@"
+}
+
+# check_config CONFIG FRAGMENT…: every line of the fragments must be true in the result; a later fragment
+# overrides an earlier one. An option that silently lost a dependency would make tests meaningless.
+check_config() {
+        local config=$1 bad=0 line name
+        shift
+        while IFS= read -r line; do
+                name=${line%%=*}
+                if [[ $line == *=n ]]; then
+                        grep -q "^$name=" "$config" || continue
+                else
+                        grep -qxF "$line" "$config" && continue
+                fi
+                echo "$line did not take effect: $(grep -E "^(# )?${name}[ =]" "$config" ||
+                        echo "$name is unknown or a dependency is missing")"
+                bad=1
+        done < <(cat "$@" | grep '^CONFIG_' | tac | awk -F= '!seen[$1]++')
+        return "$bad"
+}
+
+configure_kernel() { # VARIANT
+        local variant=$1 objects=$CACHE/linux/$1
+        local -a fragments
+        mapfile -t fragments < <(kernel_configs "$variant")
+        mkdir -p "$objects"
+        cat "${fragments[@]}" >"$objects/all.config"
+        kernel_make "$variant" KCONFIG_ALLCONFIG=/build/objects/all.config allnoconfig
+        check_config "$objects/.config" "${fragments[@]}"
+}
+
+make_kernel() { # VARIANT
+        local variant=$1 objects=$CACHE/linux/$1 out=$SCRATCH/kernel-$1 lines=$KERNEL_LINES
+        [[ ! -d $KERNEL_DIR ]] || return 0
+        ensure_pristine
+        [[ $variant == stock ]] || step "kernel $variant: source" sync_source "$CACHE/linux/patched"
+        step "kernel $variant: configuration" configure_kernel "$variant"
+        [[ ! -e $objects/vmlinux ]] || lines= # not a full build: its length is unknown
+        STEP_LINES=$lines step "kernel $variant: compiling" kernel_make "$variant" bzImage
+        mkdir -p "$out" "$CACHE/kernel"
+        cp --reflink=auto "$objects"/{arch/x86/boot/bzImage,vmlinux,System.map} "$out/"
+        cp "$objects/.config" "$out/config"
+        mv -T "$out" "$KERNEL_DIR"
+        prune 3 "$CACHE/kernel/$variant"-*
+}
+
+# Sets KERNEL_DIR to the directory of the wanted kernel, built if it is not there.
+ensure_kernel() { # product|stock|debug
+        ensure_buildroot
+        KERNEL_DIR=$CACHE/kernel/$1-$(kernel_key "$1")
+        [[ -d $KERNEL_DIR ]] || locked kernel make_kernel "$1"
+}
+
+verb_kernel() {
+        local variant=product
+        case "${1:-}" in
+        --stock | --debug) variant=${1#--} && shift ;;
+        esac
+        [[ $# -eq 0 ]] || die "kernel takes --stock or --debug, nothing else"
+        ensure_kernel "$variant"
+        echo "$KERNEL_DIR/bzImage"
+}

@@ -1,0 +1,39 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The project itself, built by meson in the build root. The build directory stays, so a change is a small build.
+
+# What the installed project is made of; documentation and the kernel are not part of it.
+project_sources() {
+        local name
+        for name in meson.build meson.options src bpf policies.d units dbus man completions tests tools/lib/guest bench; do
+                echo "$TOP/$name"
+        done
+}
+
+# in_project COMMAND…: in the build root; source at /src, build directory at /build/project.
+in_project() {
+        local dir
+        dir=$CACHE/project-$(printf '%s\n' "$BUILDROOT" "$TOP" | digest)
+        mkdir -p "$dir" "$CACHE/ccache" "$SCRATCH/project"
+        in_buildroot "$TOP:/src" "$dir:/build/project" "$CACHE/ccache:/build/ccache" "$SCRATCH/project:/build/root" -- "$@"
+}
+
+build_project() {
+        # shellcheck disable=SC2016
+        in_project env CC='ccache gcc' bash -euc '
+                [[ -e /build/project/build.ninja ]] ||
+                        meson setup --prefix=/usr --buildtype=debugoptimized --werror /build/project /src
+                meson compile -C /build/project -j "$1"' build "$JOBS"
+}
+
+# Leaves what the project installs in $SCRATCH/project.
+install_project() {
+        build_project
+        in_project meson install -C /build/project --no-rebuild --quiet --destdir /build/root
+}
+
+# Unit tests; prints meson's summary, whose counters the caller reads.
+run_unit_tests() {
+        build_project
+        in_project meson test -C /build/project --no-rebuild --print-errorlogs "$@"
+}

@@ -1,0 +1,244 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# One machine: options, QEMU's command line, the channels to the guest, and what its end means.
+#
+# The guest gets its command and the list of shares in a directory mounted by 9p; it answers through three
+# virtio-serial ports (standard output, standard error, exit status). The console is for the kernel alone.
+
+MACHINE=
+QEMU_PID=
+CONSOLE=
+
+machine_defaults() {
+        KERNEL=product MEMORY=2G CPUS=2 LAB='' LAB_DISK=2 TIMEOUT=900 ALLOW_SPLAT='' KEEP_CONSOLE=''
+        APPEND=() EXTRA=() DISKS=() SHARES=() COMMAND=()
+}
+
+parse_machine_options() {
+        local value
+        local -a words
+        while [[ $# -gt 0 ]]; do
+                case $1 in
+                --)
+                        COMMAND=("${@:2}")
+                        return
+                        ;;
+                --lab) LAB=1 && shift && continue ;;
+                --allow-splat) ALLOW_SPLAT=1 && shift && continue ;;
+                --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
+                esac
+                [[ $# -ge 2 && $2 != -- ]] || die "option '$1' is unknown or lacks its value; see tools/vm --help"
+                value=$2
+                case $1 in
+                --kernel) KERNEL=$value ;;
+                --memory) MEMORY=$value ;;
+                --cpus) CPUS=$value ;;
+                --disk) DISKS+=("$value") ;;
+                --share) SHARES+=("$value") ;;
+                --append) read -ra words <<<"$value" && APPEND+=("${words[@]}") ;;
+                --qemu) read -ra words <<<"$value" && EXTRA+=("${words[@]}") ;;
+                --lab-disk) LAB=1 LAB_DISK=$value ;;
+                --timeout) TIMEOUT=$value ;;
+                --console) KEEP_CONSOLE=$value ;;
+                *) die "unknown option '$1'; see tools/vm --help" ;;
+                esac
+                shift 2
+        done
+}
+
+check_machine_options() {
+        local disk share
+        [[ $TIMEOUT =~ ^[0-9]+$ ]] || die "--timeout wants a number of seconds, not '$TIMEOUT'"
+        [[ $CPUS =~ ^[1-9][0-9]*$ ]] || die "--cpus wants a number, not '$CPUS'"
+        [[ $LAB_DISK =~ ^[1-9][0-9]*$ ]] || die "--lab-disk wants a number of gigabytes, not '$LAB_DISK'"
+        for disk in "${DISKS[@]}"; do
+                [[ -r ${disk%:ro} ]] || die "--disk: cannot read ${disk%:ro}"
+        done
+        for share in "${SHARES[@]}"; do
+                [[ $share == *:/* ]] || die "--share wants HOSTDIR:GUESTDIR, not '$share'"
+                [[ -d ${share%:*} ]] || die "--share: ${share%:*} is not a directory"
+        done
+}
+
+# Sets BZIMAGE, and builds kernel and image if they are not there.
+prepare_machine() {
+        case $KERNEL in
+        product | stock | debug)
+                ensure_kernel "$KERNEL"
+                BZIMAGE=$KERNEL_DIR/bzImage
+                ;;
+        *)
+                [[ -r $KERNEL ]] || die "--kernel wants product, stock, debug or a bzImage; there is no file '$KERNEL'"
+                locked setup ensure_setup
+                BZIMAGE=$KERNEL
+                ;;
+        esac
+        ensure_image
+        MACHINE=$SCRATCH/machine
+        rm -rf "$MACHINE"
+        mkdir -p "$MACHINE/job"
+        CONSOLE=${KEEP_CONSOLE:-$CACHE/log/console-$(date +%m%d-%H%M%S)-$$.log}
+        : >"$CONSOLE"
+        prune 30 "$CACHE"/log/console-*
+        choose_accel "$BZIMAGE" "$LAB"
+}
+
+# Sets QEMU to the whole command line, but for the channels.
+qemu_command() {
+        local i disk options
+        local -a append=(root=/dev/vda rw rootfstype=ext4 console=ttyS0 panic=-1 oops=panic
+                systemd.show_status=0 printk.devkmsg=on watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120)
+        QEMU=(qemu-system-x86_64 -machine q35 "${ACCEL[@]}" -m "$MEMORY" -smp "$CPUS"
+                -nodefaults -display none -no-reboot -device virtio-rng-pci -device virtio-serial-pci
+                -drive "file=$IMAGE,format=raw,if=none,id=root,snapshot=on,cache=unsafe"
+                -device virtio-blk-pci,drive=root)
+        for i in "${!DISKS[@]}"; do
+                disk=${DISKS[i]} options=cache=writeback
+                [[ $disk != *:ro ]] || options=readonly=on
+                QEMU+=(-drive "file=${disk%:ro},format=raw,if=none,id=disk$i,$options"
+                        -device "virtio-blk-pci,drive=disk$i,serial=disk$i")
+        done
+        for i in "${!SHARES[@]}"; do
+                QEMU+=(-virtfs "local,path=${SHARES[i]%:*},mount_tag=share$i,security_model=none,multidevs=remap")
+        done
+        if [[ -n $LAB ]]; then
+                append+=(null_blk.nr_devices=1 null_blk.memory_backed=1 null_blk.irqmode=2 null_blk.queue_mode=2
+                        null_blk.completion_nsec=100000 "null_blk.gb=$LAB_DISK")
+        else
+                append+=(null_blk.nr_devices=0)
+        fi
+        append+=("${APPEND[@]}")
+        QEMU+=(-kernel "$BZIMAGE" "${EXTRA[@]}")
+        KERNEL_ARGS=${append[*]}
+}
+
+# What the guest reads: the command and the shares, each string ended by NUL.
+write_job() {
+        local i
+        printf '%s\0' "${COMMAND[@]}" >"$MACHINE/job/argv"
+        for i in "${!SHARES[@]}"; do
+                printf '%s\0' "share$i" "${SHARES[i]##*:}"
+        done >"$MACHINE/job/shares"
+}
+
+# boot_and_wait: runs QEMU to its end with the guest's output on ours; sets MACHINE_STATUS to QEMU's (or to
+# 124 after a time-out).
+boot_and_wait() {
+        local name
+        local -a readers=()
+        for name in stdout stderr; do
+                mkfifo "$MACHINE/$name.in" "$MACHINE/$name.out"
+                QEMU+=(-chardev "pipe,id=$name,path=$MACHINE/$name" -device "virtserialport,chardev=$name,name=vm.$name")
+        done
+        : >"$MACHINE/status"
+        QEMU+=(-chardev "file,id=status,path=$MACHINE/status" -device virtserialport,chardev=status,name=vm.status
+                -serial "file:$CONSOLE"
+                -virtfs "local,path=$MACHINE/job,mount_tag=vm-job,security_model=none,readonly=on"
+                -append "$KERNEL_ARGS systemd.unit=vm-command.target systemd.mask=serial-getty@ttyS0.service")
+
+        cat "$MACHINE/stdout.out" &
+        readers+=($!)
+        cat "$MACHINE/stderr.out" >&2 &
+        readers+=($!)
+        setpriv --pdeathsig TERM timeout --kill-after=5 "$TIMEOUT" setpriv --pdeathsig KILL \
+                "${QEMU[@]}" </dev/null >"$MACHINE/qemu.log" 2>&1 &
+        QEMU_PID=$!
+        MACHINE_STATUS=0
+        wait "$QEMU_PID" || MACHINE_STATUS=$?
+        QEMU_PID=
+        # The readers end when QEMU has; if it never opened its ends, opening and closing them does it.
+        for name in stdout stderr; do
+                : <>"$MACHINE/$name.out"
+        done
+        wait "${readers[@]}"
+}
+
+# Called whenever the session ends: an interrupt must not leave a machine behind.
+stop_machine() {
+        [[ -n $QEMU_PID ]] || return 0
+        kill -TERM "$QEMU_PID" 2>/dev/null || true
+        wait "$QEMU_PID" 2>/dev/null || true
+        QEMU_PID=
+}
+
+# Lines of a console log with which a kernel says that something is wrong with it.
+SPLATS='^\[[ 0-9.]+\](\[[^]]*\])? (BUG: |WARNING: |kernel BUG at|Kernel panic|Oops|general protection fault'
+SPLATS+='|(KASAN|KFENCE|KCSAN|UBSAN): |ODEBUG: |DEBUG_LOCKS_WARN_ON|INFO: task .* blocked for more|list_(add|del) corruption'
+SPLATS+='|rcu: INFO: |watchdog: |Bad page state|.*(locking dependency|recursive locking|inconsistent lock state'
+SPLATS+='|suspicious RCU usage|bad unlock balance|sleeping function called|refcount_t: ))'
+
+show_splats() { # CONSOLE; true if there was one
+        local first
+        first=$(grep -nEm 1 "$SPLATS" "$1" | cut -d: -f1)
+        [[ -n $first ]] || return 1
+        info "the kernel reported $(grep -cE "$SPLATS" "$1") problem(s); the first one, from $1 line $first:"
+        tail -n "+$first" "$1" | head -n 60 | sed 's/\r$//; s/^/    /' >&2
+}
+
+# Sets RESULT, the exit status of the run; says what happened if it is not the command's.
+judge_machine() {
+        local status splat=''
+        status=$(<"$MACHINE/status")
+        ! show_splats "$CONSOLE" || splat=1
+        if [[ $MACHINE_STATUS -eq 124 || $MACHINE_STATUS -eq 137 ]]; then
+                info "time-out: the machine was killed after $TIMEOUT s${status:+ (the command had ended with status $status)}"
+                tail -n 8 "$CONSOLE" | sed 's/\r$//; s/^/    /' >&2
+                info "the console log is $CONSOLE"
+                RESULT=124
+        elif [[ -z $status ]]; then
+                info "the machine ended (QEMU status $MACHINE_STATUS) before the command did; console log $CONSOLE ends with:"
+                tail -n 25 "$CONSOLE" | sed 's/\r$//; s/^/    /' >&2
+                sed 's/^/    /' "$MACHINE/qemu.log" >&2
+                RESULT=125
+        elif [[ -n $splat && -z $ALLOW_SPLAT ]]; then
+                info "that makes the run fail (--allow-splat permits it); the command's own status was $status"
+                RESULT=125
+        else
+                RESULT=$status
+        fi
+}
+
+# run_machine: everything from options to RESULT. (A result and not a status: a function called as a condition
+# would lose "set -e" and go on after a failed step.)
+run_machine() {
+        check_machine_options
+        prepare_machine
+        qemu_command
+        write_job
+        boot_and_wait
+        judge_machine
+}
+
+verb_run() {
+        machine_defaults
+        parse_machine_options "$@"
+        [[ ${#COMMAND[@]} -gt 0 ]] || die "run wants '-- COMMAND…'"
+        run_machine
+        exit "$RESULT"
+}
+
+# The size and kind of our terminal, for the guest's serial line.
+terminal_arguments() {
+        local rows columns
+        printf 'systemd.tty.term.ttyS0=%s' "${TERM:-vt220}"
+        ! read -r rows columns < <(stty size 2>/dev/null) ||
+                printf ' systemd.tty.rows.ttyS0=%s systemd.tty.columns.ttyS0=%s' "$rows" "$columns"
+}
+
+verb_shell() {
+        local -a limit=()
+        machine_defaults
+        TIMEOUT=0
+        parse_machine_options "$@"
+        [[ ${#COMMAND[@]} -eq 0 ]] || die "shell takes no command; use run"
+        check_machine_options
+        prepare_machine
+        qemu_command
+        COMMAND=(true)
+        write_job
+        [[ $TIMEOUT -eq 0 ]] || limit=(timeout --foreground --kill-after=5 "$TIMEOUT")
+        info "a shell as root follows; leave with 'poweroff', or Ctrl-A x to kill the machine"
+        "${limit[@]}" "${QEMU[@]}" -serial mon:stdio \
+                -virtfs "local,path=$MACHINE/job,mount_tag=vm-job,security_model=none,readonly=on" \
+                -append "$KERNEL_ARGS systemd.wants=vm-shares.service $(terminal_arguments)"
+}
