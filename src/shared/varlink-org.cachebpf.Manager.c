@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "varlink-org.cachebpf.Manager.h"
+
+static SD_VARLINK_DEFINE_ENUM_TYPE(
+                UnitState,
+                SD_VARLINK_FIELD_COMMENT("No configuration file asks for a policy"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(unconfigured),
+                SD_VARLINK_FIELD_COMMENT("Configured, but the unit has no control group now"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(inactive),
+                SD_VARLINK_FIELD_COMMENT("Configured and active, the daemon has not acted yet"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(pending),
+                SD_VARLINK_FIELD_COMMENT("The kernel confirms that the policy runs"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(attached),
+                SD_VARLINK_FIELD_COMMENT("The policy cannot be attached, see the reason"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(failed),
+                SD_VARLINK_FIELD_COMMENT("The kernel detached the policy while it was wanted"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(lost),
+                SD_VARLINK_FIELD_COMMENT("The running kernel has no cachebpf"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(unsupported));
+
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                Unit,
+                SD_VARLINK_FIELD_COMMENT("Name of the systemd slice, service or scope"),
+                SD_VARLINK_DEFINE_FIELD(unit, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("Path of its control group below the root of the hierarchy"),
+                SD_VARLINK_DEFINE_FIELD(cgroup, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The kernel's 64-bit id of that control group"),
+                SD_VARLINK_DEFINE_FIELD(cgroupId, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Policy the configuration asks for"),
+                SD_VARLINK_DEFINE_FIELD(configured, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Policy the daemon attached or adopted"),
+                SD_VARLINK_DEFINE_FIELD(effective, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Policy the kernel reports at this moment; 'none' for the stock one"),
+                SD_VARLINK_DEFINE_FIELD(verified, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("What the policy of this unit is doing"),
+                SD_VARLINK_DEFINE_FIELD_BY_TYPE(state, UnitState, 0),
+                SD_VARLINK_FIELD_COMMENT("Why the unit is in this state, one sentence"),
+                SD_VARLINK_DEFINE_FIELD(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The configuration line that decided, as FILE:LINE"),
+                SD_VARLINK_DEFINE_FIELD(source, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("When the unit entered its state (CLOCK_REALTIME, microseconds)"),
+                SD_VARLINK_DEFINE_FIELD(sinceUSec, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The kernel's id of the attachment; stays the same while nothing was detached"),
+                SD_VARLINK_DEFINE_FIELD(policyId, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("True if an earlier instance of the daemon attached the policy"),
+                SD_VARLINK_DEFINE_FIELD(adopted, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE));
+
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                Tunable,
+                SD_VARLINK_FIELD_COMMENT("Name of the read-only global in the policy object"),
+                SD_VARLINK_DEFINE_FIELD(name, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("Its integer type, as in C"),
+                SD_VARLINK_DEFINE_FIELD(type, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("The value compiled in"),
+                SD_VARLINK_DEFINE_FIELD(default, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("Smallest and largest value that make sense"),
+                SD_VARLINK_DEFINE_FIELD(min, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_DEFINE_FIELD(max, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("What is counted"),
+                SD_VARLINK_DEFINE_FIELD(unit, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("What it does, one sentence"),
+                SD_VARLINK_DEFINE_FIELD(doc, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
+
+static SD_VARLINK_DEFINE_METHOD_FULL(
+                ListUnits,
+                SD_VARLINK_SUPPORTS_MORE,
+                SD_VARLINK_FIELD_COMMENT("Only this unit; if unset all units with a policy configured or attached"),
+                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("One unit, one reply a unit"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(unit, Unit, 0));
+
+static SD_VARLINK_DEFINE_METHOD_FULL(
+                GetStats,
+                SD_VARLINK_SUPPORTS_MORE,
+                SD_VARLINK_FIELD_COMMENT("Only this unit; if unset all units with a policy attached"),
+                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The unit the counters belong to"),
+                SD_VARLINK_DEFINE_OUTPUT(unit, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("The policy the kernel reports"),
+                SD_VARLINK_DEFINE_OUTPUT(policy, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The kernel's monotonic counters by name"),
+                SD_VARLINK_DEFINE_OUTPUT(counters, SD_VARLINK_INT, SD_VARLINK_MAP));
+
+static SD_VARLINK_DEFINE_METHOD_FULL(
+                ListPolicies,
+                SD_VARLINK_SUPPORTS_MORE,
+                SD_VARLINK_FIELD_COMMENT("Only this policy; if unset all"),
+                SD_VARLINK_DEFINE_INPUT(name, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("What CachePolicy= calls it"),
+                SD_VARLINK_DEFINE_OUTPUT(name, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("What it does, one line"),
+                SD_VARLINK_DEFINE_OUTPUT(description, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Where the algorithm was published"),
+                SD_VARLINK_DEFINE_OUTPUT(source, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The object file"),
+                SD_VARLINK_DEFINE_OUTPUT(path, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("Why the object cannot be used; unset if it can"),
+                SD_VARLINK_DEFINE_OUTPUT(problem, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Its documented constants"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(tunables, Tunable, SD_VARLINK_ARRAY));
+
+static SD_VARLINK_DEFINE_METHOD(
+                GetStatus,
+                SD_VARLINK_FIELD_COMMENT("Version of the daemon"),
+                SD_VARLINK_DEFINE_OUTPUT(version, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("Whether the running kernel can attach cache policies"),
+                SD_VARLINK_DEFINE_OUTPUT(kernelSupport, SD_VARLINK_BOOL, 0),
+                SD_VARLINK_FIELD_COMMENT("If it cannot: why, one sentence"),
+                SD_VARLINK_DEFINE_OUTPUT(kernelReason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The kernel interface's version"),
+                SD_VARLINK_DEFINE_OUTPUT(kernelAbi, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("What the kernel interface can do"),
+                SD_VARLINK_DEFINE_OUTPUT(kernelFeatures, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("The kernel's system-wide counters by name"),
+                SD_VARLINK_DEFINE_OUTPUT(kernelStat, SD_VARLINK_INT, SD_VARLINK_MAP),
+                SD_VARLINK_FIELD_COMMENT("How many units ask for a policy, have it, cannot have it"),
+                SD_VARLINK_DEFINE_OUTPUT(unitsConfigured, SD_VARLINK_INT, 0),
+                SD_VARLINK_DEFINE_OUTPUT(unitsAttached, SD_VARLINK_INT, 0),
+                SD_VARLINK_DEFINE_OUTPUT(unitsFailed, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("Where policy objects are looked for, first match wins"),
+                SD_VARLINK_DEFINE_OUTPUT(policyDirectories, SD_VARLINK_STRING, SD_VARLINK_ARRAY));
+
+static SD_VARLINK_DEFINE_ERROR(
+                NoSuchUnit,
+                SD_VARLINK_FIELD_COMMENT("The name nothing was found for"),
+                SD_VARLINK_DEFINE_FIELD(unit, SD_VARLINK_STRING, 0));
+
+static SD_VARLINK_DEFINE_ERROR(
+                NoSuchPolicy,
+                SD_VARLINK_FIELD_COMMENT("The name nothing was found for"),
+                SD_VARLINK_DEFINE_FIELD(name, SD_VARLINK_STRING, 0));
+
+SD_VARLINK_DEFINE_INTERFACE(
+                org_cachebpf_Manager,
+                "org.cachebpf.Manager",
+                SD_VARLINK_INTERFACE_COMMENT("Page-cache eviction policies of systemd units"),
+                SD_VARLINK_SYMBOL_COMMENT("States of a unit"),
+                &vl_type_UnitState,
+                SD_VARLINK_SYMBOL_COMMENT("A unit with a cache policy"),
+                &vl_type_Unit,
+                SD_VARLINK_SYMBOL_COMMENT("A documented constant of a policy object"),
+                &vl_type_Tunable,
+                SD_VARLINK_SYMBOL_COMMENT("Lists units and what their cache policy is doing"),
+                &vl_method_ListUnits,
+                SD_VARLINK_SYMBOL_COMMENT("Reads the kernel's counters"),
+                &vl_method_GetStats,
+                SD_VARLINK_SYMBOL_COMMENT("Lists the policy objects installed"),
+                &vl_method_ListPolicies,
+                SD_VARLINK_SYMBOL_COMMENT("Reads the state of daemon and kernel"),
+                &vl_method_GetStatus,
+                SD_VARLINK_SYMBOL_COMMENT("No unit of that name is loaded"),
+                &vl_error_NoSuchUnit,
+                SD_VARLINK_SYMBOL_COMMENT("No policy object of that name is installed"),
+                &vl_error_NoSuchPolicy);

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-varlink-idl.h>
+
+#define CACHEBPF_VARLINK_ADDRESS "/run/cachebpf/org.cachebpf.Manager"
+#define CACHEBPF_VARLINK_INTERFACE "org.cachebpf.Manager"
+#define CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT CACHEBPF_VARLINK_INTERFACE ".NoSuchUnit"
+#define CACHEBPF_VARLINK_ERROR_NO_SUCH_POLICY CACHEBPF_VARLINK_INTERFACE ".NoSuchPolicy"
+
+extern const sd_varlink_interface vl_interface_org_cachebpf_Manager;
