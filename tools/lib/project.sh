@@ -10,10 +10,14 @@ project_sources() {
         done
 }
 
+project_dir() {
+        echo "$CACHE/project-$(printf '%s\n' "$BUILDROOT" "$TOP" | digest)"
+}
+
 # in_project COMMAND…: in the build root; source at /src, build directory at /build/project.
 in_project() {
         local dir
-        dir=$CACHE/project-$(printf '%s\n' "$BUILDROOT" "$TOP" | digest)
+        dir=$(project_dir)
         mkdir -p "$dir" "$CACHE/ccache" "$SCRATCH/project"
         in_buildroot "$TOP:/src" "$dir:/build/project" "$CACHE/ccache:/build/ccache" "$SCRATCH/project:/build/root" -- "$@"
 }
@@ -32,8 +36,8 @@ install_project() {
         in_project meson install -C /build/project --no-rebuild --quiet --destdir /build/root
 }
 
-# Unit tests; prints meson's summary, whose counters the caller reads.
+# Runs the unit tests; what came out of them is in meson's testlog.json, so a failed one is no failed step.
 run_unit_tests() {
-        build_project
-        in_project meson test -C /build/project --no-rebuild --print-errorlogs "$@"
+        rm -f "$(project_dir)/meson-logs/testlog.json"
+        in_project meson test -C /build/project --no-rebuild --print-errorlogs || true
 }
