@@ -104,7 +104,7 @@ static int open_database(Run *run) {
         copy = meta ? strndup(meta, size) : NULL;
         if (!copy || sscanf(copy, "records=%" SCNu64 " value-size=%" SCNu64, &run->records, &run->value_size) != 2)
                 return log_error(-EINVAL, "%s: not a database made by \"kv load\"", options->directory);
-        if (run->records == 0 || run->value_size < KV_VALUE_MIN)
+        if (run->records < 2 || run->value_size < KV_VALUE_MIN)
                 return log_error(-EINVAL, "%s: strange database: %s", options->directory, copy);
 
         return 0;
@@ -117,7 +117,8 @@ static int start_and_join(Run *run, Reader *readers) {
                 Reader *reader = &readers[i];
                 int r;
 
-                zipf_init(&reader->zipf, run->records, run->options->theta, run->options->seed * 1000003 + i);
+                zipf_init(&reader->zipf, run->records, run->options->universe ?: run->records, run->options->theta,
+                          run->options->seed * 1000003 + i);
                 reader->run = run;
                 reader->warmup = run->options->warmup / n;
                 reader->operations = run->options->operations / n + (i < run->options->operations % n);

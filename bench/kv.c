@@ -15,11 +15,12 @@ static int help(void) {
                "%1$s read DIRECTORY --ops=N [OPTIONS…]\n\n"
                "Key-value load on RocksDB: YCSB-C, scrambled Zipfian.\n\n"
                "  --records=N          records of the database\n"
-               "  --value-size=BYTES   size of a value (200)\n"
+               "  --value-size=BYTES   size of a value (984)\n"
                "  --ops=N              measured reads, all threads together\n"
                "  --warmup=N           reads before them (0)\n"
                "  --threads=N          threads (1)\n"
                "  --zipf=THETA         skew (0.99)\n"
+               "  --universe=N         items the ranks are drawn from (the records; YCSB has 10000000000)\n"
                "  --seed=N             seed of the request sequence (1)\n"
                "  --block-cache=BYTES  RocksDB's own cache (65536)\n"
                "  --open-files=N       RocksDB's limit of open tables (512)\n"
@@ -65,12 +66,13 @@ typedef struct Option {
 /* Returns 1 when the help was printed and nothing is left to do. */
 static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *read) {
         const Option numbers[] = {
-                { "records",     1,            UINT64_C(1000000000), &load->records    },
+                { "records",     2,            UINT64_C(1000000000), &load->records    },
                 { "value-size",  KV_VALUE_MIN, KV_VALUE_MAX,         &load->value_size },
                 { "ops",         1,            UINT64_C(1) << 40,    &read->operations },
                 { "warmup",      0,            UINT64_C(1) << 40,    &read->warmup     },
                 { "threads",     1,            256,                  &read->threads    },
                 { "seed",        0,            UINT64_MAX,           &read->seed       },
+                { "universe",    2,            UINT64_C(1) << 40,    &read->universe   },
                 { "block-cache", 0,            UINT64_C(1) << 40,    &read->block_cache },
                 { "open-files",  16,           1000000,              &read->open_files },
         };
@@ -117,7 +119,7 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *re
 }
 
 static int run(int argc, char *argv[]) {
-        LoadOptions load = { .value_size = 200 };
+        LoadOptions load = { .value_size = 984 };
         ReadOptions read = {
                 .threads = 1, .seed = 1, .theta = 0.99, .block_cache = 65536, .open_files = 512,
         };

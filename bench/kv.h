@@ -27,6 +27,7 @@ typedef struct ReadOptions {
         uint64_t warmup;        /* before them, not measured */
         uint64_t threads;
         uint64_t seed;
+        uint64_t universe;      /* of the Zipfian ranks; 0: the number of records */
         uint64_t block_cache;
         uint64_t open_files;
         double theta;

@@ -5,9 +5,6 @@
 
 #include "zipf.h"
 
-/* As YCSB's ScrambledZipfianGenerator has it, whatever the number of records. */
-#define ZIPF_UNIVERSE UINT64_C(10000000000)
-
 /* Terms added one by one; the rest of the sum is an integral with its first corrections, exact to 12 digits. */
 #define ZETA_TERMS UINT64_C(100000)
 
@@ -68,18 +65,20 @@ static uint64_t scramble(uint64_t rank) {
         return hash;
 }
 
-void zipf_init(Zipf *z, uint64_t records, double theta, uint64_t seed) {
+void zipf_init(Zipf *z, uint64_t records, uint64_t universe, double theta, uint64_t seed) {
         assert(z);
         assert(records > 0);
+        assert(universe > 1);
 
-        double zeta = zipf_zeta(ZIPF_UNIVERSE, theta);
+        double zeta = zipf_zeta(universe, theta);
 
         *z = (Zipf) {
                 .records = records,
+                .universe = universe,
                 .theta = theta,
                 .alpha = 1.0 / (1.0 - theta),
                 .zeta = zeta,
-                .eta = (1.0 - pow(2.0 / (double) ZIPF_UNIVERSE, 1.0 - theta)) / (1.0 - zipf_zeta(2, theta) / zeta),
+                .eta = (1.0 - pow(2.0 / (double) universe, 1.0 - theta)) / (1.0 - zipf_zeta(2, theta) / zeta),
         };
 
         for (unsigned i = 0; i < 4; i++)
@@ -95,7 +94,7 @@ static uint64_t zipf_rank(Zipf *z) {
         if (uz < 1.0 + pow(0.5, z->theta))
                 return 1;
 
-        return (uint64_t) ((double) ZIPF_UNIVERSE * pow(z->eta * u - z->eta + 1.0, z->alpha));
+        return (uint64_t) ((double) z->universe * pow(z->eta * u - z->eta + 1.0, z->alpha));
 }
 
 uint64_t zipf_next(Zipf *z) {

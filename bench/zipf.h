@@ -3,10 +3,12 @@
 
 #include <stdint.h>
 
-/* The request distribution of YCSB, "scrambled Zipfian": a Zipfian rank is drawn from a fixed universe of 10^10
- * items and hashed onto the records, so that the popular records lie scattered over the key space. */
+/* The request distribution of YCSB, "scrambled Zipfian": a Zipfian rank is drawn from a universe of items and hashed
+ * onto the records, so that the popular records lie scattered over the key space.  The universe is the records
+ * themselves; YCSB's own generator always draws from 10^10 items, which makes the folded distribution flatter. */
 typedef struct Zipf {
         uint64_t records;
+        uint64_t universe;
         double theta;
         double alpha;
         double zeta;
@@ -14,7 +16,7 @@ typedef struct Zipf {
         uint64_t random[4];     /* state of the generator: one Zipf a thread */
 } Zipf;
 
-void zipf_init(Zipf *z, uint64_t records, double theta, uint64_t seed);
+void zipf_init(Zipf *z, uint64_t records, uint64_t universe, double theta, uint64_t seed);
 
 /* A record number, 0 … records-1. */
 uint64_t zipf_next(Zipf *z);
