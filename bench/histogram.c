@@ -5,22 +5,25 @@
 #include "histogram.h"
 
 static unsigned bucket_of(uint64_t value) {
+        unsigned shift, bucket;
+
         if (value < HISTOGRAM_SUB)
                 return (unsigned) value;
 
-        unsigned shift = 63U - (unsigned) __builtin_clzll(value) - HISTOGRAM_SUB_BITS;
-        unsigned bucket = (shift << HISTOGRAM_SUB_BITS) + (unsigned) (value >> shift);
+        shift = 63U - (unsigned) __builtin_clzll(value) - HISTOGRAM_SUB_BITS;
+        bucket = (shift << HISTOGRAM_SUB_BITS) + (unsigned) (value >> shift);
 
         return bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1;
 }
 
 static uint64_t bucket_end(unsigned bucket) {
+        uint64_t mantissa = (bucket & (HISTOGRAM_SUB - 1)) + HISTOGRAM_SUB;
+        unsigned shift;
+
         if (bucket < HISTOGRAM_SUB)
                 return bucket;
 
-        unsigned shift = (bucket >> HISTOGRAM_SUB_BITS) - 1;
-        uint64_t mantissa = (bucket & (HISTOGRAM_SUB - 1)) + HISTOGRAM_SUB;
-
+        shift = (bucket >> HISTOGRAM_SUB_BITS) - 1;
         return ((mantissa + 1) << shift) - 1;
 }
 

@@ -138,31 +138,47 @@ static int start_and_join(Run *run, Reader *readers) {
         return 0;
 }
 
+static double microseconds(const Histogram *h, double quantile) {
+        return (double) histogram_quantile(h, quantile) / 1e3;
+}
+
+static void print_text(const Run *run, const Histogram *h, double seconds, const Counters *d) {
+        printf("reads                %" PRIu64 "\n"
+               "seconds              %.6f\n"
+               "reads a second       %.1f\n"
+               "latency mean, us     %.2f\n"
+               "latency P50, us      %.2f\n"
+               "latency P99, us      %.2f\n"
+               "latency P99.9, us    %.2f\n"
+               "read calls           %" PRIu64 "\n"
+               "bytes requested      %" PRIu64 "\n"
+               "bytes from disk      %" PRIu64 "\n",
+               h->n, seconds, (double) h->n / seconds, (double) h->sum / (double) h->n / 1e3,
+               microseconds(h, 0.5), microseconds(h, 0.99), microseconds(h, 0.999),
+               d->read_calls, d->bytes_requested, d->bytes_from_disk);
+        if (run->options->disk)
+                printf("disk reads           %" PRIu64 "\n"
+                       "disk bytes           %" PRIu64 "\n",
+                       d->disk_reads, d->disk_bytes);
+}
+
+static void print_json(const Run *run, const Histogram *h, double seconds, const Counters *d) {
+        printf("{\"ops\": %" PRIu64 ", \"seconds\": %.6f, \"ops_per_second\": %.1f, "
+               "\"mean_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"p999_us\": %.2f, "
+               "\"read_calls\": %" PRIu64 ", \"bytes_requested\": %" PRIu64 ", \"bytes_from_disk\": %" PRIu64,
+               h->n, seconds, (double) h->n / seconds, (double) h->sum / (double) h->n / 1e3,
+               microseconds(h, 0.5), microseconds(h, 0.99), microseconds(h, 0.999),
+               d->read_calls, d->bytes_requested, d->bytes_from_disk);
+        if (run->options->disk)
+                printf(", \"disk_reads\": %" PRIu64 ", \"disk_bytes\": %" PRIu64, d->disk_reads, d->disk_bytes);
+        printf("}\n");
+}
+
 static void print_result(const Run *run, const Histogram *h) {
         double seconds = (double) (run->end - run->begin) / 1e9;
         Counters d = counters_difference(&run->after, &run->before);
-        const char *format = run->options->json ?
-                "{\"ops\": %" PRIu64 ", \"seconds\": %.6f, \"ops_per_second\": %.1f, "
-                "\"mean_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"p999_us\": %.2f, "
-                "\"read_calls\": %" PRIu64 ", \"bytes_requested\": %" PRIu64 ", \"bytes_from_disk\": %" PRIu64 ", "
-                "\"disk_reads\": %" PRIu64 ", \"disk_bytes\": %" PRIu64 "}\n" :
-                "reads                %" PRIu64 "\n"
-                "seconds              %.6f\n"
-                "reads a second       %.1f\n"
-                "latency mean, us     %.2f\n"
-                "latency P50, us      %.2f\n"
-                "latency P99, us      %.2f\n"
-                "latency P99.9, us    %.2f\n"
-                "read calls           %" PRIu64 "\n"
-                "bytes requested      %" PRIu64 "\n"
-                "bytes from disk      %" PRIu64 "\n"
-                "reads of the disk    %" PRIu64 "\n"
-                "bytes of the disk    %" PRIu64 "\n";
 
-        printf(format, h->n, seconds, (double) h->n / seconds,
-               (double) h->sum / (double) h->n / 1e3, (double) histogram_quantile(h, 0.5) / 1e3,
-               (double) histogram_quantile(h, 0.99) / 1e3, (double) histogram_quantile(h, 0.999) / 1e3,
-               d.read_calls, d.bytes_requested, d.bytes_from_disk, d.disk_reads, d.disk_bytes);
+        (run->options->json ? print_json : print_text)(run, h, seconds, &d);
 }
 
 int kv_read(const ReadOptions *options) {

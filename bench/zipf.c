@@ -9,11 +9,11 @@
 #define ZETA_TERMS UINT64_C(100000)
 
 double zipf_zeta(uint64_t n, double theta) {
+        uint64_t exact = n < ZETA_TERMS ? n : ZETA_TERMS;
         double sum = 0.0, m, e = 1.0 - theta;
 
         assert(theta > 0.0 && theta != 1.0);
 
-        uint64_t exact = n < ZETA_TERMS ? n : ZETA_TERMS;
         for (uint64_t i = exact; i > 0; i--)    /* the small terms first, for precision */
                 sum += pow((double) i, -theta);
         if (exact == n)
@@ -66,11 +66,11 @@ static uint64_t scramble(uint64_t rank) {
 }
 
 void zipf_init(Zipf *z, uint64_t records, uint64_t universe, double theta, uint64_t seed) {
+        double zeta = zipf_zeta(universe, theta);
+
         assert(z);
         assert(records > 0);
         assert(universe > 1);
-
-        double zeta = zipf_zeta(universe, theta);
 
         *z = (Zipf) {
                 .records = records,
