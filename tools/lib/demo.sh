@@ -1,2 +1,63 @@
 # shellcheck shell=bash
-verb_demo() { die todo; }
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The main demonstration: bench/make-data makes its data here once, bench/demo runs it in the laboratory.
+
+DEMO_TIMEOUT=3000
+DEMO_DATA=
+
+# make-data wants the build root and, in it, the project's kv.
+make_data() { # --key | OUT.img
+        # shellcheck disable=SC2016
+        unshare --mount --propagation private bash -euc '
+                mkdir -p "$1/build/project"
+                mount --bind "$2" "$1/build/project"
+                CACHEBPF_BUILDROOT=$1 CACHEBPF_KV=build/project/bench/kv exec "$3" "$4"' \
+                make-data "$BUILDROOT" "$(project_dir)" "$TOP/bench/make-data" "$1"
+}
+
+make_demo_data() {
+        [[ ! -e $DEMO_DATA ]] || return 0
+        mkdir -p "$CACHE/data"
+        step 'demo: making the data' make_data "$SCRATCH/data.img"
+        mv -T "$SCRATCH/data.img" "$DEMO_DATA"
+        prune 2 "$CACHE"/data/*.img
+}
+
+# Sets DEMO_DATA to the data image, made if it is not there.
+ensure_demo_data() {
+        local key
+        ensure_buildroot
+        step 'demo: building the project' build_project
+        key=$(make_data --key)
+        DEMO_DATA=$CACHE/data/$key.img
+        locked data make_demo_data
+}
+
+verb_demo() {
+        local output=./cachebpf-demo.json gigabytes
+        while [[ $# -gt 0 ]]; do
+                case $1 in
+                --output) [[ $# -ge 2 ]] || die "--output wants a file" && output=$2 && shift ;;
+                --output=*) output=${1#*=} ;;
+                *) die "demo takes --output FILE, not '$1'" ;;
+                esac
+                shift
+        done
+        [[ -d $(dirname "$output") ]] || die "--output: there is no directory $(dirname "$output")"
+
+        ensure_kernel product
+        ensure_demo_data
+        gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
+        machine_defaults
+        LAB=1 LAB_DISK=$gigabytes MEMORY=$((gigabytes + 3))G TIMEOUT=$DEMO_TIMEOUT
+        DISKS=("$DEMO_DATA:ro")
+        mkdir -p "$SCRATCH/demo"
+        SHARES=("$SCRATCH/demo:/run/demo")
+        COMMAND=(/usr/lib/cachebpf/bench/demo --data /dev/disk/by-id/virtio-disk0 --json /run/demo/result.json)
+        run_machine
+        if [[ -s $SCRATCH/demo/result.json ]]; then
+                cp "$SCRATCH/demo/result.json" "$output"
+                info "the figures are in $output"
+        fi
+        exit "$RESULT"
+}

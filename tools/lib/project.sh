@@ -14,19 +14,20 @@ project_dir() {
         echo "$CACHE/project-$(printf '%s\n' "$BUILDROOT" "$TOP" | digest)"
 }
 
-# in_project COMMAND…: in the build root; source at /src, build directory at /build/project.
+# in_project COMMAND…: in the build root; source at /src, build directory at /build/project, one at a time.
 in_project() {
         local dir
         dir=$(project_dir)
         mkdir -p "$dir" "$CACHE/ccache" "$SCRATCH/project"
-        in_buildroot "$TOP:/src" "$dir:/build/project" "$CACHE/ccache:/build/ccache" "$SCRATCH/project:/build/root" -- "$@"
+        in_buildroot "$TOP:/src" "$dir:/build/project" "$CACHE/ccache:/build/ccache" "$SCRATCH/project:/build/root" -- \
+                flock /build/project/.lock "$@"
 }
 
 build_project() {
         # shellcheck disable=SC2016
         in_project env CC='ccache gcc' bash -euc '
                 [[ -e /build/project/build.ninja ]] ||
-                        meson setup --prefix=/usr --buildtype=debugoptimized --werror /build/project /src
+                        meson setup --prefix=/usr --werror -Dtests=enabled /build/project /src
                 meson compile -C /build/project -j "$1"' build "$JOBS"
 }
 

@@ -20,7 +20,7 @@ unit_tests() {
         bad=$(jq -r 'select(.result != "OK" and .result != "SKIP" and .result != "EXPECTEDFAIL") |
                 "\(.name): \(.result)", (.stdout // ""), (.stderr // "")' "$results")
         echo "== unit tests: $(jq -r '.name + " " + .result' "$results" | tr '\n' ',' | sed 's/,$//; s/,/, /g')"
-        [[ -z $bad ]] || sed 's/^/#   /' <<<"$bad"
+        [[ -z $bad ]] || printf '#   %s\n' "${bad//$'\n'/$'\n#   '}"
         count_result "$(grep -c . <<<"$good")" "$(jq -r .result "$results" | grep -cvE '^(OK|SKIP|EXPECTEDFAIL)$')"
 }
 
