@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "client.h"
+#include "config.h"
+#include "exit-codes.h"
+#include "log.h"
+#include "macro.h"
+#include "options.h"
+#include "output.h"
+#include "pager.h"
+#include "varlink-org.cachebpf.Manager.h"
+#include "verbs.h"
+
+#define MAN_PAGE "\nSee the cachectl(1) man page for details.\n"
+
+static void print_overview(void) {
+        OptionMask options = OPTION_HELP | OPTION_VERSION;
+
+        printf("cachectl [OPTIONS...] [VERB] [ARGUMENTS...]\n"
+               "\n"
+               "%sShow the page cache eviction policies of systemd units.%s\n"
+               "\n"
+               "Verbs (without one: %s):\n",
+               color_on(COLOR_BOLD), color_off(COLOR_BOLD), verbs[0].name);
+
+        for (size_t i = 0; i < n_verbs; i++) {
+                printf("  %-8s %-12s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
+                options |= verbs[i].options;
+        }
+
+        printf("\nOptions:\n");
+        options_print_help(options);
+        printf(MAN_PAGE);
+}
+
+static void print_verb(const Verb *verb) {
+        printf("cachectl [OPTIONS...] %s%s%s\n"
+               "\n"
+               "%s\n"
+               "Options:\n",
+               verb->name, *verb->arguments ? " " : "", verb->arguments, verb->details);
+        options_print_help(OPTION_HELP | verb->options);
+        printf(MAN_PAGE);
+}
+
+int show_help(const Verb *verb) {
+        if (arg_pager)
+                pager_open();
+
+        if (verb)
+                print_verb(verb);
+        else
+                print_overview();
+
+        return EXIT_SUCCESS;
+}
+
+int verb_help(char **arguments, size_t n_arguments) {
+        const Verb *verb = NULL;
+
+        if (n_arguments > 0) {
+                verb = verb_find(arguments[0]);
+                if (!verb) {
+                        log_error("Unknown verb \"%s\"; \"cachectl help\" lists the verbs.", arguments[0]);
+                        return EXIT_USAGE;
+                }
+        }
+
+        return show_help(verb);
+}
+
+int show_version(void) {
+        printf("cachectl %s\n", PROJECT_VERSION);
+        return EXIT_SUCCESS;
+}
+
+/* The version of the daemon, NULL if it does not run: no error here. */
+static int daemon_version(sd_json_variant **ret_status, const char **ret_version) {
+        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
+        sd_json_variant *version;
+        int r;
+
+        *ret_status = NULL;
+        *ret_version = NULL;
+
+        if (client_connect_quiet(&link) < 0)
+                return 0;
+
+        r = client_call(link, CACHEBPF_VARLINK_INTERFACE ".GetStatus", NULL, ret_status);
+        if (r < 0)
+                return r;
+
+        version = sd_json_variant_by_key(*ret_status, "version");
+        if (version && sd_json_variant_is_string(version))
+                *ret_version = sd_json_variant_string(version);
+        return 0;
+}
+
+int verb_version(char **arguments, size_t n_arguments) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *status = NULL, *v = NULL;
+        const char *version;
+        int r;
+
+        (void) arguments;
+        (void) n_arguments;
+
+        r = daemon_version(&status, &version);
+        if (r < 0)
+                return r;
+
+        if (!json_wanted()) {
+                printf("cachectl  %s\n"
+                       "cachebpfd %s\n", PROJECT_VERSION, version ?: "not running");
+                return EXIT_SUCCESS;
+        }
+
+        r = sd_json_buildo(&v,
+                           SD_JSON_BUILD_PAIR_STRING("client", PROJECT_VERSION),
+                           SD_JSON_BUILD_PAIR_STRING("daemon", version));
+        if (r < 0)
+                return log_error_errno(r, "Cannot build JSON: %m");
+
+        return output_json(v);
+}

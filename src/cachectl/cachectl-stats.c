@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "client.h"
+#include "exit-codes.h"
+#include "log.h"
+#include "macro.h"
+#include "model.h"
+#include "objects.h"
+#include "output.h"
+#include "pager.h"
+#include "table.h"
+#include "text.h"
+#include "varlink-org.cachebpf.Manager.h"
+#include "verbs.h"
+
+static const TableColumn summary_columns[] = {
+        { .header = "UNIT", .flags = COLUMN_SHRINK_MID },
+        { .header = "POLICY" },
+        { .header = "PAGES", .flags = COLUMN_RIGHT },
+        { .header = "HITS", .flags = COLUMN_RIGHT },
+        { .header = "MISSES", .flags = COLUMN_RIGHT },
+        { .header = "HIT%", .flags = COLUMN_RIGHT },
+        { .header = "REFAULTS", .flags = COLUMN_RIGHT },
+        { .header = "EVICTED", .flags = COLUMN_RIGHT },
+        { .header = "REJECTED", .flags = COLUMN_RIGHT },
+        { .header = "FALLBACK", .flags = COLUMN_RIGHT },
+};
+
+static int add_number(Table *t, uint64_t n) {
+        return n == UINT64_MAX ? table_add(t, NULL) : table_addf(t, "%" PRIu64, n);
+}
+
+static int add_ratio(Table *t, const StatsInfo *s) {
+        int permille = stats_info_hit_permille(s);
+
+        return permille < 0 ? table_add(t, NULL) : table_addf(t, "%d.%d%%", permille / 10, permille % 10);
+}
+
+static int add_summary(Table *t, const StatsInfo *s) {
+        static const char *const names[] = { "managed_pages", "hits", "misses" };
+        int r;
+
+        r = table_add(t, s->unit);
+        if (r >= 0)
+                r = table_add(t, s->policy);
+        for (size_t i = 0; i < ELEMENTSOF(names) && r >= 0; i++)
+                r = add_number(t, stats_info_counter(s, names[i]));
+        if (r >= 0)
+                r = add_ratio(t, s);
+        if (r >= 0)
+                r = add_number(t, stats_info_counter(s, "refaults"));
+        if (r >= 0)
+                r = add_number(t, stats_info_counter(s, "evict_reclaimed"));
+        if (r >= 0)
+                r = add_number(t, stats_info_sum(s, "reject_"));
+        if (r >= 0)
+                r = add_number(t, stats_info_counter(s, "evict_fallback"));
+        return r < 0 ? log_oom() : 0;
+}
+
+static bool stats_info_empty(const StatsInfo *s) {
+        return sd_json_variant_elements(s->counters) == 0;
+}
+
+static int show_summary(const ObjectList *units) {
+        _cleanup_(table_freep) Table *t = NULL;
+        int r;
+
+        r = table_new(summary_columns, ELEMENTSOF(summary_columns), &t);
+        if (r < 0)
+                return log_oom();
+
+        for (size_t i = 0; i < units->n; i++) {
+                StatsInfo s;
+
+                r = stats_info_parse(units->items[i], &s);
+                if (r < 0)
+                        return r;
+
+                /* No policy, no counters: a line of dashes would say nothing. */
+                if (stats_info_empty(&s))
+                        continue;
+
+                r = add_summary(t, &s);
+                if (r < 0)
+                        return r;
+        }
+
+        return output_table(t, "units with a policy");
+}
+
+static int print_counters(const StatsInfo *s) {
+        static const TableColumn columns[] = {
+                {},
+                { .flags = COLUMN_RIGHT },
+        };
+        _cleanup_(table_freep) Table *t = NULL;
+        _cleanup_free_ char *unit = NULL, *policy = NULL;
+        int r;
+
+        unit = text_escape(s->unit);
+        policy = text_escape(s->policy ?: "no policy");
+        if (!unit || !policy)
+                return log_oom();
+
+        r = table_new(columns, ELEMENTSOF(columns), &t);
+        if (r < 0)
+                return log_oom();
+
+        for (size_t i = 0; i + 1 < sd_json_variant_elements(s->counters); i += 2) {
+                sd_json_variant *value = sd_json_variant_by_index(s->counters, i + 1);
+
+                if (!sd_json_variant_is_unsigned(value))
+                        continue;
+
+                r = table_addf(t, "  %s", sd_json_variant_string(sd_json_variant_by_index(s->counters, i)));
+                if (r >= 0)
+                        r = add_number(t, sd_json_variant_unsigned(value));
+                if (r < 0)
+                        return log_oom();
+        }
+
+        if (stats_info_hit_permille(s) >= 0) {
+                r = table_add_colored(t, COLOR_BOLD, "  hit ratio");
+                if (r >= 0)
+                        r = add_ratio(t, s);
+                if (r < 0)
+                        return log_oom();
+        }
+
+        printf("%s%s%s: %s\n", color_on(COLOR_BOLD), unit, color_off(COLOR_BOLD), policy);
+        return output_details(t);
+}
+
+static int show_counters(const ObjectList *units) {
+        int r;
+
+        if (arg_pager)
+                pager_open();
+
+        for (size_t i = 0; i < units->n; i++) {
+                StatsInfo s;
+
+                r = stats_info_parse(units->items[i], &s);
+                if (r < 0)
+                        return r;
+
+                if (i > 0)
+                        putchar('\n');
+
+                r = print_counters(&s);
+                if (r < 0)
+                        return r;
+        }
+
+        return EXIT_SUCCESS;
+}
+
+/* Without support in the kernel there never will be counters. An empty table would look like an idle
+ * system. */
+static int check_kernel(sd_varlink *link) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *manager = NULL;
+        ManagerInfo m;
+        int r;
+
+        r = client_call(link, CACHEBPF_VARLINK_INTERFACE ".GetStatus", NULL, &manager);
+        if (r < 0)
+                return r;
+
+        r = manager_info_parse(manager, &m);
+        if (r < 0)
+                return r;
+
+        if (m.kernel_support)
+                return 0;
+
+        return log_error_errno(EOPNOTSUPP, "There are no counters without cachebpf in the kernel: %s",
+                               m.kernel_reason ?: "the running kernel has no cachebpf support.");
+}
+
+int verb_stats(char **names, size_t n_names) {
+        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
+        _cleanup_(object_list_done) ObjectList units = {};
+        size_t unknown;
+        int r;
+
+        r = client_connect(&link);
+        if (r < 0)
+                return r;
+
+        r = check_kernel(link);
+        if (r < 0)
+                return r;
+
+        r = objects_fetch(link, &object_kind_stats, names, n_names, &units, &unknown);
+        if (r < 0)
+                return r;
+
+        if (json_wanted())
+                r = output_json_objects(&units);
+        else
+                r = n_names > 0 ? show_counters(&units) : show_summary(&units);
+        if (r < 0)
+                return r;
+
+        return unknown > 0 ? EXIT_UNKNOWN : EXIT_SUCCESS;
+}

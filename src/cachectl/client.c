@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "client.h"
+#include "config.h"
+#include "log.h"
+#include "macro.h"
+#include "string-util.h"
+#include "varlink-org.cachebpf.Manager.h"
+
+#define DEFAULT_TIMEOUT_SEC 45U
+
+static const char *client_address(void) {
+        const char *e = getenv("CACHEBPF_VARLINK");
+
+        return e && *e ? e : CACHEBPF_VARLINK_ADDRESS;
+}
+
+static unsigned client_timeout_sec(void) {
+        const char *e = getenv("CACHEBPF_VARLINK_TIMEOUT_SEC");
+        unsigned long n;
+        char *end;
+
+        if (!e || !*e)
+                return DEFAULT_TIMEOUT_SEC;
+
+        errno = 0;
+        n = strtoul(e, &end, 10);
+        if (errno != 0 || *end || n == 0 || n > 86400) {
+                log_warning("$CACHEBPF_VARLINK_TIMEOUT_SEC is \"%s\", not a number of seconds up to 86400; "
+                            "using %u.", e, DEFAULT_TIMEOUT_SEC);
+                return DEFAULT_TIMEOUT_SEC;
+        }
+
+        return (unsigned) n;
+}
+
+int client_connect_quiet(sd_varlink **ret) {
+        _cleanup_(sd_varlink_unrefp) sd_varlink *link = NULL;
+        int r;
+
+        assert(ret);
+
+        r = sd_varlink_connect_address(&link, client_address());
+        if (r < 0)
+                return r;
+
+        (void) sd_varlink_set_description(link, CACHEBPF_VARLINK_INTERFACE);
+
+        r = sd_varlink_set_relative_timeout(link, client_timeout_sec() * USEC_PER_SEC);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(link);
+        return 0;
+}
+
+int client_connect(sd_varlink **ret) {
+        const char *address = client_address();
+        int r;
+
+        r = client_connect_quiet(ret);
+        switch (r) {
+
+        case -ENOENT:
+                return log_error_errno(r,
+                                       "cachebpfd is not running: there is no socket \"%s\". "
+                                       "Start it with \"systemctl start cachebpfd.service\".",
+                                       address);
+
+        case -ECONNREFUSED:
+                return log_error_errno(r,
+                                       "cachebpfd is not running: nobody listens on \"%s\". "
+                                       "Start it with \"systemctl start cachebpfd.service\".",
+                                       address);
+
+        case -EACCES:
+        case -EPERM:
+                return log_error_errno(r, "Not permitted to connect to cachebpfd at \"%s\".", address);
+
+        default:
+                if (r < 0)
+                        return log_error_errno(r, "Cannot connect to cachebpfd at \"%s\": %m", address);
+                return r;
+        }
+}
+
+/* Words for an error reply, or for what sd-varlink makes of a connection that broke. */
+static int log_reply_error(const char *method, const char *error_id, sd_json_variant *parameters) {
+        int r;
+
+        assert(method);
+        assert(error_id);
+
+        r = sd_varlink_error_to_errno(error_id, parameters);
+        if (r >= 0)
+                r = -EBADR;
+
+        if (streq(error_id, SD_VARLINK_ERROR_DISCONNECTED))
+                return log_error_errno(r,
+                                       "cachebpfd closed the connection before it answered %s; "
+                                       "\"journalctl -u cachebpfd.service\" may tell why.",
+                                       method);
+
+        if (streq(error_id, SD_VARLINK_ERROR_TIMEOUT))
+                return log_error_errno(r,
+                                       "cachebpfd did not answer %s within %u s; "
+                                       "\"systemctl status cachebpfd.service\" may tell why.",
+                                       method, client_timeout_sec());
+
+        if (streq(error_id, SD_VARLINK_ERROR_METHOD_NOT_FOUND) ||
+            streq(error_id, SD_VARLINK_ERROR_METHOD_NOT_IMPLEMENTED) ||
+            streq(error_id, SD_VARLINK_ERROR_INTERFACE_NOT_FOUND))
+                return log_error_errno(r,
+                                       "cachebpfd does not know %s: it and this cachectl (%s) are different "
+                                       "versions. If it was upgraded, restart it with "
+                                       "\"systemctl restart cachebpfd.service\".",
+                                       method, PROJECT_VERSION);
+
+        if (streq(error_id, SD_VARLINK_ERROR_PERMISSION_DENIED))
+                return log_error_errno(r, "cachebpfd does not permit you to call %s.", method);
+
+        if (streq(error_id, SD_VARLINK_ERROR_PROTOCOL))
+                return log_error_errno(r, "What answers %s at \"%s\" does not speak varlink.",
+                                       method, client_address());
+
+        if (streq(error_id, SD_VARLINK_ERROR_SYSTEM))
+                return log_error_errno(r, "cachebpfd failed to answer %s: %m", method);
+
+        return log_error_errno(r, "cachebpfd refused %s with the error %s.", method, error_id);
+}
+
+static bool error_means_unknown(const char *error_id) {
+        return streq(error_id, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT) ||
+               streq(error_id, CACHEBPF_VARLINK_ERROR_NO_SUCH_POLICY);
+}
+
+int client_call(sd_varlink *link, const char *method, sd_json_variant *parameters, sd_json_variant **ret) {
+        const char *error_id = NULL;
+        sd_json_variant *reply = NULL;
+        int r;
+
+        assert(link);
+        assert(method);
+        assert(ret);
+
+        r = sd_varlink_call(link, method, parameters, &reply, &error_id);
+        if (r < 0)
+                return log_error_errno(r, "Cannot call %s of cachebpfd: %m", method);
+        if (error_id)
+                return log_reply_error(method, error_id, reply);
+
+        *ret = sd_json_variant_ref(reply);
+        return 0;
+}
+
+typedef struct Call {
+        const char *method;
+        ClientReply on_reply;
+        void *userdata;
+        bool finished;
+        int result;
+} Call;
+
+static int on_reply(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                const char *error_id,
+                sd_varlink_reply_flags_t flags,
+                void *userdata) {
+
+        Call *call = ASSERT_PTR(userdata);
+
+        if (error_id) {
+                call->finished = true;
+                if (error_means_unknown(error_id))
+                        call->result = -ESRCH;
+                else
+                        call->result = log_reply_error(call->method, error_id, parameters);
+                return 0;
+        }
+
+        /* A server with nothing to tell can only end the stream with a reply without content. */
+        if (parameters && !sd_json_variant_is_blank_object(parameters)) {
+                int r;
+
+                r = call->on_reply(parameters, call->userdata);
+                if (r < 0) {
+                        call->finished = true;
+                        call->result = r;
+                        return 0;
+                }
+        }
+
+        if (!(flags & SD_VARLINK_REPLY_CONTINUES))
+                call->finished = true;
+        return 0;
+}
+
+/* sd_varlink_collect() does the same at first sight, but gives up at 1024 replies. */
+int client_call_more(
+                sd_varlink *link,
+                const char *method,
+                sd_json_variant *parameters,
+                ClientReply reply,
+                void *userdata) {
+
+        Call call = {
+                .method = method,
+                .on_reply = reply,
+                .userdata = userdata,
+        };
+        int r;
+
+        assert(link);
+        assert(method);
+        assert(reply);
+
+        (void) sd_varlink_set_userdata(link, &call);
+
+        r = sd_varlink_bind_reply(link, on_reply);
+        if (r < 0)
+                return log_error_errno(r, "Cannot call %s of cachebpfd: %m", method);
+
+        r = sd_varlink_observe(link, method, parameters);
+        if (r < 0)
+                return log_error_errno(r, "Cannot call %s of cachebpfd: %m", method);
+
+        while (!call.finished) {
+                r = sd_varlink_process(link);
+                if (r == 0)
+                        r = sd_varlink_wait(link, UINT64_MAX);
+                if (r < 0 && !call.finished)
+                        return log_error_errno(r, "Lost the connection to cachebpfd in %s: %m", method);
+        }
+
+        (void) sd_varlink_set_userdata(link, NULL);
+        return call.result;
+}

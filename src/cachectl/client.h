@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-json.h>
+#include <systemd/sd-varlink.h>
+
+#include "macro.h"
+
+/* These return a negative errno after they logged what went wrong, in words for the person at the
+ * terminal. */
+
+/* Connects to the daemon: at $CACHEBPF_VARLINK, else where the daemon listens. */
+int client_connect(sd_varlink **ret);
+
+/* The same without a word in the log. */
+int client_connect_quiet(sd_varlink **ret);
+
+/* One call, one reply. */
+int client_call(sd_varlink *link, const char *method, sd_json_variant *parameters, sd_json_variant **ret);
+
+/* One call, any number of replies, handed to "on_reply" one by one as they come (a negative return value
+ * of it ends the call). -ESRCH without a word in the log: the daemon knows no object of the name we asked
+ * for. */
+typedef int (*ClientReply)(sd_json_variant *parameters, void *userdata);
+int client_call_more(
+                sd_varlink *link,
+                const char *method,
+                sd_json_variant *parameters,
+                ClientReply on_reply,
+                void *userdata);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "format-time.h"
+#include "macro.h"
+
+
+char *format_timestamp(uint64_t usec) {
+        time_t sec = (time_t) (usec / USEC_PER_SEC);
+        char buffer[128];
+        struct tm tm;
+
+        /* %a in the language of the rest of the output, whatever the locale is: our own names. */
+        static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
+
+        if (!localtime_r(&sec, &tm))
+                return NULL;
+
+        (void) memcpy(buffer, days[tm.tm_wday], 3);
+        if (strftime(buffer + 3, sizeof(buffer) - 3, " %Y-%m-%d %H:%M:%S %Z", &tm) == 0)
+                return NULL;
+
+        return strdup(buffer);
+}
+
+static void format_span(uint64_t sec, char *buffer, size_t size) {
+        static const struct {
+                uint64_t sec;
+                const char *one, *many;
+        } units[] = {
+                { 365 * 86400, " year", " years" },
+                { 86400,       " day",  " days"  },
+                { 3600,        "h",     "h"      },
+                { 60,          "min",   "min"    },
+                { 1,           "s",     "s"      },
+        };
+        size_t n = 0;
+
+        buffer[0] = 0;
+        for (size_t i = 0; i < ELEMENTSOF(units) && n < 2; i++) {
+                uint64_t count = sec / units[i].sec;
+                size_t length = strlen(buffer);
+
+                if (count == 0) {
+                        if (n > 0)
+                                break; /* "1 day", not "1 day 5s" */
+                        continue;
+                }
+
+                (void) snprintf(buffer + length, size - length, "%s%" PRIu64 "%s",
+                                n > 0 ? " " : "", count, count == 1 ? units[i].one : units[i].many);
+                sec %= units[i].sec;
+                n++;
+        }
+}
+
+char *format_relative(uint64_t usec, uint64_t now_usec) {
+        bool future = usec > now_usec;
+        uint64_t sec = (future ? usec - now_usec : now_usec - usec) / USEC_PER_SEC;
+        char span[64], *s;
+
+        if (sec == 0)
+                return strdup("just now");
+
+        format_span(sec, span, sizeof(span));
+        if (asprintf(&s, future ? "in %s" : "%s ago", span) < 0)
+                return NULL;
+        return s;
+}
+
+uint64_t now_realtime_usec(void) {
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail: every kernel has this clock */
+        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+}

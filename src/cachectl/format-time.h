@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+
+/* "Sat 2026-11-21 12:00:01 UTC" in the local time zone; NULL if there is no such time. */
+char *format_timestamp(uint64_t usec);
+
+/* "3min 2s ago", "1 day 4h ago": the two leading units; "in 5s" for a time to come. */
+char *format_relative(uint64_t usec, uint64_t now_usec);
+
+uint64_t now_realtime_usec(void);

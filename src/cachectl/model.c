@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "macro.h"
+#include "model.h"
+#include "string-util.h"
+#include "unit-state.h"
+
+static int dispatch_number(
+                const char *name,
+                sd_json_variant *variant,
+                sd_json_dispatch_flags_t flags,
+                void *userdata) {
+
+        uint64_t *n = ASSERT_PTR(userdata);
+
+        if (sd_json_variant_is_null(variant))
+                return 0;
+
+        return sd_json_dispatch_uint64(name, variant, flags, n);
+}
+
+static int dispatch(
+                sd_json_variant *v,
+                const sd_json_dispatch_field *table,
+                const char *what,
+                void *userdata) {
+
+        const char *bad_field = NULL;
+        int r;
+
+        r = sd_json_dispatch_full(v, table, /* bad= */ NULL, SD_JSON_ALLOW_EXTENSIONS, userdata, &bad_field);
+        if (r < 0 && bad_field)
+                return log_error_errno(r, "cachebpfd sent a %s with an unusable field \"%s\".",
+                                       what, bad_field);
+        if (r < 0)
+                return log_error_errno(r, "cachebpfd sent an unusable %s: %m", what);
+        return 0;
+}
+
+#define ANY_TYPE _SD_JSON_VARIANT_TYPE_INVALID
+
+#define FIELD(type, json_name, member, json_type, callback, flags) \
+        { json_name, json_type, callback, offsetof(type, member), flags }
+#define STRING(type, json_name, member, flags) \
+        FIELD(type, json_name, member, ANY_TYPE, sd_json_dispatch_const_string, flags)
+#define NUMBER(type, json_name, member) \
+        FIELD(type, json_name, member, ANY_TYPE, dispatch_number, 0)
+#define ARRAY(type, json_name, member) \
+        FIELD(type, json_name, member, \
+              SD_JSON_VARIANT_ARRAY, sd_json_dispatch_variant_noref, SD_JSON_NULLABLE)
+#define OBJECT(type, json_name, member) \
+        FIELD(type, json_name, member, \
+              SD_JSON_VARIANT_OBJECT, sd_json_dispatch_variant_noref, SD_JSON_NULLABLE)
+#define ANYTHING(type, json_name, member) \
+        FIELD(type, json_name, member, ANY_TYPE, sd_json_dispatch_variant_noref, 0)
+
+int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                STRING(UnitInfo, "unit", unit, SD_JSON_MANDATORY),
+                STRING(UnitInfo, "cgroup", cgroup, 0),
+                NUMBER(UnitInfo, "cgroupId", cgroup_id),
+                STRING(UnitInfo, "configured", configured, 0),
+                STRING(UnitInfo, "effective", effective, 0),
+                STRING(UnitInfo, "verified", verified, 0),
+                STRING(UnitInfo, "state", state, SD_JSON_MANDATORY),
+                STRING(UnitInfo, "reason", reason, 0),
+                STRING(UnitInfo, "source", source, 0),
+                NUMBER(UnitInfo, "sinceUSec", since_usec),
+                NUMBER(UnitInfo, "policyId", policy_id),
+                FIELD(UnitInfo, "adopted", adopted, ANY_TYPE, sd_json_dispatch_tristate, 0),
+                {},
+        };
+        UnitInfo u = {
+                .cgroup_id = UINT64_MAX,
+                .since_usec = UINT64_MAX,
+                .policy_id = UINT64_MAX,
+                .adopted = -1,
+        };
+        int r;
+
+        assert(ret);
+
+        r = dispatch(v, table, "unit", &u);
+        if (r < 0)
+                return r;
+
+        *ret = u;
+        return 0;
+}
+
+bool unit_info_unconfigured(const UnitInfo *u) {
+        assert(u);
+
+        return unit_state_from_string(u->state) == UNIT_UNCONFIGURED;
+}
+
+int units_remove_unconfigured(ObjectList *units) {
+        int r;
+
+        assert(units);
+
+        for (size_t i = units->n; i-- > 0;) {
+                UnitInfo u;
+
+                r = unit_info_parse(units->items[i], &u);
+                if (r < 0)
+                        return r;
+
+                if (unit_info_unconfigured(&u))
+                        object_list_remove(units, i);
+        }
+
+        return 0;
+}
+
+bool unit_info_contradicted(const UnitInfo *u) {
+        assert(u);
+
+        return u->verified && !streq(u->verified, u->effective ?: "none");
+}
+
+bool unit_info_in_effect(const UnitInfo *u) {
+        assert(u);
+
+        return unit_state_from_string(u->state) == UNIT_ATTACHED &&
+               u->verified && !streq(u->verified, "none") &&
+               !unit_info_contradicted(u);
+}
+
+/* How the states look. The glyphs are those systemctl uses for states of that kind. */
+static const struct {
+        TerminalColor color;
+        const char *utf8;
+        const char *ascii;
+} looks[] = {
+        [UNIT_UNCONFIGURED] = { COLOR_DIM,     "○", "o" },
+        [UNIT_INACTIVE]     = { COLOR_DIM,     "○", "o" },
+        [UNIT_PENDING]      = { COLOR_WARNING, "↻", "~" },
+        [UNIT_ATTACHED]     = { COLOR_GOOD,    "●", "*" },
+        [UNIT_FAILED]       = { COLOR_BAD,     "×", "x" },
+        [UNIT_LOST]         = { COLOR_BAD,     "×", "x" },
+        [UNIT_UNSUPPORTED]  = { COLOR_WARNING, "○", "o" },
+};
+
+static_assert(ELEMENTSOF(looks) == _UNIT_STATE_MAX, "each unit state needs its looks");
+
+TerminalColor state_color(const char *state) {
+        UnitState s = unit_state_from_string(state);
+
+        return s >= 0 ? looks[s].color : COLOR_NONE;
+}
+
+const char *state_glyph(const char *state) {
+        UnitState s = unit_state_from_string(state);
+
+        if (s < 0)
+                return "?"; /* of a newer daemon */
+
+        return terminal_utf8() ? looks[s].utf8 : looks[s].ascii;
+}
+
+int stats_info_parse(sd_json_variant *v, StatsInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                STRING(StatsInfo, "unit", unit, SD_JSON_MANDATORY),
+                STRING(StatsInfo, "policy", policy, 0),
+                OBJECT(StatsInfo, "counters", counters),
+                {},
+        };
+        StatsInfo s = {};
+        int r;
+
+        assert(ret);
+
+        r = dispatch(v, table, "set of counters", &s);
+        if (r < 0)
+                return r;
+
+        *ret = s;
+        return 0;
+}
+
+uint64_t stats_info_counter(const StatsInfo *s, const char *name) {
+        sd_json_variant *v;
+
+        assert(s);
+        assert(name);
+
+        v = sd_json_variant_by_key(s->counters, name);
+        return v && sd_json_variant_is_unsigned(v) ? sd_json_variant_unsigned(v) : UINT64_MAX;
+}
+
+uint64_t stats_info_sum(const StatsInfo *s, const char *prefix) {
+        uint64_t sum = 0;
+        bool any = false;
+
+        assert(s);
+        assert(prefix);
+
+        /* An object is a row of names and values in turn. */
+        for (size_t i = 0; i + 1 < sd_json_variant_elements(s->counters); i += 2) {
+                const char *name = sd_json_variant_string(sd_json_variant_by_index(s->counters, i));
+                sd_json_variant *v = sd_json_variant_by_index(s->counters, i + 1);
+
+                if (strncmp(name, prefix, strlen(prefix)) == 0 && sd_json_variant_is_unsigned(v)) {
+                        sum += sd_json_variant_unsigned(v);
+                        any = true;
+                }
+        }
+
+        return any ? sum : UINT64_MAX;
+}
+
+int stats_info_hit_permille(const StatsInfo *s) {
+        uint64_t hits, misses;
+
+        assert(s);
+
+        hits = stats_info_counter(s, "hits");
+        misses = stats_info_counter(s, "misses");
+        if (hits == UINT64_MAX || misses == UINT64_MAX || hits + misses == 0)
+                return -ENODATA;
+
+        return (int) ((long double) hits * 1000 / ((long double) hits + misses));
+}
+
+int manager_info_parse(sd_json_variant *v, ManagerInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                STRING(ManagerInfo, "version", version, SD_JSON_MANDATORY),
+                FIELD(ManagerInfo, "kernelSupport", kernel_support,
+                      SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_stdbool, SD_JSON_MANDATORY),
+                STRING(ManagerInfo, "kernelReason", kernel_reason, 0),
+                NUMBER(ManagerInfo, "kernelAbi", kernel_abi),
+                ARRAY(ManagerInfo, "kernelFeatures", kernel_features),
+                OBJECT(ManagerInfo, "kernelStat", kernel_stat),
+                NUMBER(ManagerInfo, "unitsConfigured", units_configured),
+                NUMBER(ManagerInfo, "unitsAttached", units_attached),
+                NUMBER(ManagerInfo, "unitsFailed", units_failed),
+                ARRAY(ManagerInfo, "policyDirectories", policy_directories),
+                {},
+        };
+        ManagerInfo m = {
+                .kernel_abi = UINT64_MAX,
+                .units_configured = UINT64_MAX,
+                .units_attached = UINT64_MAX,
+                .units_failed = UINT64_MAX,
+        };
+        int r;
+
+        assert(ret);
+
+        r = dispatch(v, table, "status", &m);
+        if (r < 0)
+                return r;
+
+        *ret = m;
+        return 0;
+}
+
+int policy_info_parse(sd_json_variant *v, PolicyInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                STRING(PolicyInfo, "name", name, SD_JSON_MANDATORY),
+                STRING(PolicyInfo, "description", description, 0),
+                STRING(PolicyInfo, "source", source, 0),
+                STRING(PolicyInfo, "path", path, 0),
+                STRING(PolicyInfo, "problem", problem, 0),
+                ARRAY(PolicyInfo, "tunables", tunables),
+                {},
+        };
+        PolicyInfo p = {};
+        int r;
+
+        assert(ret);
+
+        r = dispatch(v, table, "policy", &p);
+        if (r < 0)
+                return r;
+
+        *ret = p;
+        return 0;
+}
+
+int tunable_info_parse(sd_json_variant *v, TunableInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                STRING(TunableInfo, "name", name, SD_JSON_MANDATORY),
+                STRING(TunableInfo, "type", type, 0),
+                ANYTHING(TunableInfo, "default", default_value),
+                ANYTHING(TunableInfo, "min", min),
+                ANYTHING(TunableInfo, "max", max),
+                STRING(TunableInfo, "unit", unit, 0),
+                STRING(TunableInfo, "doc", doc, 0),
+                {},
+        };
+        TunableInfo t = {};
+        int r;
+
+        assert(ret);
+
+        r = dispatch(v, table, "tunable", &t);
+        if (r < 0)
+                return r;
+
+        *ret = t;
+        return 0;
+}
+
+char *json_join_strings(sd_json_variant *array, const char *separator) {
+        size_t size = 1, n;
+        char *s, *p;
+
+        n = sd_json_variant_elements(array);
+        for (size_t i = 0; i < n; i++) {
+                sd_json_variant *e = sd_json_variant_by_index(array, i);
+
+                if (sd_json_variant_is_string(e))
+                        size += strlen(sd_json_variant_string(e)) + strlen(separator);
+        }
+
+        p = s = malloc(size);
+        if (!s)
+                return NULL;
+
+        for (size_t i = 0; i < n; i++) {
+                sd_json_variant *e = sd_json_variant_by_index(array, i);
+
+                if (!sd_json_variant_is_string(e))
+                        continue;
+                if (p != s)
+                        p = stpcpy(p, separator);
+                p = stpcpy(p, sd_json_variant_string(e));
+        }
+
+        *p = 0;
+        return s;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-json.h>
+
+#include "objects.h"
+#include "terminal.h"
+
+/* The daemon's replies as C structures. The strings belong to the JSON they were read from and live as
+ * long as that. A number that is absent is UINT64_MAX, a string that is absent is NULL. What a newer
+ * daemon adds is skipped. */
+
+typedef struct UnitInfo {
+        const char *unit;
+        const char *cgroup;
+        uint64_t cgroup_id;
+        const char *configured; /* what the files say */
+        const char *effective;  /* what the daemon attached, or found attached */
+        const char *verified;   /* what the kernel says now */
+        const char *state;
+        const char *reason;
+        const char *source; /* FILE:LINE of the setting */
+        uint64_t since_usec;
+        uint64_t policy_id;
+        int adopted; /* tristate */
+} UnitInfo;
+
+int unit_info_parse(sd_json_variant *v, UnitInfo *ret);
+
+/* No policy is set for it: there is nothing to say about it. */
+bool unit_info_unconfigured(const UnitInfo *u);
+
+int units_remove_unconfigured(ObjectList *units);
+
+/* The kernel confirms that what is configured runs. */
+bool unit_info_in_effect(const UnitInfo *u);
+
+/* The kernel names another policy (or none, or one) than the daemon believes. */
+bool unit_info_contradicted(const UnitInfo *u);
+
+TerminalColor state_color(const char *state);
+const char *state_glyph(const char *state);
+
+typedef struct StatsInfo {
+        const char *unit;
+        const char *policy;
+        sd_json_variant *counters; /* borrowed */
+} StatsInfo;
+
+int stats_info_parse(sd_json_variant *v, StatsInfo *ret);
+
+/* UINT64_MAX if this kernel does not count that. */
+uint64_t stats_info_counter(const StatsInfo *s, const char *name);
+
+/* The sum of all counters whose name starts with "prefix". */
+uint64_t stats_info_sum(const StatsInfo *s, const char *prefix);
+
+/* Hits of all accesses in 1/10 percent; negative if there was no access yet or accesses are not counted. */
+int stats_info_hit_permille(const StatsInfo *s);
+
+typedef struct ManagerInfo {
+        const char *version;
+        bool kernel_support;
+        const char *kernel_reason;
+        uint64_t kernel_abi;
+        sd_json_variant *kernel_features; /* borrowed, as the following */
+        sd_json_variant *kernel_stat;
+        uint64_t units_configured;
+        uint64_t units_attached;
+        uint64_t units_failed;
+        sd_json_variant *policy_directories;
+} ManagerInfo;
+
+int manager_info_parse(sd_json_variant *v, ManagerInfo *ret);
+
+typedef struct PolicyInfo {
+        const char *name;
+        const char *description;
+        const char *source; /* the paper or program the algorithm comes from */
+        const char *path;
+        const char *problem; /* why it cannot be used */
+        sd_json_variant *tunables;
+} PolicyInfo;
+
+int policy_info_parse(sd_json_variant *v, PolicyInfo *ret);
+
+typedef struct TunableInfo {
+        const char *name;
+        const char *type;
+        sd_json_variant *default_value; /* integers of 64 bits, signed and unsigned: kept as they came */
+        sd_json_variant *min;
+        sd_json_variant *max;
+        const char *unit;
+        const char *doc;
+} TunableInfo;
+
+int tunable_info_parse(sd_json_variant *v, TunableInfo *ret);
+
+/* The elements of an array of strings, joined; NULL only when out of memory. */
+char *json_join_strings(sd_json_variant *array, const char *separator);

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "macro.h"
+#include "options.h"
+#include "string-util.h"
+#include "terminal.h"
+
+sd_json_format_flags_t arg_json = SD_JSON_FORMAT_OFF;
+bool arg_pager = true;
+bool arg_legend = true;
+bool arg_full = false;
+bool arg_all = false;
+bool arg_quiet = false;
+bool arg_help = false;
+bool arg_version = false;
+
+/* One table for getopt, for --help and for messages. Two lines may stand for one option (--json and -j). */
+static const struct {
+        OptionMask mask;
+        char letter; /* 0: long form only */
+        const char *name; /* NULL: letter only */
+        const char *argument;
+        const char *help;
+} options[] = {
+        { OPTION_HELP, 'h', "help", NULL,
+          "Show this help" },
+        { OPTION_VERSION, 0, "version", NULL,
+          "Show the version of this program" },
+        { OPTION_JSON, 0, "json", "MODE",
+          "Show JSON: pretty, short (one line), or off" },
+        { OPTION_JSON, 'j', NULL, NULL,
+          "Same as --json=pretty on a terminal, --json=short elsewhere" },
+        { OPTION_NO_PAGER, 0, "no-pager", NULL,
+          "Do not send the output through a pager" },
+        { OPTION_NO_LEGEND, 0, "no-legend", NULL,
+          "Do not show column headers and footers" },
+        { OPTION_FULL, 'l', "full", NULL,
+          "Do not shorten columns to the width of the terminal" },
+        { OPTION_ALL, 'a', "all", NULL,
+          "Also show units that no policy is configured for" },
+        { OPTION_QUIET, 'q', "quiet", NULL,
+          "Show nothing, only set the exit status" },
+};
+
+/* getopt's value for a long option: its line in the table. Above all letters. */
+#define LONG_OPTION_BASE 0x100
+
+static int parse_json_mode(const char *mode) {
+        if (streq(mode, "pretty"))
+                arg_json = SD_JSON_FORMAT_PRETTY | SD_JSON_FORMAT_NEWLINE;
+        else if (streq(mode, "short"))
+                arg_json = SD_JSON_FORMAT_NEWLINE;
+        else if (streq(mode, "off"))
+                arg_json = SD_JSON_FORMAT_OFF;
+        else if (streq(mode, "help")) {
+                puts("pretty\nshort\noff");
+                return 1;
+        } else
+                return log_error_errno(EINVAL, "Option --json= takes pretty, short or off, not \"%s\".",
+                                       mode);
+
+        return 0;
+}
+
+static int apply(size_t line) {
+        switch (options[line].mask) {
+
+        case OPTION_HELP:
+                arg_help = true;
+                return 0;
+
+        case OPTION_VERSION:
+                arg_version = true;
+                return 0;
+
+        case OPTION_JSON:
+                return parse_json_mode(options[line].argument ? optarg :
+                                       terminal_interactive() ? "pretty" : "short");
+
+        case OPTION_NO_PAGER:
+                arg_pager = false;
+                return 0;
+
+        case OPTION_NO_LEGEND:
+                arg_legend = false;
+                return 0;
+
+        case OPTION_FULL:
+                arg_full = true;
+                return 0;
+
+        case OPTION_ALL:
+                arg_all = true;
+                return 0;
+
+        case OPTION_QUIET:
+                arg_quiet = true;
+                return 0;
+
+        default:
+                abort(); /* every line of the table has its case */
+        }
+}
+
+/* getopt's own messages would name the program by its path and not say what to do. */
+static int log_bad_option(char *argv[], int c) {
+        if (c == ':')
+                return log_error_errno(EINVAL, "Option \"%s\" needs a value; see \"cachectl --help\".",
+                                       argv[optind - 1]);
+
+        if (optopt >= LONG_OPTION_BASE)
+                return log_error_errno(EINVAL, "Option --%s takes no value.",
+                                       options[optopt - LONG_OPTION_BASE].name);
+
+        if (optopt != 0)
+                return log_error_errno(EINVAL, "Unknown option \"-%c\"; see \"cachectl --help\".", optopt);
+
+        return log_error_errno(EINVAL, "Unknown or ambiguous option \"%s\"; see \"cachectl --help\".",
+                               argv[optind - 1]);
+}
+
+int options_parse(int argc, char *argv[], OptionMask *ret_used) {
+        struct option long_options[ELEMENTSOF(options) + 1] = {};
+        char letters[ELEMENTSOF(options) + 2] = ":";
+        size_t n_long = 0, n_letters = 1;
+        OptionMask used = 0;
+        int c, r;
+
+        assert(argv);
+        assert(ret_used);
+
+        for (size_t i = 0; i < ELEMENTSOF(options); i++) {
+                if (options[i].name)
+                        long_options[n_long++] = (struct option) {
+                                .name = options[i].name,
+                                .has_arg = options[i].argument ? required_argument : no_argument,
+                                .val = LONG_OPTION_BASE + (int) i,
+                        };
+                if (options[i].letter)
+                        letters[n_letters++] = options[i].letter;
+        }
+
+        opterr = 0;
+        while ((c = getopt_long(argc, argv, letters, long_options, NULL)) >= 0) {
+                size_t line = SIZE_MAX;
+
+                if (c >= LONG_OPTION_BASE)
+                        line = (size_t) c - LONG_OPTION_BASE;
+                else
+                        for (size_t i = 0; i < ELEMENTSOF(options); i++)
+                                if (options[i].letter == c)
+                                        line = i;
+
+                if (line == SIZE_MAX)
+                        return log_bad_option(argv, c);
+
+                r = apply(line);
+                if (r != 0)
+                        return r;
+
+                used |= options[line].mask;
+        }
+
+        *ret_used = used;
+        return 0;
+}
+
+const char *option_name(OptionMask option) {
+        static char name[64];
+
+        for (size_t i = 0; i < ELEMENTSOF(options); i++)
+                if (options[i].mask == option) {
+                        (void) snprintf(name, sizeof(name), "--%s", options[i].name);
+                        return name;
+                }
+
+        abort(); /* the mask comes from the table */
+}
+
+void options_print_help(OptionMask mask) {
+        for (size_t i = 0; i < ELEMENTSOF(options); i++) {
+                char letter[] = "  ", name[64] = "";
+
+                if (!(options[i].mask & mask))
+                        continue;
+
+                if (options[i].letter) {
+                        letter[0] = '-';
+                        letter[1] = options[i].letter;
+                }
+                if (options[i].name)
+                        (void) snprintf(name, sizeof(name), "--%s%s%s",
+                                        options[i].name,
+                                        options[i].argument ? "=" : "",
+                                        options[i].argument ?: "");
+
+                printf("  %s %-15s %s\n", letter, name, options[i].help);
+        }
+}

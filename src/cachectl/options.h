@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-json.h>
+
+/* What the command line said. */
+extern sd_json_format_flags_t arg_json; /* SD_JSON_FORMAT_OFF: for people */
+extern bool arg_pager;
+extern bool arg_legend;
+extern bool arg_full;
+extern bool arg_all;
+extern bool arg_quiet;
+extern bool arg_help;
+extern bool arg_version;
+
+typedef enum OptionMask {
+        OPTION_HELP      = 1 << 0,
+        OPTION_VERSION   = 1 << 1,
+        OPTION_JSON      = 1 << 2,
+        OPTION_NO_PAGER  = 1 << 3,
+        OPTION_NO_LEGEND = 1 << 4,
+        OPTION_FULL      = 1 << 5,
+        OPTION_ALL       = 1 << 6,
+        OPTION_QUIET     = 1 << 7,
+} OptionMask;
+
+/* Reads the options, sets *ret_used to those that were given. The verb and its arguments are then
+ * argv[optind…]. Returns 0 to go on, a positive number to end with success (a question about an option
+ * was answered), -EINVAL (logged) if something is wrong. */
+int options_parse(int argc, char *argv[], OptionMask *ret_used);
+
+/* How an option is spelled, for messages: "--all". */
+const char *option_name(OptionMask option);
+
+/* The lines of --help for the options of the mask. */
+void options_print_help(OptionMask mask);
+
+static inline bool json_wanted(void) {
+        return sd_json_format_enabled(arg_json);
+}

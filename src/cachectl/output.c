@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "macro.h"
+#include "options.h"
+#include "output.h"
+#include "pager.h"
+
+/* The longest name of a detail and its colon. */
+#define DETAIL_NAME_WIDTH 13
+
+int output_json(sd_json_variant *v) {
+        sd_json_format_flags_t flags = arg_json;
+        int r;
+
+        if (arg_pager)
+                pager_open();
+
+        if (terminal_colors())
+                flags |= SD_JSON_FORMAT_COLOR;
+
+        r = sd_json_variant_dump(v, flags, stdout, /* prefix= */ NULL);
+        if (r < 0)
+                return log_error_errno(r, "Cannot write JSON: %m");
+
+        return EXIT_SUCCESS;
+}
+
+int output_json_objects(const ObjectList *l) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *array = NULL;
+        int r;
+
+        r = objects_to_json(l, &array);
+        if (r < 0)
+                return log_error_errno(r, "Cannot build JSON: %m");
+
+        return output_json(array);
+}
+
+int output_table(const Table *t, const char *noun) {
+        int r;
+
+        assert(t);
+        assert(noun);
+
+        if (arg_pager)
+                pager_open();
+
+        if (table_rows(t) > 0 || !arg_legend) {
+                r = table_print(t, stdout, arg_legend, arg_full ? SIZE_MAX : terminal_columns());
+                if (r < 0)
+                        return log_oom();
+        }
+
+        if (arg_legend)
+                printf("%s%zu %s listed.\n", table_rows(t) > 0 ? "\n" : "", table_rows(t), noun);
+
+        return EXIT_SUCCESS;
+}
+
+int details_new(Table **ret) {
+        static const TableColumn columns[] = {
+                { .flags = COLUMN_RIGHT, .min_width = DETAIL_NAME_WIDTH },
+                {},
+        };
+        int r;
+
+        r = table_new(columns, ELEMENTSOF(columns), ret);
+        return r < 0 ? log_oom() : 0;
+}
+
+int details_add_colored(Table *t, const char *name, TerminalColor color, const char *value) {
+        _cleanup_free_ char *label = NULL;
+        int r;
+
+        assert(t);
+        assert(name);
+
+        if (!value)
+                return 0;
+
+        if (asprintf(&label, "%s:", name) < 0) {
+                label = NULL;
+                return log_oom();
+        }
+
+        r = table_add(t, label);
+        if (r >= 0)
+                r = table_add_colored(t, color, value);
+        return r < 0 ? log_oom() : 0;
+}
+
+int details_add(Table *t, const char *name, const char *value) {
+        return details_add_colored(t, name, COLOR_NONE, value);
+}
+
+int details_addf(Table *t, const char *name, const char *format, ...) {
+        _cleanup_free_ char *value = NULL;
+        va_list ap;
+        int n;
+
+        va_start(ap, format);
+        n = vasprintf(&value, format, ap);
+        va_end(ap);
+        if (n < 0) {
+                value = NULL;
+                return log_oom();
+        }
+
+        return details_add(t, name, value);
+}
+
+int output_details(const Table *t) {
+        return table_print(t, stdout, /* header= */ false, SIZE_MAX) < 0 ? log_oom() : EXIT_SUCCESS;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "macro.h"
+#include "string-util.h"
+#include "verbs.h"
+
+const Verb verbs[] = {
+        {
+                .name = "status",
+                .arguments = "[UNIT...]",
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_ALL | OPTION_QUIET,
+                .summary = "Show what runs, as the kernel confirms it, and why not if not",
+                .details = "Shows the daemon, the kernel's support and the configured units, or only\n"
+                           "the UNITs named (patterns are allowed; \"batch\" means batch.slice). With\n"
+                           "UNITs the exit status is 0 if the kernel confirms that the policy of each\n"
+                           "is in effect, 3 if not, 4 if one is unknown.\n",
+                .run = verb_status,
+        },
+        {
+                .name = "list",
+                .arguments = "[PATTERN...]",
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_ALL,
+                .summary = "List units and their policies, a line each",
+                .details = "Lists the units that a policy is configured for, with --all or a PATTERN\n"
+                           "also the others that the daemon knows. Nothing to list is no error.\n",
+                .run = verb_list,
+        },
+        {
+                .name = "stats",
+                .arguments = "[UNIT...]",
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
+                .summary = "Show the kernel's counters and the hit ratio",
+                .details = "Without UNITs: the most telling counters of every unit that has a policy, a\n"
+                           "line each. With UNITs (patterns are allowed): all counters of each.\n",
+                .run = verb_stats,
+        },
+        {
+                .name = "policies",
+                .arguments = "[NAME...]",
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
+                .summary = "List installed policies, or show one with its tunables",
+                .details = "Lists the policies that CachePolicy= may name. With NAMEs (patterns are\n"
+                           "allowed): what each is, where it comes from, and its tunables.\n",
+                .run = verb_policies,
+        },
+        {
+                .name = "version",
+                .arguments = "",
+                .max_arguments = 0,
+                .options = OPTION_JSON,
+                .summary = "Show the versions of this program and of the running daemon",
+                .details = "Shows the versions of this program and, if it runs, of the daemon.\n",
+                .run = verb_version,
+        },
+        {
+                .name = "help",
+                .arguments = "[VERB]",
+                .max_arguments = 1,
+                .summary = "Show this help, or that of a verb",
+                .details = "Shows the help of the program, or of the VERB.\n",
+                .run = verb_help,
+        },
+};
+
+const size_t n_verbs = ELEMENTSOF(verbs);
+
+const Verb *verb_find(const char *name) {
+        for (size_t i = 0; i < n_verbs; i++)
+                if (streq(verbs[i].name, name))
+                        return verbs + i;
+
+        return NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+
+#include "options.h"
+
+typedef struct Verb {
+        const char *name;
+        const char *arguments; /* as shown by --help; "" for none */
+        size_t max_arguments;
+        OptionMask options; /* those that mean something for it, besides --help */
+        const char *summary; /* one line */
+        const char *details; /* for "cachectl VERB --help" */
+
+        /* Returns the exit status, or a negative errno after the reason was logged. */
+        int (*run)(char **arguments, size_t n_arguments);
+} Verb;
+
+#define VERB_ANY_NUMBER SIZE_MAX
+
+/* The first is the one that runs if none is named. */
+extern const Verb verbs[];
+extern const size_t n_verbs;
+
+const Verb *verb_find(const char *name);
+
+int verb_status(char **arguments, size_t n_arguments);
+int verb_list(char **arguments, size_t n_arguments);
+int verb_stats(char **arguments, size_t n_arguments);
+int verb_policies(char **arguments, size_t n_arguments);
+int verb_version(char **arguments, size_t n_arguments);
+int verb_help(char **arguments, size_t n_arguments);
+
+/* "verb" is NULL for the help of the whole program. */
+int show_help(const Verb *verb);
+int show_version(void);
