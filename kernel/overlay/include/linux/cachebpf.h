@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Page cache eviction policies in BPF.
+ *
+ * What mm code calls, and the types that a policy sees.  With CONFIG_CACHEBPF=n
+ * everything here is empty; with it on and no policy attached anywhere, every
+ * hook is one static branch.
+ */
+#ifndef _LINUX_CACHEBPF_H
+#define _LINUX_CACHEBPF_H
+
+#include <linux/jump_label.h>
+#include <linux/mm_types.h>
+
+struct mem_cgroup;
+struct lruvec;
+struct bpf_link;
+
+#define CACHEBPF_NAME_LEN	16
+#define CACHEBPF_DATA_SIZE	16
+/* folios proposed and isolated at a time: one SWAP_CLUSTER_MAX */
+#define CACHEBPF_BATCH		32
+
+/* cachebpf_ops.flags */
+enum cachebpf_flags {
+	/* never ask this policy for folios: reclaim stays the stock one */
+	CACHEBPF_F_STOCK_RECLAIM	= 1 << 0,
+};
+
+/* why folio_added() is called */
+enum cachebpf_added {
+	/* the folio was evicted from this cache not long ago */
+	CACHEBPF_ADDED_REFAULT		= 1 << 0,
+	/* it was cached before and is handed over by the policy's predecessor */
+	CACHEBPF_ADDED_ADOPTED		= 1 << 1,
+};
+
+/* why folio_removed() is called */
+enum cachebpf_removed {
+	CACHEBPF_REMOVED_RECLAIM,
+	CACHEBPF_REMOVED_TRUNCATE,
+	CACHEBPF_REMOVED_INVALIDATE,
+	CACHEBPF_REMOVED_MIGRATE,
+	CACHEBPF_NR_REMOVED,
+};
+
+/* bpf_iter_cachebpf_list_new() */
+enum cachebpf_iter_flags {
+	/* from the tail to the head */
+	CACHEBPF_ITER_REVERSE		= 1 << 0,
+	/* move what was visited to the end at which the walk would arrive last */
+	CACHEBPF_ITER_ROTATE		= 1 << 1,
+};
+
+/**
+ * struct cachebpf_folio - what is known about one managed page cache folio
+ * @prev:	pfn of the neighbour towards the head of its list, 0 at the end
+ * @next:	pfn of the neighbour towards the tail of its list, 0 at the end
+ * @owner:	number of the policy that manages the folio, 0 for none
+ * @list:	eviction list it is on
+ * @order:	folio order
+ * @accesses:	uses since it was added, the one that brought it in included;
+ *		saturates; kept by the kernel, a policy may overwrite it (ageing)
+ * @slot:	index inside its table block
+ * @data:	belongs to the policy, zero when the folio is added
+ */
+struct cachebpf_folio {
+	u32	prev;
+	u32	next;
+	u16	owner;
+	u8	list;
+	u8	order;
+	u16	accesses;
+	u16	slot;
+	u64	data[CACHEBPF_DATA_SIZE / sizeof(u64)];
+};
+
+struct cachebpf_policy;
+
+/**
+ * struct cachebpf_evict - one request for folios to evict
+ * @nr_wanted:	pages the kernel wants to get back, at most %CACHEBPF_BATCH
+ * @nr_proposed: folios proposed so far
+ *
+ * The rest is private to the kernel.
+ */
+struct cachebpf_evict {
+	u32			nr_wanted;
+	u32			nr_proposed;
+	int			nid;
+	struct cachebpf_policy	*policy;
+	/* only folios charged below this cgroup may be taken; NULL: all */
+	struct mem_cgroup	*scope;
+	struct cachebpf_candidate {
+		s64		score;
+		u32		pfn;
+	} candidates[CACHEBPF_BATCH];
+};
+
+/**
+ * struct cachebpf_ops - a page cache eviction policy (BPF struct_ops)
+ *
+ * One instance serves one memory cgroup and all descendants that have no
+ * policy of their own.  All callbacks but policy_init() and policy_exit() run
+ * in RCU read sides, some with interrupts off, and must not be sleepable.
+ */
+struct cachebpf_ops {
+	/**
+	 * @policy_init: Create eviction lists and other state.  May sleep.
+	 * A negative errno refuses the attachment.
+	 */
+	s32 (*policy_init)(struct cachebpf_policy *policy);
+
+	/**
+	 * @policy_exit: The policy was detached or replaced; nothing else is
+	 * called any more.  May sleep.
+	 */
+	void (*policy_exit)(struct cachebpf_policy *policy);
+
+	/**
+	 * @evict_folios: Propose folios worth @evict->nr_wanted pages, with
+	 * bpf_cachebpf_evict() or bpf_cachebpf_rank().  Mandatory unless
+	 * %CACHEBPF_F_STOCK_RECLAIM is set.
+	 */
+	void (*evict_folios)(struct cachebpf_policy *policy, struct cachebpf_evict *evict);
+
+	/** @folio_added: A folio entered the page cache; @why: enum cachebpf_added */
+	void (*folio_added)(struct cachebpf_policy *policy, struct cachebpf_folio *folio, u32 why);
+
+	/**
+	 * @folio_accessed: A cached folio was used again.  The use that belongs
+	 * to the insertion itself, and the first one after readahead, are not
+	 * reported: they are not re-uses.
+	 */
+	void (*folio_accessed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio);
+
+	/** @folio_removed: A folio left the page cache; @why: enum cachebpf_removed */
+	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio, u32 why);
+
+	/** @cgroup_id: id of the cgroup to attach to */
+	u64 cgroup_id;
+
+	/** @flags: enum cachebpf_flags */
+	u64 flags;
+
+	/** @name: shown in memory.cachebpf.policy */
+	char name[CACHEBPF_NAME_LEN];
+
+	/* private: */
+	struct cachebpf_policy *policy;
+};
+
+/*
+ * The folios of one reclaim round, from proposal to shrink_folio_list().
+ * Lives on the stack of the reclaimer.
+ */
+struct cachebpf_reclaim {
+	struct cachebpf_policy	*policy;
+	struct mem_cgroup	*target;
+	struct mem_cgroup	*scope;
+	unsigned long		want;
+	int			nid;
+	int			reclaim_idx;
+	bool			may_unmap;
+	bool			low_ok;
+	u32			nr_proposed;
+	u32			nr_isolated;
+	u32			pfn[CACHEBPF_BATCH];
+	u32			isolated[CACHEBPF_BATCH];
+};
+
+#ifdef CONFIG_CACHEBPF
+
+DECLARE_STATIC_KEY_FALSE(cachebpf_key);
+
+static __always_inline bool cachebpf_enabled(void)
+{
+	return static_branch_unlikely(&cachebpf_key);
+}
+
+void __cachebpf_folio_prepare(struct folio *folio, gfp_t gfp);
+void __cachebpf_folio_added(struct folio *folio, bool refault);
+void __cachebpf_folio_accessed(struct folio *folio);
+void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why);
+void __cachebpf_folio_replaced(struct folio *old, struct folio *new);
+void __cachebpf_folio_split(struct folio *head, struct folio *tail);
+
+void cachebpf_memcg_online(struct mem_cgroup *memcg);
+void cachebpf_memcg_offline(struct mem_cgroup *memcg);
+
+bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
+			    unsigned long nr_needed, unsigned long nr_share);
+bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr);
+struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
+					struct list_head *folios, unsigned long *nr_taken);
+void cachebpf_reclaim_settle(struct cachebpf_reclaim *r);
+void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
+
+#else /* !CONFIG_CACHEBPF */
+
+static inline bool cachebpf_enabled(void)
+{
+	return false;
+}
+
+static inline void __cachebpf_folio_prepare(struct folio *folio, gfp_t gfp) {}
+static inline void __cachebpf_folio_added(struct folio *folio, bool refault) {}
+static inline void __cachebpf_folio_accessed(struct folio *folio) {}
+static inline void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why) {}
+static inline void __cachebpf_folio_replaced(struct folio *old, struct folio *new) {}
+static inline void __cachebpf_folio_split(struct folio *head, struct folio *tail) {}
+static inline void cachebpf_memcg_online(struct mem_cgroup *memcg) {}
+static inline void cachebpf_memcg_offline(struct mem_cgroup *memcg) {}
+
+#endif /* CONFIG_CACHEBPF */
+
+/* Before @folio is inserted: memory for its table entry, as @gfp allows. */
+static __always_inline void cachebpf_folio_prepare(struct folio *folio, gfp_t gfp)
+{
+	if (cachebpf_enabled())
+		__cachebpf_folio_prepare(folio, gfp);
+}
+
+/* @folio was inserted and charged, and is still locked. */
+static __always_inline void cachebpf_folio_added(struct folio *folio, bool refault)
+{
+	if (cachebpf_enabled())
+		__cachebpf_folio_added(folio, refault);
+}
+
+/* @folio was used; any context. */
+static __always_inline void cachebpf_folio_accessed(struct folio *folio)
+{
+	if (cachebpf_enabled())
+		__cachebpf_folio_accessed(folio);
+}
+
+/* @folio, locked, leaves the page cache; called under the i_pages lock. */
+static __always_inline void cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
+{
+	if (cachebpf_enabled())
+		__cachebpf_folio_removed(folio, why);
+}
+
+/* @new took the place of @old in the page cache; both are locked. */
+static __always_inline void cachebpf_folio_replaced(struct folio *old, struct folio *new)
+{
+	if (cachebpf_enabled())
+		__cachebpf_folio_replaced(old, new);
+}
+
+/* @tail was split off @head; both are locked. */
+static __always_inline void cachebpf_folio_split(struct folio *head, struct folio *tail)
+{
+	if (cachebpf_enabled())
+		__cachebpf_folio_split(head, tail);
+}
+
+#endif /* _LINUX_CACHEBPF_H */

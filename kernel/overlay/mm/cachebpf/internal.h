@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Inside of mm/cachebpf.
+ *
+ * Locking.  cachebpf_mutex (policy.c) serializes attach, detach, replacement
+ * and cgroup on/offlining.  Everything else finds policies under RCU.  The
+ * lock of a policy's node protects list membership and ownership of all
+ * entries whose folio lies on that NUMA node; it is irq-safe and innermost:
+ * it nests in the i_pages lock and nothing is taken inside it.
+ */
+#ifndef _MM_CACHEBPF_INTERNAL_H
+#define _MM_CACHEBPF_INTERNAL_H
+
+#include <linux/cachebpf.h>
+#include <linux/list.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#define CACHEBPF_MAX_POLICIES	4096
+#define CACHEBPF_MAX_LISTS	128
+/* list 0 holds what the policy did not put anywhere */
+#define CACHEBPF_UNLISTED	0
+/* cachebpf_folio.list while folio_added() runs: on no list at all */
+#define CACHEBPF_NO_LIST	0xff
+
+enum cachebpf_stat {
+	CACHEBPF_STAT_HITS,
+	CACHEBPF_STAT_MISSES,
+	CACHEBPF_STAT_ADDED,
+	CACHEBPF_STAT_ADOPTED,
+	CACHEBPF_STAT_UNMANAGED,
+	CACHEBPF_STAT_REFAULTS,
+	/* in the order of enum cachebpf_removed */
+	CACHEBPF_STAT_REMOVED,
+	CACHEBPF_STAT_REMOVED_LAST = CACHEBPF_STAT_REMOVED + CACHEBPF_NR_REMOVED - 1,
+	CACHEBPF_STAT_EVICT_CALLS,
+	CACHEBPF_STAT_EVICT_ASKED,
+	CACHEBPF_STAT_EVICT_PROPOSED,
+	CACHEBPF_STAT_EVICT_ISOLATED,
+	CACHEBPF_STAT_EVICT_RECLAIMED,
+	CACHEBPF_STAT_EVICT_FALLBACK,
+	CACHEBPF_STAT_REJECT_STALE,
+	CACHEBPF_STAT_REJECT_BUSY,
+	CACHEBPF_STAT_REJECT_SCOPE,
+	CACHEBPF_STAT_REJECT_KEPT,
+	CACHEBPF_NR_STATS,
+};
+
+struct cachebpf_stats {
+	u64 count[CACHEBPF_NR_STATS];
+};
+
+/* One eviction list on one NUMA node; head = front, tail = back. */
+struct cachebpf_list {
+	u32			head;
+	u32			tail;
+	unsigned long		nr_folios;
+	unsigned long		nr_pages;
+	/* iterators in progress, whose cursors must not dangle */
+	struct list_head	iters;
+};
+
+struct cachebpf_node {
+	spinlock_t		lock;
+	struct cachebpf_list	*lists[CACHEBPF_MAX_LISTS];
+};
+
+struct cachebpf_policy {
+	struct cachebpf_ops __rcu	*ops;
+	u16				id;
+	u16				nr_lists;
+	/* set before an RCU grace period that precedes handing folios back */
+	bool				dead;
+	u64				flags;
+	u64				serial;
+	u64				cgroup_id;
+	unsigned long			nr_updates;
+	char				name[CACHEBPF_NAME_LEN];
+	/* where it is attached; holds a css reference while it is */
+	struct mem_cgroup		*memcg;
+	struct bpf_link			*link;
+	struct cachebpf_stats __percpu	*stats;
+	struct work_struct		detach_work;
+	refcount_t			ref;
+	struct rcu_head			rcu;
+	struct cachebpf_node		*nodes[];
+};
+
+struct cachebpf_iter {
+	struct list_head		link;
+	struct cachebpf_evict		*evict;
+	struct cachebpf_list		*list;
+	u32				cursor;
+	/* folios to look at, and to offer, at most */
+	u32				nr_left;
+	u32				nr_offers;
+	u32				flags;
+	u32				list_id;
+};
+
+static inline void cachebpf_count(struct cachebpf_policy *policy, enum cachebpf_stat item, long nr)
+{
+	this_cpu_add(policy->stats->count[item], nr);
+}
+
+/* table.c: the folio table */
+int cachebpf_table_init(void);
+void cachebpf_table_destroy(void);
+struct cachebpf_folio *cachebpf_table_lookup(unsigned long pfn);
+struct cachebpf_folio *cachebpf_table_get(unsigned long pfn);
+void cachebpf_table_put(struct cachebpf_folio *f);
+bool cachebpf_table_populate(unsigned long pfn, gfp_t gfp);
+u32 cachebpf_folio_pfn(const struct cachebpf_folio *f);
+
+static inline int cachebpf_folio_nid(const struct cachebpf_folio *f)
+{
+	return page_to_nid(pfn_to_page(cachebpf_folio_pfn(f)));
+}
+
+/* list.c: eviction lists; all under the node's lock */
+int cachebpf_lists_add(struct cachebpf_policy *policy);
+void cachebpf_lists_free(struct cachebpf_policy *policy);
+void cachebpf_link(struct cachebpf_policy *policy, struct cachebpf_folio *f, u8 list, bool tail);
+void cachebpf_unlink(struct cachebpf_policy *policy, struct cachebpf_folio *f);
+void cachebpf_list_replace(struct cachebpf_policy *policy, struct cachebpf_folio *old,
+			   struct cachebpf_folio *new);
+
+/* folio.c: the life of a managed folio */
+void cachebpf_disown(struct cachebpf_policy *policy, struct cachebpf_folio *f);
+void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f);
+
+/* policy.c: policies and the cgroups they serve */
+struct cachebpf_policy *cachebpf_policy_by_id(u16 id);
+int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link);
+int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old,
+			    struct bpf_link *link);
+void cachebpf_policy_detach(struct cachebpf_ops *ops);
+void cachebpf_policy_put(struct cachebpf_policy *policy);
+
+/* stat.c */
+extern atomic64_t cachebpf_nr_attached, cachebpf_nr_detached, cachebpf_nr_updated;
+
+#endif /* _MM_CACHEBPF_INTERNAL_H */

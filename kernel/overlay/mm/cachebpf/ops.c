@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The struct_ops type cachebpf_ops: what the BPF subsystem has to know to
+ * verify, load and attach a policy.
+ */
+#define pr_fmt(fmt) "cachebpf: " fmt
+
+#include <linux/bpf.h>
+#include <linux/bpf_verifier.h>
+#include <linux/btf.h>
+#include <linux/btf_ids.h>
+#include <linux/init.h>
+
+#include "internal.h"
+
+static u32 ops_type_id;
+static const struct btf_type *folio_type;
+
+BTF_KFUNCS_START(cachebpf_kfunc_ids)
+BTF_ID_FLAGS(func, bpf_cachebpf_list_create, KF_TRUSTED_ARGS | KF_SLEEPABLE)
+BTF_ID_FLAGS(func, bpf_cachebpf_list_add, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_list_move, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_list_del, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_list_len, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_data, KF_TRUSTED_ARGS | KF_RET_NULL)
+BTF_ID_FLAGS(func, bpf_cachebpf_evict, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_rank, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_new, KF_ITER_NEW | KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_next, KF_ITER_NEXT | KF_RET_NULL)
+BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_destroy, KF_ITER_DESTROY)
+BTF_KFUNCS_END(cachebpf_kfunc_ids)
+
+BTF_ID_LIST_SINGLE(list_create_id, func, bpf_cachebpf_list_create)
+
+/* Member number of the callback that @prog implements. */
+static bool implements(const struct bpf_prog *prog, const char *name)
+{
+	const struct btf_type *t = btf_type_by_id(prog->aux->attach_btf, prog->aux->attach_btf_id);
+	const struct btf_member *m = btf_type_member(t) + prog->expected_attach_type;
+
+	return !strcmp(btf_name_by_offset(prog->aux->attach_btf, m->name_off), name);
+}
+
+/* The kfuncs are for cachebpf_ops alone, and lists are created at the start. */
+static int kfunc_filter(const struct bpf_prog *prog, u32 kfunc_id)
+{
+	if (!btf_id_set8_contains(&cachebpf_kfunc_ids, kfunc_id))
+		return 0;
+	if (prog->type != BPF_PROG_TYPE_STRUCT_OPS || prog->aux->attach_btf_id != ops_type_id)
+		return -EACCES;
+	if (kfunc_id == list_create_id[0] && !implements(prog, "policy_init"))
+		return -EACCES;
+	return 0;
+}
+
+static const struct btf_kfunc_id_set cachebpf_kfunc_set = {
+	.owner	= THIS_MODULE,
+	.set	= &cachebpf_kfunc_ids,
+	.filter	= kfunc_filter,
+};
+
+static bool ops_is_valid_access(int off, int size, enum bpf_access_type type,
+			    const struct bpf_prog *prog, struct bpf_insn_access_aux *info)
+{
+	return bpf_tracing_btf_ctx_access(off, size, type, prog, info);
+}
+
+/* A policy may write one field of the kernel's: a folio's access counter. */
+static int ops_btf_struct_access(struct bpf_verifier_log *log, const struct bpf_reg_state *reg,
+			     int off, int size)
+{
+	const struct btf_type *t = btf_type_by_id(reg->btf, reg->btf_id);
+
+	if (t == folio_type && off == offsetof(struct cachebpf_folio, accesses) &&
+	    size == sizeof_field(struct cachebpf_folio, accesses))
+		return SCALAR_VALUE;
+
+	bpf_log(log, "only cachebpf_folio.accesses may be written\n");
+	return -EACCES;
+}
+
+static const struct bpf_verifier_ops ops_verifier_ops = {
+	.get_func_proto		= bpf_base_func_proto,
+	.is_valid_access	= ops_is_valid_access,
+	.btf_struct_access	= ops_btf_struct_access,
+};
+
+static int ops_init(struct btf *btf)
+{
+	s32 id;
+
+	id = btf_find_by_name_kind(btf, "cachebpf_ops", BTF_KIND_STRUCT);
+	if (id < 0)
+		return id;
+	ops_type_id = id;
+
+	id = btf_find_by_name_kind(btf, "cachebpf_folio", BTF_KIND_STRUCT);
+	if (id < 0)
+		return id;
+	folio_type = btf_type_by_id(btf, id);
+	return 0;
+}
+
+static int ops_check_member(const struct btf_type *t, const struct btf_member *member,
+			const struct bpf_prog *prog)
+{
+	switch (__btf_member_bit_offset(t, member) / 8) {
+	case offsetof(struct cachebpf_ops, policy_init):
+	case offsetof(struct cachebpf_ops, policy_exit):
+		return 0;
+	default:
+		return prog->sleepable ? -EINVAL : 0;
+	}
+}
+
+static int ops_init_member(const struct btf_type *t, const struct btf_member *member,
+		       void *kdata, const void *udata)
+{
+	const struct cachebpf_ops *uops = udata;
+	struct cachebpf_ops *ops = kdata;
+
+	switch (__btf_member_bit_offset(t, member) / 8) {
+	case offsetof(struct cachebpf_ops, cgroup_id):
+		ops->cgroup_id = uops->cgroup_id;
+		return 1;
+	case offsetof(struct cachebpf_ops, flags):
+		if (uops->flags & ~(u64)CACHEBPF_F_STOCK_RECLAIM) {
+			pr_info("unknown flags %#llx\n", uops->flags);
+			return -EINVAL;
+		}
+		ops->flags = uops->flags;
+		return 1;
+	case offsetof(struct cachebpf_ops, name):
+		if (bpf_obj_name_cpy(ops->name, uops->name, sizeof(ops->name)) <= 0) {
+			pr_info("a policy must have a name of letters, digits, '_' and '.'\n");
+			return -EINVAL;
+		}
+		return 1;
+	}
+	return 0;
+}
+
+static int ops_validate(void *kdata)
+{
+	struct cachebpf_ops *ops = kdata;
+
+	if (!ops->evict_folios && !(ops->flags & CACHEBPF_F_STOCK_RECLAIM)) {
+		pr_info("policy %s: evict_folios() is missing\n", ops->name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int ops_reg(void *kdata, struct bpf_link *link)
+{
+	struct cachebpf_ops *ops = kdata;
+
+	if (!link) {
+		pr_info("policy %s must be attached with a link\n", ops->name);
+		return -EOPNOTSUPP;
+	}
+	/* one map, one instance */
+	if (ops->policy)
+		return -EBUSY;
+	return cachebpf_policy_attach(ops, link);
+}
+
+static void ops_unreg(void *kdata, struct bpf_link *link)
+{
+	cachebpf_policy_detach(kdata);
+}
+
+static int ops_update(void *kdata, void *old_kdata, struct bpf_link *link)
+{
+	struct cachebpf_ops *ops = kdata;
+
+	if (ops->policy)
+		return -EBUSY;
+	return cachebpf_policy_replace(ops, old_kdata, link);
+}
+
+static s32 policy_init_stub(struct cachebpf_policy *policy)
+{
+	return 0;
+}
+
+static void policy_exit_stub(struct cachebpf_policy *policy)
+{
+}
+
+static void evict_folios_stub(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+}
+
+static void folio_added_stub(struct cachebpf_policy *policy, struct cachebpf_folio *folio, u32 why)
+{
+}
+
+static void folio_accessed_stub(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+}
+
+static void folio_removed_stub(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+			       u32 why)
+{
+}
+
+static struct cachebpf_ops cfi_stubs = {
+	.policy_init	= policy_init_stub,
+	.policy_exit	= policy_exit_stub,
+	.evict_folios	= evict_folios_stub,
+	.folio_added	= folio_added_stub,
+	.folio_accessed	= folio_accessed_stub,
+	.folio_removed	= folio_removed_stub,
+};
+
+static struct bpf_struct_ops bpf_cachebpf_ops = {
+	.verifier_ops	= &ops_verifier_ops,
+	.init		= ops_init,
+	.check_member	= ops_check_member,
+	.init_member	= ops_init_member,
+	.validate	= ops_validate,
+	.reg		= ops_reg,
+	.unreg		= ops_unreg,
+	.update		= ops_update,
+	.cfi_stubs	= &cfi_stubs,
+	.name		= "cachebpf_ops",
+	.owner		= THIS_MODULE,
+};
+
+static int __init cachebpf_init(void)
+{
+	int err;
+
+	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &cachebpf_kfunc_set);
+	if (!err)
+		err = register_bpf_struct_ops(&bpf_cachebpf_ops, cachebpf_ops);
+	if (err)
+		pr_err("cannot register the policy type: %d\n", err);
+	return err;
+}
+late_initcall(cachebpf_init);

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Policies and the cgroups they serve: attach, inheritance, replacement,
+ * detach.
+ *
+ * memcg->cachebpf is the effective policy of a cgroup, its own or that of its
+ * nearest ancestor with one; cachebpf_mutex protects it, readers use RCU.
+ */
+#define pr_fmt(fmt) "cachebpf: " fmt
+
+#include <linux/bpf.h>
+#include <linux/cgroup.h>
+#include <linux/idr.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+
+#include "internal.h"
+
+/* folios handed back or over between two chances to schedule */
+#define HAND_OVER_BATCH	64
+
+static DEFINE_MUTEX(cachebpf_mutex);
+static DEFINE_IDA(policy_ids);
+static struct cachebpf_policy __rcu *policies[CACHEBPF_MAX_POLICIES];
+static int nr_policies;
+static u64 last_serial;
+
+struct cachebpf_policy *cachebpf_policy_by_id(u16 id)
+{
+	return rcu_dereference(policies[id]);
+}
+
+static struct cachebpf_policy *effective(struct mem_cgroup *memcg)
+{
+	return memcg ? rcu_dereference_protected(memcg->cachebpf,
+						 lockdep_is_held(&cachebpf_mutex)) : NULL;
+}
+
+static struct cachebpf_policy *own(struct mem_cgroup *memcg)
+{
+	struct cachebpf_policy *policy = effective(memcg);
+
+	return policy && policy->memcg == memcg ? policy : NULL;
+}
+
+/* Make @policy the effective one of @root and of those who inherit from it. */
+static void publish(struct mem_cgroup *root, struct cachebpf_policy *policy)
+{
+	struct mem_cgroup *memcg;
+
+	lockdep_assert_held(&cachebpf_mutex);
+
+	/* parents come before their children */
+	for (memcg = mem_cgroup_iter(root, NULL, NULL); memcg;
+	     memcg = mem_cgroup_iter(root, memcg, NULL)) {
+		if (memcg == root)
+			rcu_assign_pointer(memcg->cachebpf, policy);
+		else if (!own(memcg))
+			rcu_assign_pointer(memcg->cachebpf, effective(parent_mem_cgroup(memcg)));
+	}
+}
+
+/* The memory cgroup with the id @cgroup_id, with a css reference. */
+static struct mem_cgroup *memcg_get_from_id(u64 cgroup_id)
+{
+	struct cgroup_subsys_state *css;
+	struct cgroup *cgrp;
+
+	cgrp = cgroup_get_from_id(cgroup_id);
+	if (IS_ERR(cgrp)) {
+		pr_info("there is no cgroup with id %llu\n", cgroup_id);
+		return ERR_PTR(-ENOENT);
+	}
+	css = cgroup_get_e_css(cgrp, &memory_cgrp_subsys);
+	if (css->cgroup != cgrp) {
+		pr_info("cgroup %llu has no memory controller\n", cgroup_id);
+		css_put(css);
+		css = ERR_PTR(-EOPNOTSUPP);
+	}
+	cgroup_put(cgrp);
+	return IS_ERR(css) ? ERR_CAST(css) : mem_cgroup_from_css(css);
+}
+
+static void detach_work(struct work_struct *work)
+{
+	struct cachebpf_policy *policy = container_of(work, struct cachebpf_policy, detach_work);
+	struct bpf_link *link = policy->link;
+
+	link->ops->detach(link);
+	bpf_link_put(link);
+	cachebpf_policy_put(policy);
+}
+
+/*
+ * Detach @policy from its link as if user space had asked for it; whoever polls
+ * the link sees it hang up.
+ */
+static void schedule_detach(struct cachebpf_policy *policy)
+{
+	lockdep_assert_held(&cachebpf_mutex);
+
+	/* published, so its link exists, if perhaps on its way out */
+	if (IS_ERR(bpf_link_inc_not_zero(policy->link)))
+		return;
+	refcount_inc(&policy->ref);
+	if (!schedule_work(&policy->detach_work)) {
+		cachebpf_policy_put(policy);
+		bpf_link_put(policy->link);
+	}
+}
+
+void cachebpf_policy_put(struct cachebpf_policy *policy)
+{
+	/* free_policy() waits; the structure stays until after a grace period */
+	if (refcount_dec_and_test(&policy->ref))
+		wake_up_var(&policy->ref);
+}
+
+static void free_policy(struct cachebpf_policy *policy)
+{
+	int nid;
+
+	cachebpf_lists_free(policy);
+	for_each_node(nid)
+		kfree(policy->nodes[nid]);
+	if (policy->id)
+		ida_free(&policy_ids, policy->id);
+	free_percpu(policy->stats);
+	css_put(&policy->memcg->css);
+	kfree_rcu(policy, rcu);
+}
+
+/* Takes over the caller's reference to @memcg, also when it fails. */
+static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_cgroup *memcg,
+					  struct bpf_link *link)
+{
+	struct cachebpf_policy *policy;
+	int nid, err = -ENOMEM;
+
+	policy = kzalloc(struct_size(policy, nodes, nr_node_ids), GFP_KERNEL);
+	if (!policy) {
+		css_put(&memcg->css);
+		return ERR_PTR(-ENOMEM);
+	}
+	RCU_INIT_POINTER(policy->ops, ops);
+	policy->memcg = memcg;
+	policy->link = link;
+	policy->flags = ops->flags;
+	policy->cgroup_id = ops->cgroup_id;
+	strscpy(policy->name, ops->name);
+	INIT_WORK(&policy->detach_work, detach_work);
+	refcount_set(&policy->ref, 1);
+
+	policy->stats = alloc_percpu(struct cachebpf_stats);
+	if (!policy->stats)
+		goto fail;
+	for_each_node(nid) {
+		policy->nodes[nid] = kzalloc_node(sizeof(*policy->nodes[nid]), GFP_KERNEL,
+						  node_state(nid, N_MEMORY) ? nid : NUMA_NO_NODE);
+		if (!policy->nodes[nid])
+			goto fail;
+		spin_lock_init(&policy->nodes[nid]->lock);
+	}
+	/* CACHEBPF_UNLISTED */
+	err = cachebpf_lists_add(policy);
+	if (err < 0)
+		goto fail;
+
+	err = ida_alloc_range(&policy_ids, 1, CACHEBPF_MAX_POLICIES - 1, GFP_KERNEL);
+	if (err < 0)
+		goto fail;
+	policy->id = err;
+
+	if (ops->policy_init) {
+		err = ops->policy_init(policy);
+		if (err) {
+			pr_info("policy %s refused to start: %d\n", ops->name, err);
+			err = err < 0 && err >= -MAX_ERRNO ? err : -EINVAL;
+			goto fail;
+		}
+	}
+	return policy;
+
+fail:
+	free_policy(policy);
+	return ERR_PTR(err);
+}
+
+static void start(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
+{
+	lockdep_assert_held(&cachebpf_mutex);
+
+	policy->serial = ++last_serial;
+	ops->policy = policy;
+	rcu_assign_pointer(policies[policy->id], policy);
+	publish(policy->memcg, policy);
+}
+
+/* Let go of the folios of one list, or pass them to @successor. */
+static void hand_over_list(struct cachebpf_policy *policy, struct cachebpf_node *node,
+			   struct cachebpf_list *list, struct cachebpf_policy *successor)
+{
+	struct cachebpf_folio *f;
+	int batch;
+
+	do {
+		rcu_read_lock();
+		for (batch = HAND_OVER_BATCH; batch; batch--) {
+			spin_lock_irq(&node->lock);
+			if (!list->head) {
+				spin_unlock_irq(&node->lock);
+				break;
+			}
+			f = cachebpf_table_lookup(list->head);
+			cachebpf_unlink(policy, f);
+			if (successor)
+				f->data[0] = f->data[1] = 0;
+			/* never unowned in between: it may be removed at any moment */
+			smp_store_release(&f->owner, successor ? successor->id : 0);
+			spin_unlock_irq(&node->lock);
+
+			if (successor)
+				cachebpf_adopt(successor, f);
+			else
+				cachebpf_table_put(f);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	} while (!batch);
+}
+
+/*
+ * End of @policy, which is no longer published: no callback runs any more when
+ * this returns, and every folio is with @successor or with stock reclaim.
+ */
+static void retire(struct cachebpf_policy *policy, struct cachebpf_ops *ops,
+		   struct cachebpf_policy *successor)
+{
+	int nid, i;
+
+	WRITE_ONCE(policy->dead, true);
+	RCU_INIT_POINTER(policy->ops, NULL);
+	synchronize_rcu();
+
+	for_each_node(nid) {
+		for (i = 0; i < policy->nr_lists; i++)
+			hand_over_list(policy, policy->nodes[nid], policy->nodes[nid]->lists[i],
+				       successor);
+	}
+
+	/* reclaimers and cachebpf_folio_prepare() */
+	cachebpf_policy_put(policy);
+	wait_var_event(&policy->ref, !refcount_read(&policy->ref));
+
+	if (ops->policy_exit)
+		ops->policy_exit(policy);
+	RCU_INIT_POINTER(policies[policy->id], NULL);
+	synchronize_rcu();
+	free_policy(policy);
+}
+
+static void put_table(void)
+{
+	mutex_lock(&cachebpf_mutex);
+	if (!--nr_policies)
+		cachebpf_table_destroy();
+	mutex_unlock(&cachebpf_mutex);
+	static_branch_dec(&cachebpf_key);
+}
+
+static int get_table(void)
+{
+	int err = 0;
+
+	static_branch_inc(&cachebpf_key);
+	mutex_lock(&cachebpf_mutex);
+	if (!nr_policies)
+		err = cachebpf_table_init();
+	if (!err)
+		nr_policies++;
+	mutex_unlock(&cachebpf_mutex);
+	if (err)
+		static_branch_dec(&cachebpf_key);
+	return err;
+}
+
+int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
+{
+	struct cachebpf_policy *policy;
+	struct mem_cgroup *memcg;
+	int err;
+
+	memcg = memcg_get_from_id(ops->cgroup_id);
+	if (IS_ERR(memcg))
+		return PTR_ERR(memcg);
+
+	err = get_table();
+	if (err) {
+		css_put(&memcg->css);
+		return err;
+	}
+	policy = new_policy(ops, memcg, link);
+	if (IS_ERR(policy)) {
+		put_table();
+		return PTR_ERR(policy);
+	}
+
+	mutex_lock(&cachebpf_mutex);
+	if (css_is_dying(&memcg->css))
+		err = -ENOENT;
+	else if (own(memcg))
+		err = -EBUSY;
+	else
+		start(policy, ops);
+	mutex_unlock(&cachebpf_mutex);
+
+	if (err) {
+		pr_info("cgroup %llu %s; policy %s is not attached\n", ops->cgroup_id,
+			err == -EBUSY ? "already has a policy" : "is being removed", ops->name);
+		if (ops->policy_exit)
+			ops->policy_exit(policy);
+		free_policy(policy);
+		put_table();
+		return err;
+	}
+	atomic64_inc(&cachebpf_nr_attached);
+	return 0;
+}
+
+int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_ops,
+			    struct bpf_link *link)
+{
+	struct cachebpf_policy *policy, *old = old_ops->policy;
+	int err;
+
+	if (ops->cgroup_id != old_ops->cgroup_id) {
+		pr_info("policy %s is for cgroup %llu, the one it is to replace for %llu\n",
+			ops->name, ops->cgroup_id, old_ops->cgroup_id);
+		return -EINVAL;
+	}
+	err = get_table();
+	if (err)
+		return err;
+	css_get(&old->memcg->css);
+	policy = new_policy(ops, old->memcg, link);
+	if (IS_ERR(policy)) {
+		put_table();
+		return PTR_ERR(policy);
+	}
+	policy->nr_updates = old->nr_updates + 1;
+
+	mutex_lock(&cachebpf_mutex);
+	start(policy, ops);
+	old_ops->policy = NULL;
+	/* the cgroup was removed meanwhile: nobody else will notice the new one */
+	if (css_is_dying(&policy->memcg->css))
+		schedule_detach(policy);
+	mutex_unlock(&cachebpf_mutex);
+
+	retire(old, old_ops, policy);
+	put_table();
+	atomic64_inc(&cachebpf_nr_updated);
+	return 0;
+}
+
+void cachebpf_policy_detach(struct cachebpf_ops *ops)
+{
+	struct cachebpf_policy *policy = ops->policy;
+
+	mutex_lock(&cachebpf_mutex);
+	ops->policy = NULL;
+	publish(policy->memcg, effective(parent_mem_cgroup(policy->memcg)));
+	mutex_unlock(&cachebpf_mutex);
+
+	retire(policy, ops, NULL);
+	put_table();
+	atomic64_inc(&cachebpf_nr_detached);
+}
+
+void cachebpf_memcg_online(struct mem_cgroup *memcg)
+{
+	mutex_lock(&cachebpf_mutex);
+	rcu_assign_pointer(memcg->cachebpf, effective(parent_mem_cgroup(memcg)));
+	mutex_unlock(&cachebpf_mutex);
+}
+
+void cachebpf_memcg_offline(struct mem_cgroup *memcg)
+{
+	mutex_lock(&cachebpf_mutex);
+	if (own(memcg))
+		schedule_detach(own(memcg));
+	mutex_unlock(&cachebpf_mutex);
+}

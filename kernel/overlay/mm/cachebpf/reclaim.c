@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reclaim: from a request to the policy, over the check of every candidate, to
+ * a batch of isolated folios that shrink_folio_list() takes.
+ *
+ * Nothing a policy says is believed.  A candidate is a page frame number; it
+ * is taken only if the folio there, with a reference held, is one that this
+ * policy manages, below the cgroup that is being reclaimed, on this node and
+ * on the LRU.
+ */
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/swap.h>
+
+#include "internal.h"
+
+/**
+ * cachebpf_reclaim_begin - does a policy decide about the file folios of @lruvec?
+ * @r: the round; the caller has set @target, @reclaim_idx, @may_unmap, @low_ok
+ * @lruvec: what stock reclaim would shrink
+ * @nr_needed: pages the reclaimer still needs in all
+ * @nr_share: file pages it would scan in @lruvec
+ *
+ * Reclaim for the policy's own cgroup, or for one below it, asks for what is
+ * needed.  Reclaim that started above, where other cgroups take part, asks for
+ * no more than this lruvec's share.
+ *
+ * Return: true if the caller is to propose, isolate, settle and end.
+ */
+bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
+			    unsigned long nr_needed, unsigned long nr_share)
+{
+	struct cachebpf_policy *policy;
+	struct mem_cgroup *memcg = lruvec_memcg(lruvec);
+	bool inside;
+
+	if (!cachebpf_enabled() || !memcg)
+		return false;
+
+	rcu_read_lock();
+	policy = rcu_dereference(memcg->cachebpf);
+	if (!policy || policy->flags & CACHEBPF_F_STOCK_RECLAIM ||
+	    !refcount_inc_not_zero(&policy->ref)) {
+		rcu_read_unlock();
+		return false;
+	}
+	rcu_read_unlock();
+
+	inside = r->target && mem_cgroup_is_descendant(r->target, policy->memcg);
+	r->policy = policy;
+	r->scope = inside && r->target != policy->memcg ? r->target : NULL;
+	r->want = inside ? nr_needed : min(nr_needed, nr_share);
+	r->nid = lruvec_pgdat(lruvec)->node_id;
+	r->nr_isolated = 0;
+	return true;
+}
+
+/**
+ * cachebpf_reclaim_propose - ask the policy for candidates
+ * @r: the round
+ * @nr: pages wanted
+ *
+ * Return: whether there are any.
+ */
+noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr)
+{
+	struct cachebpf_policy *policy = r->policy;
+	struct cachebpf_evict evict;
+	struct cachebpf_ops *ops;
+	int i;
+
+	evict.nr_wanted = min_t(unsigned long, nr, CACHEBPF_BATCH);
+	evict.nr_proposed = 0;
+	evict.nid = r->nid;
+	evict.policy = policy;
+	evict.scope = r->scope;
+
+	rcu_read_lock();
+	ops = rcu_dereference(policy->ops);
+	if (ops)
+		ops->evict_folios(policy, &evict);
+	rcu_read_unlock();
+
+	for (i = 0; i < evict.nr_proposed; i++)
+		r->pfn[i] = evict.candidates[i].pfn;
+	r->nr_proposed = evict.nr_proposed;
+	r->nr_isolated = 0;
+
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_PROPOSED, r->nr_proposed);
+	return r->nr_proposed;
+}
+
+static bool owned(struct cachebpf_policy *policy, unsigned long pfn)
+{
+	struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
+
+	return f && READ_ONCE(f->owner) == policy->id;
+}
+
+/* Would it be against the protection of a cgroup below the policy's? */
+static bool protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
+{
+	if (memcg == r->policy->memcg || memcg == r->target)
+		return false;
+	return mem_cgroup_below_min(r->target, memcg) ||
+	       (!r->low_ok && mem_cgroup_below_low(r->target, memcg));
+}
+
+/* Is @folio, of which the caller has a reference, @r's to take?  If not, why. */
+static bool may_take(struct cachebpf_reclaim *r, struct folio *folio, unsigned long pfn,
+		     enum cachebpf_stat *why)
+{
+	struct mem_cgroup *memcg = folio_memcg_check(folio);
+
+	*why = CACHEBPF_STAT_REJECT_STALE;
+	if (folio_pfn(folio) != pfn || !owned(r->policy, pfn) || !memcg ||
+	    !folio_is_file_lru(folio) || !READ_ONCE(folio->mapping))
+		return false;
+
+	*why = CACHEBPF_STAT_REJECT_SCOPE;
+	if (folio_nid(folio) != r->nid || folio_zonenum(folio) > r->reclaim_idx ||
+	    (r->scope && !mem_cgroup_is_descendant(memcg, r->scope)) || protected(r, memcg))
+		return false;
+
+	*why = CACHEBPF_STAT_REJECT_BUSY;
+	return folio_test_lru(folio) && !folio_test_unevictable(folio) &&
+	       (r->may_unmap || !folio_mapped(folio));
+}
+
+/*
+ * Take references on those candidates that may be taken and that belong to the
+ * lruvec of the first of them; leave candidates of other lruvecs for the next
+ * call.  Returns the number of folios.
+ */
+static int pin_candidates(struct cachebpf_reclaim *r, struct folio **folios)
+{
+	struct lruvec *lruvec = NULL;
+	enum cachebpf_stat why;
+	int i, nr = 0;
+
+	rcu_read_lock();
+	for (i = 0; i < r->nr_proposed; i++) {
+		unsigned long pfn = r->pfn[i];
+		struct folio *folio;
+
+		if (!pfn)
+			continue;
+		r->pfn[i] = 0;
+		folio = page_folio(pfn_to_page(pfn));
+		if (!folio_try_get(folio)) {
+			cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_BUSY, 1);
+			continue;
+		}
+		if (!may_take(r, folio, pfn, &why)) {
+			cachebpf_count(r->policy, why, 1);
+			folio_put(folio);
+			continue;
+		}
+		if (lruvec && folio_lruvec(folio) != lruvec) {
+			r->pfn[i] = pfn;
+			folio_put(folio);
+			continue;
+		}
+		lruvec = folio_lruvec(folio);
+		folios[nr++] = folio;
+	}
+	rcu_read_unlock();
+	return nr;
+}
+
+/**
+ * cachebpf_reclaim_isolate - take candidates of one lruvec off the LRU
+ * @r: the round, after propose
+ * @list: where they go; empty
+ * @nr_taken: pages on it
+ *
+ * To be called until it returns NULL: a policy's folios can be spread over the
+ * lruvecs of several cgroups.
+ *
+ * Return: the lruvec they came from.
+ */
+noinline_for_stack struct lruvec *
+cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
+			 unsigned long *nr_taken)
+{
+	struct folio *folios[CACHEBPF_BATCH];
+	struct lruvec *lruvec;
+	int i, nr, nr_busy;
+
+	do {
+		nr = pin_candidates(r, folios);
+		if (!nr)
+			return NULL;
+
+		*nr_taken = 0;
+		nr_busy = 0;
+		lruvec = folio_lruvec_lock_irq(folios[0]);
+		for (i = 0; i < nr; i++) {
+			struct folio *folio = folios[i];
+
+			/* another reclaimer, or the same candidate twice */
+			if (!folio_matches_lruvec(folio, lruvec) || !folio_test_clear_lru(folio)) {
+				folios[nr_busy++] = folio;
+				continue;
+			}
+			lruvec_del_folio(lruvec, folio);
+			if (folio_test_active(folio)) {
+				folio_clear_active(folio);
+				folio_set_workingset(folio);
+			}
+			list_add_tail(&folio->lru, list);
+			*nr_taken += folio_nr_pages(folio);
+			r->isolated[r->nr_isolated++] = folio_pfn(folio);
+		}
+		unlock_page_lruvec_irq(lruvec);
+
+		/* a last reference must not be dropped under the lru_lock */
+		for (i = 0; i < nr_busy; i++)
+			folio_put(folios[i]);
+		cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_BUSY, nr_busy);
+	} while (!*nr_taken);
+
+	cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_ISOLATED, *nr_taken);
+	return lruvec;
+}
+
+/**
+ * cachebpf_reclaim_settle - what became of the isolated folios
+ * @r: the round, after shrink_folio_list()
+ *
+ * A folio that is still there and was activated had been used through a
+ * mapping; the policy hears of that use here.
+ */
+void cachebpf_reclaim_settle(struct cachebpf_reclaim *r)
+{
+	int i;
+
+	rcu_read_lock();
+	for (i = 0; i < r->nr_isolated; i++) {
+		struct folio *folio = pfn_folio(r->isolated[i]);
+
+		if (!owned(r->policy, r->isolated[i]))
+			continue;
+		cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_KEPT, 1);
+		if (!folio_try_get(folio))
+			continue;
+		if (folio_test_active(folio) && owned(r->policy, folio_pfn(folio)))
+			__cachebpf_folio_accessed(folio);
+		folio_put(folio);
+	}
+	rcu_read_unlock();
+	r->nr_isolated = 0;
+}
+
+/* @nr_reclaimed: pages that the whole round brought; ends the use of the policy. */
+void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed)
+{
+	cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_ASKED, r->want);
+	cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_RECLAIMED, nr_reclaimed);
+	if (nr_reclaimed < r->want)
+		cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_FALLBACK, r->want - nr_reclaimed);
+	cachebpf_policy_put(r->policy);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What user space can read: memory.cachebpf.policy and memory.cachebpf.stat of
+ * every cgroup, and /sys/kernel/cachebpf.
+ */
+#include <linux/cgroup.h>
+#include <linux/init.h>
+#include <linux/kobject.h>
+#include <linux/seq_file.h>
+#include <linux/sysfs.h>
+
+#include "internal.h"
+
+#define CACHEBPF_ABI	1
+
+atomic64_t cachebpf_nr_attached, cachebpf_nr_detached, cachebpf_nr_updated;
+
+static const char * const stat_names[] = {
+	[CACHEBPF_STAT_HITS]		= "hits",
+	[CACHEBPF_STAT_MISSES]		= "misses",
+	[CACHEBPF_STAT_ADDED]		= "added",
+	[CACHEBPF_STAT_ADOPTED]		= "adopted",
+	[CACHEBPF_STAT_UNMANAGED]	= "unmanaged",
+	[CACHEBPF_STAT_REFAULTS]	= "refaults",
+	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_RECLAIM]	= "removed_reclaim",
+	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_TRUNCATE]	= "removed_truncate",
+	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_INVALIDATE]	= "removed_invalidate",
+	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_MIGRATE]	= "removed_migrate",
+	[CACHEBPF_STAT_EVICT_CALLS]	= "evict_calls",
+	[CACHEBPF_STAT_EVICT_ASKED]	= "evict_asked",
+	[CACHEBPF_STAT_EVICT_PROPOSED]	= "evict_proposed",
+	[CACHEBPF_STAT_EVICT_ISOLATED]	= "evict_isolated",
+	[CACHEBPF_STAT_EVICT_RECLAIMED]	= "evict_reclaimed",
+	[CACHEBPF_STAT_EVICT_FALLBACK]	= "evict_fallback",
+	[CACHEBPF_STAT_REJECT_STALE]	= "reject_stale",
+	[CACHEBPF_STAT_REJECT_BUSY]	= "reject_busy",
+	[CACHEBPF_STAT_REJECT_SCOPE]	= "reject_scope",
+	[CACHEBPF_STAT_REJECT_KEPT]	= "reject_kept",
+};
+static_assert(ARRAY_SIZE(stat_names) == CACHEBPF_NR_STATS);
+
+static int policy_show(struct seq_file *m, void *v)
+{
+	struct mem_cgroup *memcg = mem_cgroup_from_seq(m);
+	struct cachebpf_policy *policy;
+
+	rcu_read_lock();
+	policy = rcu_dereference(memcg->cachebpf);
+	if (policy) {
+		seq_printf(m, "policy %s\n", policy->name);
+		seq_printf(m, "id %llu\n", policy->serial);
+		seq_printf(m, "cgroup %llu\n", policy->cgroup_id);
+		seq_printf(m, "inherited %d\n", policy->memcg != memcg);
+		seq_printf(m, "updates %lu\n", policy->nr_updates);
+	} else {
+		seq_puts(m, "policy none\n");
+	}
+	rcu_read_unlock();
+	return 0;
+}
+
+static void show_managed(struct seq_file *m, struct cachebpf_policy *policy)
+{
+	unsigned long folios = 0, pages = 0;
+	int nid, i;
+
+	for_each_node_state(nid, N_MEMORY) {
+		for (i = 0; i < policy->nr_lists; i++) {
+			struct cachebpf_list *list = policy->nodes[nid]->lists[i];
+
+			folios += READ_ONCE(list->nr_folios);
+			pages += READ_ONCE(list->nr_pages);
+		}
+	}
+	seq_printf(m, "managed_folios %lu\n", folios);
+	seq_printf(m, "managed_pages %lu\n", pages);
+	/* without the one for unlisted folios */
+	seq_printf(m, "lists %d\n", policy->nr_lists - 1);
+}
+
+static int stat_show(struct seq_file *m, void *v)
+{
+	struct mem_cgroup *memcg = mem_cgroup_from_seq(m);
+	struct cachebpf_policy *policy;
+	int i, cpu;
+
+	rcu_read_lock();
+	policy = rcu_dereference(memcg->cachebpf);
+	if (policy) {
+		show_managed(m, policy);
+		for (i = 0; i < CACHEBPF_NR_STATS; i++) {
+			u64 sum = 0;
+
+			for_each_possible_cpu(cpu)
+				sum += per_cpu_ptr(policy->stats, cpu)->count[i];
+			seq_printf(m, "%s %llu\n", stat_names[i], sum);
+		}
+	}
+	rcu_read_unlock();
+	return 0;
+}
+
+static struct cftype cachebpf_files[] = {
+	{
+		.name = "cachebpf.policy",
+		.seq_show = policy_show,
+	},
+	{
+		.name = "cachebpf.stat",
+		.seq_show = stat_show,
+	},
+	{ }
+};
+
+static ssize_t abi_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", CACHEBPF_ABI);
+}
+
+static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "access-counter\natomic-update\ninheritance\niterators\nmglru\nnuma\n"
+			  "policy-data\nrank\nremoval-reason\n");
+}
+
+static ssize_t stat_attr_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	s64 attached = atomic64_read(&cachebpf_nr_attached);
+	s64 detached = atomic64_read(&cachebpf_nr_detached);
+
+	return sysfs_emit(buf, "policies %lld\nattached %lld\ndetached %lld\nupdated %lld\n",
+			  attached - detached, attached, detached,
+			  (s64)atomic64_read(&cachebpf_nr_updated));
+}
+
+static struct kobj_attribute abi_attr = __ATTR_RO(abi);
+static struct kobj_attribute features_attr = __ATTR_RO(features);
+static struct kobj_attribute stat_attr = __ATTR(stat, 0444, stat_attr_show, NULL);
+
+static struct attribute *cachebpf_attrs[] = {
+	&abi_attr.attr,
+	&features_attr.attr,
+	&stat_attr.attr,
+	NULL,
+};
+
+static const struct attribute_group cachebpf_group = {
+	.attrs = cachebpf_attrs,
+};
+
+static int __init cachebpf_stat_init(void)
+{
+	struct kobject *kobj = kobject_create_and_add("cachebpf", kernel_kobj);
+	int err;
+
+	if (!kobj)
+		return -ENOMEM;
+	err = sysfs_create_group(kobj, &cachebpf_group);
+	if (!err)
+		err = cgroup_add_dfl_cftypes(&memory_cgrp_subsys, cachebpf_files);
+	return err;
+}
+late_initcall(cachebpf_stat_init);
