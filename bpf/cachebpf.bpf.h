@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a page cache eviction policy is written with.
+ *
+ * A policy is one file NAME.bpf.c that defines callbacks and ends with
+ * CACHEBPF_POLICY().  The kernel's side of everything here, with units, ranges
+ * and errors, is documented in include/linux/cachebpf.h and mm/cachebpf/iter.c
+ * of the kernel; types are declared with the fields that a policy may use and
+ * are relocated when the policy is loaded.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define __kernel_type	__attribute__((preserve_access_index))
+
+/* cachebpf_ops.flags */
+enum {
+	CACHEBPF_F_STOCK_RECLAIM	= 1 << 0,
+};
+
+/* folio_added(): why */
+enum {
+	CACHEBPF_ADDED_REFAULT		= 1 << 0,
+	CACHEBPF_ADDED_ADOPTED		= 1 << 1,
+};
+
+/* folio_removed(): why */
+enum {
+	CACHEBPF_REMOVED_RECLAIM,
+	CACHEBPF_REMOVED_TRUNCATE,
+	CACHEBPF_REMOVED_INVALIDATE,
+	CACHEBPF_REMOVED_MIGRATE,
+};
+
+/* bpf_for_each(cachebpf_list, ...): flags */
+enum {
+	CACHEBPF_ITER_REVERSE		= 1 << 0,
+	CACHEBPF_ITER_ROTATE		= 1 << 1,
+};
+
+/* the running instance of the policy, handed to every callback */
+struct cachebpf_policy {
+	__u64 cgroup_id;
+} __kernel_type;
+
+struct cachebpf_folio {
+	__u8 order;
+	/* uses since it was added, the one that brought it in included; writable */
+	__u16 accesses;
+} __kernel_type;
+
+struct cachebpf_evict {
+	/* pages that are wanted, at most 32 */
+	__u32 nr_wanted;
+	__u32 nr_proposed;
+} __kernel_type;
+
+struct cachebpf_ops {
+	__s32 (*policy_init)(struct cachebpf_policy *policy);
+	void (*policy_exit)(struct cachebpf_policy *policy);
+	void (*evict_folios)(struct cachebpf_policy *policy, struct cachebpf_evict *evict);
+	void (*folio_added)(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 why);
+	void (*folio_accessed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio);
+	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+			      __u32 why);
+	__u64 cgroup_id;
+	__u64 flags;
+	char name[16];
+};
+
+struct bpf_iter_cachebpf_list {
+	__u64 __opaque[7];
+} __attribute__((aligned(8)));
+
+int bpf_cachebpf_list_create(struct cachebpf_policy *policy) __ksym;
+int bpf_cachebpf_list_add(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
+			  bool tail) __ksym;
+int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
+			   bool tail) __ksym;
+int bpf_cachebpf_list_del(struct cachebpf_policy *policy, struct cachebpf_folio *folio) __ksym;
+__u64 bpf_cachebpf_list_len(struct cachebpf_policy *policy, __u32 list) __ksym;
+__u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const __u64 rdwr_buf_size) __ksym;
+int bpf_cachebpf_evict(struct cachebpf_evict *evict, struct cachebpf_folio *folio) __ksym;
+void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf_folio *folio,
+		       __s64 score) __ksym;
+
+int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it, struct cachebpf_evict *evict,
+			       __u32 list, __u32 nr_max, __u32 flags) __ksym;
+struct cachebpf_folio *bpf_iter_cachebpf_list_next(struct bpf_iter_cachebpf_list *it) __ksym;
+void bpf_iter_cachebpf_list_destroy(struct bpf_iter_cachebpf_list *it) __ksym;
+
+/* Where to put a folio on a list. */
+#define HEAD	false
+#define TAIL	true
+
+/*
+ * Walk @list from its head, or as CACHEBPF_ITER_* in @flags say; @folio is, one
+ * after the other, each folio that reclaim could take now, @nr_max of them at
+ * most (0: all).  Bound a walk with @nr_max rather than with a counter of your
+ * own: the verifier would have to follow that counter through every step.
+ */
+#define for_each_folio(folio, evict, list, nr_max, flags) \
+	bpf_for_each(cachebpf_list, folio, evict, list, nr_max, flags)
+
+/* The callbacks.  CACHEBPF_OP may not sleep; CACHEBPF_SLEEPABLE_OP is for policy_init and _exit. */
+#define CACHEBPF_OP(name, args...)		SEC("struct_ops/" #name) BPF_PROG(name, ##args)
+#define CACHEBPF_SLEEPABLE_OP(name, args...)	SEC("struct_ops.s/" #name) BPF_PROG(name, ##args)
+
+#define __cachebpf_tag(text)	__attribute__((btf_decl_tag("cachebpf:" text)))
+
+/*
+ * A number an administrator may set (CachePolicyOptions=).  @range is written
+ * "MIN..MAX", both included; the default is the initial value that follows:
+ *
+ *	CACHEBPF_TUNABLE(__u32, nr_scan, "1..4096", "folios", "looked at per request") = 512;
+ */
+#define CACHEBPF_TUNABLE(type, name, range, unit, doc)				\
+	const volatile type name __cachebpf_tag("range=" range)			\
+		__cachebpf_tag("unit=" unit) __cachebpf_tag("doc=" doc)
+
+/* Ends a policy: its name, one line of description, its source, its callbacks. */
+#define CACHEBPF_POLICY(id, description, source, callbacks...)			\
+	char LICENSE[] SEC("license") = "GPL";					\
+	SEC(".struct_ops.link") struct cachebpf_ops id				\
+		__cachebpf_tag("description=" description)			\
+		__cachebpf_tag("source=" source) = {				\
+		.name = #id,							\
+		callbacks							\
+	}
+
+/* What list_iterate()'s callback decides about a folio. */
+enum cachebpf_verdict {
+	CACHEBPF_CONTINUE,
+	CACHEBPF_EVICT,
+	CACHEBPF_STOP,
+};
+
+/*
+ * The papers' list_iterate(): call @decide for the folios of @list, at most
+ * @nr_max of them, and propose those it wants evicted, until the request is
+ * full.  Sources: cache_ext, table 2.
+ */
+static __always_inline void
+list_iterate(struct cachebpf_evict *evict, __u32 list, __u32 nr_max, __u32 flags,
+	     enum cachebpf_verdict (*decide)(struct cachebpf_folio *folio))
+{
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, list, nr_max, flags) {
+		enum cachebpf_verdict verdict = decide(folio);
+
+		if (verdict == CACHEBPF_STOP)
+			break;
+		if (verdict == CACHEBPF_EVICT && bpf_cachebpf_evict(evict, folio))
+			break;
+	}
+}

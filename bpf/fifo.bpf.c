@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * FIFO: evict in the order of arrival.
+ *
+ * One list.  A folio is appended when it is added; requests take from the
+ * head.  What was proposed goes to the tail at once, so that a folio which
+ * cannot be evicted now is not proposed again and again.
+ *
+ * Source: cachebpf, section 5 (and figure 4).
+ */
+#include "cachebpf.bpf.h"
+
+static __u32 queue;
+
+__s32 CACHEBPF_SLEEPABLE_OP(fifo_init, struct cachebpf_policy *policy)
+{
+	int list = bpf_cachebpf_list_create(policy);
+
+	if (list < 0)
+		return list;
+	queue = list;
+	return 0;
+}
+
+void CACHEBPF_OP(fifo_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	bpf_cachebpf_list_add(policy, folio, queue, TAIL);
+}
+
+void CACHEBPF_OP(fifo_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, queue, 0, CACHEBPF_ITER_ROTATE)
+		if (bpf_cachebpf_evict(evict, folio))
+			break;
+}
+
+CACHEBPF_POLICY(fifo, "Evicts in the order of arrival", "cachebpf, section 5",
+		.policy_init	= (void *)fifo_init,
+		.folio_added	= (void *)fifo_added,
+		.evict_folios	= (void *)fifo_evict);
