@@ -37,6 +37,8 @@ int log_get_max_level(void);
 const char *log_level_to_string(int level);
 int log_level_from_string(const char *s);
 
+#define LOG_FIELDS(...) (&(const LogFields) { __VA_ARGS__ })
+
 /* All return -error (0 when error is 0), so that "return log_error_errno(r, ...)" works. */
 int log_internal(int level, int error, const LogFields *fields,
                  const char *file, int line, const char *func, const char *format, ...) _printf_(7, 8);
@@ -65,7 +67,7 @@ int log_internalv(int level, int error, const LogFields *fields,
 /* A complaint about a line of a configuration file: "FILE:LINE: text". */
 #define log_syntax(level, config_file_, config_line_, format, ...)                              \
         ((void) log_full_fields(level, 0,                                                       \
-                                &(const LogFields) { .config_file = (config_file_),             \
-                                                     .config_line = (config_line_) },           \
+                                LOG_FIELDS(.config_file = (config_file_),                       \
+                                           .config_line = (config_line_)),                      \
                                 "%s:%u: " format, (config_file_), (unsigned) (config_line_),    \
                                 ##__VA_ARGS__))

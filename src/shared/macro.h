@@ -59,6 +59,18 @@
                 _ret_r < 0 ? (errno > 0 ? -errno : -EINVAL) : _ret_r; \
         })
 
+/* True when r is one of the constants listed. */
+#define IN_ERRNO(r, ...)                        \
+        ({                                      \
+                static const int _in_list[] = { __VA_ARGS__ }; \
+                int _in_r = (r);                \
+                bool _in_found = false;         \
+                for (size_t _in_i = 0; _in_i < ELEMENTSOF(_in_list); _in_i++) \
+                        if (_in_r == _in_list[_in_i]) \
+                                _in_found = true; \
+                _in_found;                      \
+        })
+
 /* ---- clean-up of locals at the end of their scope */
 
 #define _cleanup_(f) __attribute__((__cleanup__(f)))

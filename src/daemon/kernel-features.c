@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <bpf/libbpf.h>
+#include <linux/magic.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+
+#include "kernel-features.h"
+#include "string-util.h"
+
+#define SYSFS_FILE_MAX (64U * 1024U)
+
+const KernelPaths kernel_paths = {
+        .sysfs = "/sys/kernel/cachebpf",
+        .cgroup = "/sys/fs/cgroup",
+        .bpffs = "/sys/fs/bpf",
+};
+
+void kernel_features_done(KernelFeatures *f) {
+        free(f->reason);
+        strv_free(f->features);
+        *f = (KernelFeatures) {};
+}
+
+static int read_at(const char *dir, const char *name, char **ret) {
+        _cleanup_free_ char *path = NULL;
+
+        if (asprintf(&path, "%s/%s", dir, name) < 0)
+                return -ENOMEM;
+
+        return read_full_file(path, SYSFS_FILE_MAX, ret, NULL);
+}
+
+static int split_words(const char *s, char ***ret) {
+        _cleanup_strv_free_ char **l = NULL;
+        size_t n = 0;
+
+        for (;;) {
+                size_t k;
+                char **t;
+
+                s += strspn(s, " \t\n");
+                k = strcspn(s, " \t\n");
+
+                t = reallocarray(l, n + 2, sizeof(char *));
+                if (!t)
+                        return -ENOMEM;
+                l = t;
+                l[n] = l[n + 1] = NULL;
+
+                if (k == 0)
+                        break;
+
+                l[n] = strndup(s, k);
+                if (!l[n++])
+                        return -ENOMEM;
+                s += k;
+        }
+
+        *ret = TAKE_PTR(l);
+        return 0;
+}
+
+/* Fills in why this kernel will not do; leaves the reason empty if nothing is missing. */
+static int check_support(const KernelPaths *paths, KernelFeatures *f, int abi_error) {
+        struct utsname u = {};
+        struct statfs sfs;
+        int r = 0;
+
+        (void) uname(&u);
+
+        if (abi_error == -ENOENT)
+                r = asprintf(&f->reason,
+                             "kernel %s has no cachebpf (no directory %s): boot a kernel with CONFIG_CACHEBPF=y",
+                             u.release, paths->sysfs);
+        else if (abi_error < 0)
+                r = asprintf(&f->reason, "cannot read %s/abi: %s", paths->sysfs, strerror(-abi_error));
+        else if (f->abi != CACHEBPF_KERNEL_ABI)
+                r = asprintf(&f->reason,
+                             "kernel %s has version %llu of the cachebpf interface, this daemon needs version %d",
+                             u.release, (unsigned long long) f->abi, CACHEBPF_KERNEL_ABI);
+        else if (statfs(paths->cgroup, &sfs) < 0 || sfs.f_type != CGROUP2_SUPER_MAGIC)
+                r = asprintf(&f->reason,
+                             "no unified control group hierarchy (cgroup v2) is mounted on %s", paths->cgroup);
+        else if (paths->bpffs && (statfs(paths->bpffs, &sfs) < 0 || sfs.f_type != BPF_FS_MAGIC))
+                r = asprintf(&f->reason, "no BPF file system is mounted on %s", paths->bpffs);
+
+        return r < 0 ? -ENOMEM : 0;
+}
+
+int kernel_features_load(const KernelPaths *paths, KernelFeatures *ret) {
+        _cleanup_(kernel_features_done) KernelFeatures f = {};
+        _cleanup_free_ char *abi = NULL, *features = NULL;
+        int r, abi_error;
+
+        assert(paths);
+        assert(ret);
+
+        abi_error = read_at(paths->sysfs, "abi", &abi);
+        if (abi_error >= 0)
+                abi_error = safe_atou64(strstrip(abi), &f.abi);
+
+        r = read_at(paths->sysfs, "features", &features);
+        if (r == -ENOMEM)
+                return r;
+
+        r = split_words(strempty(features), &f.features);
+        if (r < 0)
+                return r;
+
+        r = check_support(paths, &f, abi_error);
+        if (r < 0)
+                return r;
+
+        f.supported = !f.reason;
+        *ret = f;
+        f = (KernelFeatures) {};
+        return 0;
+}
+
+int kernel_stat_foreach(const KernelPaths *paths, flat_keyed_func_t func, void *userdata) {
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = read_at(paths->sysfs, "stat", &text);
+        if (r < 0)
+                return r;
+
+        return flat_keyed_foreach(text, func, userdata);
+}
+
+const char *policy_step_error(PolicyStep step, int error) {
+        error = abs(error);
+
+        /* libbpf passes this kernel-internal number on where an operation is not implemented. */
+        if (error == 524)
+                return "the kernel does not implement the operation";
+        if (IN_ERRNO(error, EPERM, EACCES) && step != POLICY_STEP_OPEN)
+                return "permission denied (the daemon needs CAP_BPF and CAP_PERFMON)";
+        if (error == ENOMEM)
+                return "out of memory";
+
+        switch (step) {
+
+        case POLICY_STEP_OPEN:
+                if (error == ENOENT)
+                        return "the object file is gone";
+                if (IN_ERRNO(error, ENOEXEC, LIBBPF_ERRNO__LIBELF, LIBBPF_ERRNO__FORMAT))
+                        return "it is not a BPF object file";
+                break;
+
+        case POLICY_STEP_LOAD:
+                if (error == EINVAL || error == LIBBPF_ERRNO__VERIFY)
+                        return "the kernel rejects its program";
+                if (IN_ERRNO(error, ESRCH, ENOTSUP))
+                        return "it uses something that this kernel does not have";
+                break;
+
+        case POLICY_STEP_ATTACH:
+                switch (error) {
+                case ENOENT:
+                        return "the control group is gone";
+                case EBUSY:
+                        return "the control group already has a policy of its own";
+                case EINVAL:
+                        return "the policy lacks its name or a mandatory callback";
+                case EOPNOTSUPP:
+                        return "the memory controller is not enabled in the control group";
+                case EAGAIN:
+                        return "the policy's policy_init() refused";
+                case ENOSPC:
+                        return "the kernel cannot run more policies at the same time";
+                }
+                break;
+
+        case POLICY_STEP_PIN:
+        default:
+                break;
+        }
+
+        return strerror(error);
+}
+
+bool policy_error_is_transient(int error) {
+        return IN_ERRNO(abs(error), EAGAIN, EBUSY, EINTR, ENOMEM, ENOSPC, ENOENT);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <sys/stat.h>
+
+#include "conf-file.h"
+#include "file-util.h"
+#include "log.h"
+#include "policy-rules.h"
+#include "string-util.h"
+
+static PolicyRule *policy_rule_free(PolicyRule *rule) {
+        if (!rule)
+                return NULL;
+
+        strv_free(rule->units);
+        strv_free(rule->cgroups);
+        policy_setting_done(&rule->setting);
+        return mfree(rule);
+}
+
+DEFINE_TRIVIAL_CLEANUP_FUNC(PolicyRule *, policy_rule_free);
+
+static void policy_rule_destroy(void *p) {
+        policy_rule_free(p);
+}
+
+void policy_rules_done(PolicyRules *rules) {
+        if (rules->rules)
+                g_ptr_array_unref(rules->rules);
+        *rules = (PolicyRules) {};
+}
+
+/* Appends the words of a value to a list of globs; an empty value empties the list. */
+static int add_globs(char ***l, const char *value) {
+        _cleanup_free_ char *copy = NULL;
+        char *state = NULL;
+        size_t n = 0;
+
+        if (isempty(value)) {
+                *l = strv_free(*l);
+                return 0;
+        }
+
+        copy = strdup(value);
+        if (!copy)
+                return -ENOMEM;
+
+        while (*l && (*l)[n])
+                n++;
+
+        for (char *w = strtok_r(copy, " \t", &state); w; w = strtok_r(NULL, " \t", &state)) {
+                char **t = reallocarray(*l, n + 2, sizeof(char *));
+
+                if (!t)
+                        return -ENOMEM;
+                *l = t;
+
+                t[n + 1] = NULL;
+                t[n] = strdup(w);
+                if (!t[n])
+                        return -ENOMEM;
+                n++;
+        }
+
+        return 0;
+}
+
+static int assignment(const ConfAssignment *a, void *userdata) {
+        PolicyRule *rule = ASSERT_PTR(userdata);
+
+        if (startswith(a->section, "X-") || startswith(a->key, "X-"))
+                return 0;
+
+        if (streq(a->section, "Match")) {
+                if (streq(a->key, "Unit"))
+                        return add_globs(&rule->units, a->value);
+                if (streq(a->key, "Cgroup"))
+                        return add_globs(&rule->cgroups, a->value);
+        } else if (streq(a->section, "Policy")) {
+                if (streq(a->key, "CachePolicy"))
+                        return policy_setting_assign(&rule->setting, a->value, a->file, a->line);
+        } else {
+                log_syntax(LOG_WARNING, a->file, a->line, "Unknown section [%s], ignoring %s=.",
+                           a->section, a->key);
+                return 0;
+        }
+
+        log_syntax(LOG_WARNING, a->file, a->line, "Unknown key %s= in section [%s], ignoring.",
+                   a->key, a->section);
+        return 0;
+}
+
+/* Reads one file. Returns NULL in *ret if it holds no usable rule, which has been logged then. */
+static int read_rule(const char *path, PolicyRule **ret) {
+        _cleanup_(policy_rule_freep) PolicyRule *rule = NULL;
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        int r;
+
+        *ret = NULL;
+
+        r = read_full_file(path, CONF_FILE_MAX, &text, &size);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0) {
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.config_file = path),
+                                "Cannot read '%s', ignoring the file: %m", path);
+                return 0;
+        }
+
+        rule = calloc(1, sizeof(*rule));
+        if (!rule)
+                return -ENOMEM;
+
+        r = conf_parse_text(path, text, size, LOG_WARNING, assignment, rule);
+        if (r < 0)
+                return r;
+
+        if (!rule->units && !rule->cgroups) {
+                log_syntax(LOG_WARNING, path, 1,
+                           "Neither Unit= nor Cgroup= in section [Match], ignoring the file.");
+                return 0;
+        }
+        if (!rule->setting.set) {
+                log_syntax(LOG_WARNING, path, 1, "No CachePolicy= in section [Policy], ignoring the file.");
+                return 0;
+        }
+
+        *ret = TAKE_PTR(rule);
+        return 0;
+}
+
+/* An empty file or /dev/null in a file's place: "not this one". */
+static bool is_mask(int dir_fd, const char *name) {
+        struct stat st;
+
+        if (fstatat(dir_fd, name, &st, 0) < 0)
+                return false;
+
+        return S_ISCHR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_size == 0);
+}
+
+/* Notes the files of one directory in names (file name -> path, empty path: masked). */
+static int collect_names(const char *path, GHashTable *names) {
+        _cleanup_closedir_ DIR *d = opendir(path);
+        struct dirent *de;
+
+        if (!d) {
+                if (errno != ENOENT)
+                        log_warning_errno(errno, "Cannot open directory '%s', ignoring: %m", path);
+                return 0;
+        }
+
+        while ((de = readdir(d))) {
+                if (de->d_name[0] == '.' || !endswith(de->d_name, ".conf") ||
+                    g_hash_table_contains(names, de->d_name))
+                        continue;
+
+                if (g_hash_table_size(names) >= POLICY_RULES_MAX) {
+                        log_warning("More than %u files in '%s', ignoring the rest.", POLICY_RULES_MAX, path);
+                        break;
+                }
+
+                g_hash_table_insert(names, g_strdup(de->d_name),
+                                    is_mask(dirfd(d), de->d_name) ? g_strdup("")
+                                                                  : g_build_filename(path, de->d_name, NULL));
+        }
+
+        return 0;
+}
+
+static int compare_names(gconstpointer a, gconstpointer b) {
+        return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+int policy_rules_load(const char *const *dirs, PolicyRules *ret) {
+        _cleanup_hash_table_ GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+        _cleanup_ptr_array_ GPtrArray *rules = g_ptr_array_new_with_free_func(policy_rule_destroy);
+        _cleanup_ptr_array_ GPtrArray *sorted = NULL;
+        bool by_cgroup = false;
+        int r;
+
+        assert(dirs);
+        assert(ret);
+
+        for (; *dirs; dirs++) {
+                r = collect_names(*dirs, names);
+                if (r < 0)
+                        return r;
+        }
+
+        sorted = g_hash_table_get_keys_as_ptr_array(names);
+        g_ptr_array_sort(sorted, compare_names);
+
+        for (guint i = 0; i < sorted->len; i++) {
+                const char *path = g_hash_table_lookup(names, sorted->pdata[i]);
+                PolicyRule *rule;
+
+                if (isempty(path))
+                        continue;
+
+                r = read_rule(path, &rule);
+                if (r < 0)
+                        return r;
+                if (!rule)
+                        continue;
+
+                by_cgroup = by_cgroup || rule->cgroups;
+                g_ptr_array_add(rules, rule);
+        }
+
+        *ret = (PolicyRules) {
+                .rules = TAKE_PTR(rules),
+                .by_cgroup = by_cgroup,
+        };
+        return 0;
+}
+
+static bool match_any(char **globs, const char *s, int flags) {
+        for (char **i = globs; *i; i++)
+                if (fnmatch(*i, s, flags) == 0)
+                        return true;
+
+        return false;
+}
+
+/* Several globs of a key: one is enough. Both keys: both must match. */
+static bool policy_rule_matches(const PolicyRule *rule, const char *unit, const char *cgroup) {
+        /* Unit names contain backslashes as themselves ("\x2d"). */
+        if (rule->units && !match_any(rule->units, unit, FNM_NOESCAPE))
+                return false;
+        /* FNM_PATHNAME: "/a.slice/" followed by an asterisk means the children, not all descendants. */
+        if (rule->cgroups && (isempty(cgroup) || !match_any(rule->cgroups, cgroup, FNM_NOESCAPE | FNM_PATHNAME)))
+                return false;
+
+        return true;
+}
+
+int policy_rules_lookup(const PolicyRules *rules, const char *unit, const char *cgroup, PolicySetting *ret) {
+        int r;
+
+        assert(rules);
+        assert(unit);
+        assert(ret);
+
+        for (guint i = rules->rules ? rules->rules->len : 0; i > 0; i--) {
+                const PolicyRule *rule = rules->rules->pdata[i - 1];
+
+                if (!policy_rule_matches(rule, unit, cgroup))
+                        continue;
+
+                r = policy_setting_copy(ret, &rule->setting);
+                return r < 0 ? r : 1;
+        }
+
+        return 0;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+
+#include "cleanup.h"
+#include "policy-object.h"
+#include "policy-value.h"
+#include "string-util.h"
+
+DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct btf *, btf__free);
+
+/* The kernel's value is struct bpf_struct_ops_cachebpf_ops: a header and, as "data", the kernel's idea of struct
+ * cachebpf_ops, which may have other members in other places than the object's. */
+static int find_data(const struct btf *btf, uint32_t value_type_id, size_t *ret_offset, const struct btf_type **ret) {
+        const struct btf_type *t = btf__type_by_id(btf, value_type_id);
+
+        if (!t || !btf_is_struct(t))
+                return -ESRCH;
+
+        for (uint32_t i = 0; i < btf_vlen(t); i++) {
+                const struct btf_member *m = btf_members(t) + i;
+
+                if (!streq(btf__name_by_offset(btf, m->name_off), "data"))
+                        continue;
+
+                *ret_offset = btf_member_bit_offset(t, i) / 8;
+                *ret = btf__type_by_id(btf, m->type);
+                return *ret && btf_is_struct(*ret) ? 0 : -ESRCH;
+        }
+
+        return -ESRCH;
+}
+
+/* A callback holds the file descriptor of its program in the kernel's value; in libbpf's initial value, which
+ * user space sees, it holds a pointer to the program. */
+static int copy_callback(const void *user, char *kernel) {
+        struct bpf_program *prog;
+        unsigned long fd;
+
+        memcpy(&prog, user, sizeof(prog));
+        if (!prog)
+                return 0;
+        if (bpf_program__fd(prog) < 0)
+                return bpf_program__fd(prog);
+
+        fd = bpf_program__fd(prog);
+        memcpy(kernel, &fd, sizeof(fd));
+        return 0;
+}
+
+static bool is_callback(const struct btf *btf, const struct btf_type *t) {
+        if (!btf_is_ptr(t))
+                return false;
+
+        t = btf__type_by_id(btf, t->type);
+        return t && btf_is_func_proto(t);
+}
+
+int policy_value_commit(struct bpf_object *obj, struct bpf_map *ops) {
+        _cleanup_(btf__freep) struct btf *btf = NULL;
+        _cleanup_free_ char *value = NULL;
+        const struct btf_type *data;
+        struct bpf_map_info info = {};
+        uint32_t info_size = sizeof(info), zero = 0;
+        size_t offset;
+        int r;
+
+        r = bpf_map_get_info_by_fd(bpf_map__fd(ops), &info, &info_size);
+        if (r < 0)
+                return r;
+
+        btf = btf__load_vmlinux_btf();
+        if (!btf)
+                return -errno;
+
+        r = find_data(btf, info.btf_vmlinux_value_type_id, &offset, &data);
+        if (r < 0)
+                return r;
+
+        value = calloc(1, info.value_size);
+        if (!value)
+                return -ENOMEM;
+
+        for (uint32_t i = 0; i < btf_vlen(data); i++) {
+                const struct btf_member *m = btf_members(data) + i;
+                const struct btf_type *t = btf__type_by_id(btf, m->type);
+                size_t at = offset + btf_member_bit_offset(data, i) / 8;
+                int64_t size = btf__resolve_size(btf, m->type);
+                void *user;
+
+                if (!t || size < 0 || at + size > info.value_size)
+                        return -EINVAL;
+
+                r = policy_object_find_member(obj, ops, btf__name_by_offset(btf, m->name_off), size, &user);
+                if (r == -ENOENT) /* newer in the kernel than in the object: stays zero */
+                        continue;
+                if (r < 0)
+                        return r;
+
+                if (is_callback(btf, t)) {
+                        r = copy_callback(user, value + at);
+                        if (r < 0)
+                                return r;
+                } else
+                        memcpy(value + at, user, size);
+        }
+
+        return bpf_map_update_elem(bpf_map__fd(ops), &zero, value, 0);
+}

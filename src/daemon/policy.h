@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <glib.h>
+
+#include "cleanup.h"
+#include "string-util.h"
+
+#define POLICY_OBJECT_SUFFIX ".bpf.o"
+#define POLICIES_MAX 256U
+
+/* A documented constant of a policy: a "const volatile" integer with decl tags. */
+typedef struct PolicyTunable {
+        char *name;
+        char *type;
+        char *unit;
+        char *doc;
+        int64_t default_value;
+        bool has_range;
+        int64_t min;
+        int64_t max;
+} PolicyTunable;
+
+/* One policy object on disk. */
+typedef struct Policy {
+        char *name;         /* the file's name without its suffix: what CachePolicy= says */
+        char *path;
+        char *description;
+        char *source;
+        char *problem;      /* why it cannot be used, one sentence; NULL if it can */
+        GArray *tunables;   /* of PolicyTunable */
+} Policy;
+
+Policy *policy_free(Policy *p);
+DEFINE_TRIVIAL_CLEANUP_FUNC(Policy *, policy_free);
+
+/* Where policies are looked for, from highest to lowest priority. */
+extern const char *const policy_directories[];
+
+/* Finds the objects in the directories and reads what they tell about themselves; loads nothing into the
+ * kernel. Returns an array of Policy sorted by name; a broken object is in it, with its problem. */
+int policies_load(const char *const *dirs, GPtrArray **ret);
+const Policy *policies_find(GPtrArray *policies, const char *name);
+
+/* policy-object.c: fills in description, source, tunables, problem from the object at p->path. */
+int policy_read_object(Policy *p);

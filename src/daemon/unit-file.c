@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "conf-file.h"
+#include "file-util.h"
+#include "log.h"
+#include "string-util.h"
+#include "unit-file.h"
+
+static const struct {
+        const char *suffix;
+        const char *section;
+} unit_types[] = {
+        { ".slice", "Slice" },
+        { ".service", "Service" },
+        { ".scope", "Scope" },
+};
+
+typedef struct UnitFileContext {
+        const char *section;
+        PolicySetting *setting;
+} UnitFileContext;
+
+const char *unit_name_to_section(const char *unit) {
+        for (size_t i = 0; i < ELEMENTSOF(unit_types); i++)
+                if (endswith(unit, unit_types[i].suffix))
+                        return unit_types[i].section;
+
+        return NULL;
+}
+
+static int assignment(const ConfAssignment *a, void *userdata) {
+        UnitFileContext *c = ASSERT_PTR(userdata);
+
+        if (!streq(a->key, "CachePolicy") && !streq(a->key, "X-CachePolicy"))
+                return 0;
+
+        if (!streq(a->section, c->section)) {
+                log_syntax(LOG_WARNING, a->file, a->line, "%s= belongs into section [%s], ignoring it in [%s].",
+                           a->key, c->section, a->section);
+                return 0;
+        }
+
+        return policy_setting_assign(c->setting, a->value, a->file, a->line);
+}
+
+static int read_one(const char *unit, const char *path, UnitFileContext *c) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        int r;
+
+        r = read_full_file(path, CONF_FILE_MAX, &text, &size);
+        if (r == -ENOENT) /* systemd still knows a file that was deleted since */
+                return 0;
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0) {
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = unit, .config_file = path),
+                                "%s: Cannot read '%s', ignoring the file: %m", unit, path);
+                return 0;
+        }
+
+        /* Most files do not mention us: leave them, and complaints about them, to PID 1. */
+        if (!memmem(text, size, "CachePolicy", STRLEN("CachePolicy")))
+                return 0;
+
+        return conf_parse_text(path, text, size, LOG_WARNING, assignment, c);
+}
+
+int unit_file_read_setting(const char *unit, const char *fragment, char **dropins, PolicySetting *ret) {
+        _cleanup_policy_setting_ PolicySetting setting = {};
+        UnitFileContext c = {
+                .section = unit_name_to_section(unit),
+                .setting = &setting,
+        };
+        int r;
+
+        assert(unit);
+        assert(ret);
+
+        if (!c.section)
+                return -EINVAL;
+
+        if (!isempty(fragment)) {
+                r = read_one(unit, fragment, &c);
+                if (r < 0)
+                        return r;
+        }
+
+        for (char **i = dropins; i && *i; i++) {
+                r = read_one(unit, *i, &c);
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = setting;
+        setting = (PolicySetting) {};
+        return 0;
+}
