@@ -49,7 +49,7 @@ verb_demo() {
         ensure_demo_data
         gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
         machine_defaults
-        LAB=1 LAB_DISK=$gigabytes MEMORY=$((gigabytes + 3))G TIMEOUT=$DEMO_TIMEOUT
+        LAB=1 LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
         DISKS=("$DEMO_DATA:ro")
         mkdir -p "$SCRATCH/demo"
         SHARES=("$SCRATCH/demo:/run/demo")

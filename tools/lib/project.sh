@@ -5,7 +5,7 @@
 # What the installed project is made of; documentation and the kernel are not part of it.
 project_sources() {
         local name
-        for name in meson.build meson.options src bpf policies.d units dbus man completions tests tools/lib/guest bench; do
+        for name in meson.build meson.options src bpf policies.d units dbus man completions tests tools/lib/guest bench kernel/selftests; do
                 echo "$TOP/$name"
         done
 }

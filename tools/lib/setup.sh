@@ -9,6 +9,7 @@ HOST_PACKAGES=(
         e2fsprogs # mkfs.ext4 -d
         ca-certificates
         git
+        gpg # mmdebstrap checks signatures
         jq
         patch
         rsync
