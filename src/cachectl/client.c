@@ -143,25 +143,6 @@ static bool error_means_unknown(const char *error_id) {
                streq(error_id, CACHEBPF_VARLINK_ERROR_NO_SUCH_POLICY);
 }
 
-int client_call(sd_varlink *link, const char *method, sd_json_variant *parameters, sd_json_variant **ret) {
-        const char *error_id = NULL;
-        sd_json_variant *reply = NULL;
-        int r;
-
-        assert(link);
-        assert(method);
-        assert(ret);
-
-        r = sd_varlink_call(link, method, parameters, &reply, &error_id);
-        if (r < 0)
-                return log_error_errno(r, "Cannot call %s of cachebpfd: %m", method);
-        if (error_id)
-                return log_reply_error(method, error_id, reply);
-
-        *ret = sd_json_variant_ref(reply);
-        return 0;
-}
-
 typedef struct Call {
         const char *method;
         ClientReply on_reply;
@@ -205,7 +186,64 @@ static int on_reply(
         return 0;
 }
 
-/* sd_varlink_collect() does the same at first sight, but gives up at 1024 replies. */
+/* Sends a call and waits for the last of its replies. All calls go this way: after sd_varlink_call() a connection
+ * hands the old reply to the callback of the next call, and sd_varlink_collect() gives up at 1024 replies. */
+static int perform(
+                sd_varlink *link,
+                int (*send)(sd_varlink *link, const char *method, sd_json_variant *parameters),
+                sd_json_variant *parameters,
+                Call *call) {
+
+        int r;
+
+        (void) sd_varlink_set_userdata(link, call);
+
+        r = sd_varlink_bind_reply(link, on_reply);
+        if (r >= 0)
+                r = send(link, call->method, parameters);
+        if (r < 0)
+                return log_error_errno(r, "Cannot call %s of cachebpfd: %m", call->method);
+
+        while (!call->finished) {
+                r = sd_varlink_process(link);
+                if (r == 0)
+                        r = sd_varlink_wait(link, UINT64_MAX);
+                if (r < 0 && !call->finished)
+                        return log_error_errno(r, "Lost the connection to cachebpfd in %s: %m", call->method);
+        }
+
+        return call->result;
+}
+
+static int keep_reply(sd_json_variant *parameters, void *userdata) {
+        sd_json_variant **reply = ASSERT_PTR(userdata);
+
+        sd_json_variant_unref(*reply);
+        *reply = sd_json_variant_ref(parameters);
+        return 0;
+}
+
+int client_call(sd_varlink *link, const char *method, sd_json_variant *parameters, sd_json_variant **ret) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *reply = NULL;
+        Call call = {
+                .method = method,
+                .on_reply = keep_reply,
+                .userdata = &reply,
+        };
+        int r;
+
+        assert(link);
+        assert(method);
+        assert(ret);
+
+        r = perform(link, sd_varlink_invoke, parameters, &call);
+        if (r < 0)
+                return r;
+
+        *ret = TAKE_PTR(reply);
+        return 0;
+}
+
 int client_call_more(
                 sd_varlink *link,
                 const char *method,
@@ -218,30 +256,10 @@ int client_call_more(
                 .on_reply = reply,
                 .userdata = userdata,
         };
-        int r;
 
         assert(link);
         assert(method);
         assert(reply);
 
-        (void) sd_varlink_set_userdata(link, &call);
-
-        r = sd_varlink_bind_reply(link, on_reply);
-        if (r < 0)
-                return log_error_errno(r, "Cannot call %s of cachebpfd: %m", method);
-
-        r = sd_varlink_observe(link, method, parameters);
-        if (r < 0)
-                return log_error_errno(r, "Cannot call %s of cachebpfd: %m", method);
-
-        while (!call.finished) {
-                r = sd_varlink_process(link);
-                if (r == 0)
-                        r = sd_varlink_wait(link, UINT64_MAX);
-                if (r < 0 && !call.finished)
-                        return log_error_errno(r, "Lost the connection to cachebpfd in %s: %m", method);
-        }
-
-        (void) sd_varlink_set_userdata(link, NULL);
-        return call.result;
+        return perform(link, sd_varlink_observe, parameters, &call);
 }

@@ -14,8 +14,8 @@
 #include "output.h"
 #include "pager.h"
 
-/* The longest name of a detail and its colon. */
-#define DETAIL_NAME_WIDTH 13
+/* The longest name of a detail, its colon, and two blanks before it. */
+#define DETAIL_NAME_WIDTH 14
 
 int output_json(sd_json_variant *v) {
         sd_json_format_flags_t flags = arg_json;

@@ -1,0 +1,71 @@
+# bash completion for cachectl(1)                             -*- shell-script -*-
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+__cachectl_units() {
+        cachectl list --all --no-legend --no-pager 2>/dev/null | while read -r unit _; do
+                echo "$unit"
+        done
+}
+
+__cachectl_policies() {
+        cachectl policies --no-legend --no-pager 2>/dev/null | while read -r name _; do
+                echo "$name"
+        done
+}
+
+_cachectl() {
+        local -A options=(
+                [all]="-h --help --version"
+                [status]="--json= -j --no-pager -a --all -q --quiet"
+                [list]="--json= -j --no-pager --no-legend -l --full -a --all"
+                [stats]="--json= -j --no-pager --no-legend -l --full"
+                [policies]="--json= -j --no-pager --no-legend -l --full"
+                [version]="--json= -j"
+                [help]=""
+        )
+        local verbs="status list stats policies version help"
+        local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i words=""
+
+        COMPREPLY=()
+
+        # "=" is a word of its own to readline: --json=short arrives as "--json" "=" "short".
+        if [[ $cur == "=" && ${COMP_WORDS[COMP_CWORD - 1]} == "--json" ]]; then
+                mapfile -t COMPREPLY < <(compgen -W "pretty short off")
+                return
+        fi
+        if [[ ${COMP_WORDS[COMP_CWORD - 1]} == "=" && ${COMP_WORDS[COMP_CWORD - 2]} == "--json" ]]; then
+                mapfile -t COMPREPLY < <(compgen -W "pretty short off" -- "$cur")
+                return
+        fi
+
+        for ((i = 1; i < COMP_CWORD; i++)); do
+                if [[ " $verbs " == *" ${COMP_WORDS[i]} "* ]]; then
+                        verb="${COMP_WORDS[i]}"
+                        break
+                fi
+        done
+
+        if [[ $cur == -* ]]; then
+                # Without a verb it is "status" that runs, but another one may follow.
+                words="${options[all]} ${options[${verb:-list}]} "
+                [[ $verb ]] || words+="${options[status]}"
+        else
+                case "$verb" in
+                "") words="$verbs" ;;
+                status | list | stats) words="$(__cachectl_units)" ;;
+                policies) words="$(__cachectl_policies)" ;;
+                help) words="$verbs" ;;
+                esac
+        fi
+
+        # Unit names contain \x2d and the like: compgen -W would take the backslash as a quote.
+        while read -r word; do
+                [[ $word == "$cur"* && " ${COMPREPLY[*]} " != *" $word "* ]] && COMPREPLY+=("$word")
+        done < <(printf '%s\n' "$words" | tr ' ' '\n' | sed '/^$/d')
+
+        if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then
+                compopt -o nospace 2>/dev/null
+        fi
+}
+
+complete -F _cachectl cachectl

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A stand-in for cachebpfd: serves org.cachebpf.Manager from a JSON document, for the tests of cachectl.
+ *
+ *      fake-manager SOCKET DOCUMENT
+ *
+ * The document has the members "status" (the reply of GetStatus), "units", "stats" and "policies" (arrays of what the
+ * other methods list), and may have "behaviour": "hang" (takes calls, never answers) or "drop" (closes the connection
+ * instead of answering). Replies are validated against the IDL as those of the daemon are. */
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <systemd/sd-event.h>
+#include <systemd/sd-json.h>
+#include <systemd/sd-varlink.h>
+
+#include "cleanup.h"
+#include "string-util.h"
+#include "varlink-org.cachebpf.Manager.h"
+
+#define INTERFACE "org.cachebpf.Manager"
+
+static sd_json_variant *document;
+
+static bool behaves(const char *behaviour) {
+        sd_json_variant *v = sd_json_variant_by_key(document, "behaviour");
+
+        return v && streq(sd_json_variant_string(v), behaviour);
+}
+
+/* Returns > 0 if the call is not to be answered. */
+static int misbehave(sd_varlink *link) {
+        if (behaves("drop")) {
+                (void) sd_varlink_close(link);
+                return 1;
+        }
+
+        return behaves("hang");
+}
+
+static int method_get_status(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags, void *userdata) {
+        (void) parameters;
+        (void) flags;
+        (void) userdata;
+
+        if (misbehave(link) > 0)
+                return 0;
+
+        return sd_varlink_reply(link, sd_json_variant_by_key(document, "status"));
+}
+
+/* How one method lists its objects. */
+typedef struct Listing {
+        const char *member;  /* of the document */
+        const char *key;     /* the parameter that asks for one object, and the member that holds its name */
+        const char *wrapper; /* the member of a reply that holds the object; NULL: the reply is the object */
+        const char *error;   /* there is none */
+} Listing;
+
+static int send_one(sd_varlink *link, const Listing *listing, sd_json_variant *object, bool last) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *wrapped = NULL;
+        int r;
+
+        if (listing->wrapper) {
+                r = sd_json_buildo(&wrapped, SD_JSON_BUILD_PAIR_VARIANT(listing->wrapper, object));
+                if (r < 0)
+                        return r;
+                object = wrapped;
+        }
+
+        return last ? sd_varlink_reply(link, object) : sd_varlink_notify(link, object);
+}
+
+static int list(sd_varlink *link, sd_json_variant *parameters, const Listing *listing) {
+        sd_json_variant *array = sd_json_variant_by_key(document, listing->member), *wanted, *pending = NULL;
+        int r;
+
+        if (misbehave(link) > 0)
+                return 0;
+
+        wanted = sd_json_variant_by_key(parameters, listing->key);
+        if (wanted && sd_json_variant_is_null(wanted))
+                wanted = NULL;
+
+        /* One object is always held back: only the last is sent without "continues". */
+        for (size_t i = 0; i < sd_json_variant_elements(array); i++) {
+                sd_json_variant *object = sd_json_variant_by_index(array, i);
+
+                if (wanted && !sd_json_variant_equal(sd_json_variant_by_key(object, listing->key), wanted))
+                        continue;
+
+                if (pending) {
+                        r = send_one(link, listing, pending, /* last= */ false);
+                        if (r < 0)
+                                return r;
+                }
+                pending = object;
+        }
+
+        if (pending)
+                return send_one(link, listing, pending, /* last= */ true);
+
+        return sd_varlink_errorbo(link, listing->error,
+                                  SD_JSON_BUILD_PAIR_STRING(listing->key,
+                                                            wanted ? sd_json_variant_string(wanted) : ""));
+}
+
+static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags, void *userdata) {
+        (void) flags;
+        (void) userdata;
+
+        return list(link, parameters, &(const Listing) { "units", "unit", "unit", INTERFACE ".NoSuchUnit" });
+}
+
+static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags, void *userdata) {
+        (void) flags;
+        (void) userdata;
+
+        return list(link, parameters, &(const Listing) { "stats", "unit", NULL, INTERFACE ".NoSuchUnit" });
+}
+
+static int method_list_policies(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags, void *userdata) {
+        (void) flags;
+        (void) userdata;
+
+        return list(link, parameters, &(const Listing) { "policies", "name", NULL, INTERFACE ".NoSuchPolicy" });
+}
+
+static int serve(const char *address, const char *path) {
+        _cleanup_(sd_varlink_server_unrefp) sd_varlink_server *server = NULL;
+        _cleanup_(sd_event_unrefp) sd_event *event = NULL;
+        int r;
+
+        r = sd_json_parse_file(NULL, path, 0, &document, NULL, NULL);
+        if (r < 0)
+                return r;
+
+        r = sd_varlink_server_new(&server, 0);
+        if (r < 0)
+                return r;
+
+        r = sd_varlink_server_add_interface(server, &vl_interface_org_cachebpf_Manager);
+        if (r < 0)
+                return r;
+
+        r = sd_varlink_server_bind_method_many(
+                        server,
+                        INTERFACE ".GetStatus",    method_get_status,
+                        INTERFACE ".ListUnits",    method_list_units,
+                        INTERFACE ".GetStats",     method_get_stats,
+                        INTERFACE ".ListPolicies", method_list_policies);
+        if (r < 0)
+                return r;
+
+        r = sd_varlink_server_listen_address(server, address, 0600);
+        if (r < 0)
+                return r;
+
+        /* Not sd_varlink_server_loop_auto(): that ends with the first connection. */
+        r = sd_event_new(&event);
+        if (r < 0)
+                return r;
+
+        r = sd_varlink_server_attach_event(server, event, SD_EVENT_PRIORITY_NORMAL);
+        if (r < 0)
+                return r;
+
+        return sd_event_loop(event);
+}
+
+int main(int argc, char *argv[]) {
+        int r;
+
+        if (argc != 3) {
+                fprintf(stderr, "Usage: %s SOCKET DOCUMENT\n", argv[0]);
+                return EXIT_FAILURE;
+        }
+
+        /* A test that dies takes its server with it. */
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+
+        r = serve(argv[1], argv[2]);
+        if (r < 0) {
+                fprintf(stderr, "Cannot serve \"%s\" on \"%s\": %s\n", argv[2], argv[1], strerror(-r));
+                return EXIT_FAILURE;
+        }
+
+        return EXIT_SUCCESS;
+}

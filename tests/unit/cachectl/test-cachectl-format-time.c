@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cleanup.h"
+#include "format-time.h"
+#include "macro.h"
+
+#define NOW (UINT64_C(1795262401) * USEC_PER_SEC)
+
+static void test_timestamp(void **state) {
+        _cleanup_free_ char *now = format_timestamp(NOW), *epoch = format_timestamp(0);
+
+        assert_string_equal(now, "Sat 2026-11-21 12:00:01 UTC");
+        assert_string_equal(epoch, "Thu 1970-01-01 00:00:00 UTC");
+}
+
+static void test_relative(void **state) {
+        static const struct {
+                int64_t ago_sec;
+                const char *text;
+        } cases[] = {
+                { 0,                      "just now" },
+                { 1,                      "1s ago" },
+                { 59,                     "59s ago" },
+                { 60,                     "1min ago" },
+                { 182,                    "3min 2s ago" },
+                { 3600,                   "1h ago" },
+                { 3605,                   "1h ago" }, /* the second unit is the next one, or none */
+                { 2 * 3600 + 5 * 60,      "2h 5min ago" },
+                { 86400 + 4 * 3600,       "1 day 4h ago" },
+                { 3 * 86400,              "3 days ago" },
+                { 366 * 86400,            "1 year 1 day ago" },
+                { 365 * 86400 * INT64_C(2), "2 years ago" },
+                { -5,                     "in 5s" }, /* the clock was set back */
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_free_ char *s = NULL;
+
+                s = format_relative(NOW - (uint64_t) (cases[i].ago_sec * (int64_t) USEC_PER_SEC), NOW);
+                assert_string_equal(s, cases[i].text);
+        }
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_timestamp),
+                cmocka_unit_test(test_relative),
+        };
+
+        return cmocka_run_group_tests_name("cachectl-format-time", tests, NULL, NULL);
+}

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Runs cachectl against fake-manager, which plays the documents in data/:
+ *
+ *      test-cachectl-verbs CACHECTL FAKE-MANAGER DATA-DIRECTORY */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-json.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "exit-codes.h"
+#include "macro.h"
+#include "run-program.h"
+#include "string-util.h"
+
+#define MANY_UNITS 3000U
+
+static char *cachectl_path, *manager_path, *data_path;
+static char directory[] = "/tmp/test-cachectl-XXXXXX";
+static char *address;
+static pid_t manager_pid;
+
+static void stop_manager(void) {
+        if (manager_pid > 0)
+                stop_program(manager_pid);
+        manager_pid = 0;
+        (void) unlink(address);
+}
+
+/* Plays a document until the next is asked for. */
+static void play_file(const char *path) {
+        stop_manager();
+
+        manager_pid = start_program((char *const[]) { manager_path, address, (char *) path, NULL });
+        for (unsigned i = 0; access(address, F_OK) < 0; i++) {
+                if (i > 1000)
+                        errx(EXIT_FAILURE, "fake-manager does not come up with %s", path);
+                (void) usleep(10 * USEC_PER_MSEC);
+        }
+}
+
+static void play(const char *document) {
+        _cleanup_free_ char *path = NULL;
+
+        assert_true(asprintf(&path, "%s/%s.json", data_path, document) > 0);
+        play_file(path);
+}
+
+static void run_with(RunFlags flags, Outcome *ret, const char *const *arguments) {
+        char *argv[16] = { cachectl_path };
+
+        for (size_t i = 0; arguments[i]; i++) {
+                assert_true(i + 2 < ELEMENTSOF(argv));
+                argv[i + 1] = (char *) arguments[i];
+        }
+
+        run_program(argv, flags, ret);
+}
+
+#define run(ret, ...) run_with(0, ret, (const char *const[]) { __VA_ARGS__, NULL })
+#define run_terminal(ret, ...) run_with(RUN_TERMINAL, ret, (const char *const[]) { __VA_ARGS__, NULL })
+
+#define assert_contains(text, part)                                     \
+        do {                                                            \
+                if (!strstr(text, part))                                \
+                        fail_msg("no \"%s\" in:\n%s", part, text);      \
+        } while (false)
+
+#define assert_lacks(text, part)                                        \
+        do {                                                            \
+                if (strstr(text, part))                                 \
+                        fail_msg("\"%s\" in:\n%s", part, text);         \
+        } while (false)
+
+static sd_json_variant *parse(const char *text) {
+        sd_json_variant *v;
+
+        assert_int_equal(sd_json_parse(text, 0, &v, NULL, NULL), 0);
+        return v;
+}
+
+/* ---- list */
+
+static void test_list(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+
+        play("normal");
+        run(&o, "list", "batch", "web.slice", "odd.slice");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        assert_string_equal(o.err, "");
+        assert_contains(o.out, "UNIT        STATE    CONFIGURED EFFECTIVE VERIFIED SINCE");
+        assert_contains(o.out, "batch.slice attached lfu        lfu       lfu      ");
+        assert_contains(o.out, "odd.slice   attached lfu        lfu       fifo     -");
+        assert_contains(o.out, "web.slice   failed   lru2       -         none     ");
+        assert_contains(o.out, " /etc/systemd/system/web.slice:4\n");
+        assert_contains(o.out, "\n3 units listed.\n");
+}
+
+static void test_list_selection(void **state) {
+        _cleanup_(outcome_done) Outcome all = {}, configured = {}, pattern = {}, name = {}, nothing = {};
+
+        play("normal");
+
+        run(&configured, "list", "--no-legend");
+        assert_int_equal(configured.status, EXIT_SUCCESS);
+        assert_lacks(configured.out, "user.slice");
+        assert_lacks(configured.out, "UNIT");
+        assert_lacks(configured.out, "listed");
+        /* Sorted by name, whatever the order of the daemon. */
+        assert_int_equal(strncmp(configured.out, "batch.slice ", strlen("batch.slice ")), 0);
+
+        run(&all, "list", "--all", "--no-legend");
+        assert_contains(all.out, "user.slice ");
+
+        run(&pattern, "list", "--no-legend", "*o*.slice");
+        assert_int_equal(pattern.status, EXIT_SUCCESS);
+        assert_contains(pattern.out, "odd.slice");
+        assert_lacks(pattern.out, "batch.slice");
+
+        /* The backslash in a unit name is no escape. */
+        run(&name, "list", "--no-legend", "system-foo\\x2dbar");
+        assert_contains(name.out, "system-foo\\x2dbar.slice inactive");
+
+        run(&nothing, "list", "nothing*");
+        assert_int_equal(nothing.status, EXIT_SUCCESS);
+        assert_string_equal(nothing.out, "0 units listed.\n");
+}
+
+static void test_list_json(void **state) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+        _cleanup_(outcome_done) Outcome o = {};
+
+        play("normal");
+        run(&o, "list", "--json=short");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        assert_ptr_equal(strchr(o.out, '\n'), o.out + strlen(o.out) - 1); /* one line */
+
+        v = parse(o.out);
+        assert_true(sd_json_variant_is_array(v));
+        assert_int_equal(sd_json_variant_elements(v), 5);
+        assert_string_equal(sd_json_variant_string(sd_json_variant_by_key(sd_json_variant_by_index(v, 0), "unit")),
+                            "batch.slice");
+}
+
+static void test_empty(void **state) {
+        _cleanup_(outcome_done) Outcome table = {}, json = {}, stats = {}, status = {}, policies = {};
+
+        play("empty");
+
+        run(&table, "list");
+        assert_int_equal(table.status, EXIT_SUCCESS);
+        assert_string_equal(table.out, "0 units listed.\n");
+
+        run(&json, "list", "--json=short");
+        assert_int_equal(json.status, EXIT_SUCCESS);
+        assert_string_equal(json.out, "[]\n");
+
+        run(&stats, "stats", "--no-legend");
+        assert_int_equal(stats.status, EXIT_SUCCESS);
+        assert_string_equal(stats.out, "");
+
+        run(&policies, "policies", "-j");
+        assert_string_equal(policies.out, "[]\n");
+
+        run(&status, "status");
+        assert_int_equal(status.status, EXIT_SUCCESS);
+        assert_contains(status.out, "0 configured, 0 attached, 0 failed");
+}
+
+/* More than sd_varlink_collect() would return. */
+static void test_many(void **state) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+        _cleanup_(outcome_done) Outcome o = {};
+        _cleanup_fclose_ FILE *f = NULL;
+        _cleanup_free_ char *path = NULL;
+
+        assert_true(asprintf(&path, "%s/many.json", directory) > 0);
+        f = fopen(path, "we");
+        assert_non_null(f);
+        fputs("{\"units\":[", f);
+        for (unsigned i = 0; i < MANY_UNITS; i++)
+                fprintf(f, "%s{\"unit\":\"u%u.slice\",\"state\":\"attached\"}", i > 0 ? "," : "", i);
+        fputs("]}\n", f);
+        assert_int_equal(fflush(f), 0);
+
+        play_file(path);
+        (void) unlink(path);
+
+        run(&o, "list", "--json=short");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        v = parse(o.out);
+        assert_int_equal(sd_json_variant_elements(v), MANY_UNITS);
+
+        /* Version order: 2 before 10. */
+        assert_string_equal(sd_json_variant_string(sd_json_variant_by_key(sd_json_variant_by_index(v, 2), "unit")),
+                            "u2.slice");
+}
+
+/* ---- status */
+
+static void test_status(void **state) {
+        _cleanup_(outcome_done) Outcome o = {}, default_verb = {};
+
+        play("normal");
+        run(&o, "status");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        assert_string_equal(o.err, "");
+        assert_contains(o.out, "● cachebpfd 0.1.0: running\n"
+                               "       Kernel: supports cachebpf, ABI 1 (inherit update)\n"
+                               "    In kernel: 2 policies, 5 attached, 3 detached, 1 updated, 0 ejected\n"
+                               "        Units: 5 configured, 2 attached, 1 failed\n"
+                               "     Policies: /etc/cachebpf/policies /usr/lib/cachebpf/policies\n");
+        assert_contains(o.out, "\n● batch.slice: attached\n"
+                               "   Configured: lfu (/etc/systemd/system/batch.slice.d/50-cache.conf:2)\n"
+                               "    Effective: lfu (adopted from an earlier daemon)\n"
+                               "     Verified: lfu (id 3 in the kernel)\n"
+                               "        Since: Sat 2026-11-21 12:00:01 UTC; ");
+        assert_contains(o.out, "       CGroup: /batch.slice (id 2231)\n");
+        assert_contains(o.out, "\n× web.slice: failed\n"
+                               "   Configured: lru2 (/etc/systemd/system/web.slice:4)\n"
+                               "    Effective: -\n"
+                               "     Verified: none\n"
+                               "       Reason: No policy \"lru2\" is installed.\n");
+        assert_contains(o.out, "     Verified: fifo (the kernel contradicts the daemon)\n");
+        assert_contains(o.out, "○ system-foo\\x2dbar.slice: inactive\n");
+        assert_lacks(o.out, "user.slice");
+
+        /* What another process said does not reach the terminal as it is. */
+        assert_contains(o.out, "Reason: \\x1b[2J\\x0afake: line\n");
+
+        run(&default_verb, "--all");
+        assert_int_equal(default_verb.status, EXIT_SUCCESS);
+        assert_contains(default_verb.out, "○ user.slice: unconfigured\n");
+}
+
+static void test_status_units(void **state) {
+        static const struct {
+                const char *units[3];
+                int status;
+        } cases[] = {
+                { { "batch.slice" },                  EXIT_SUCCESS },
+                { { "batch" },                        EXIT_SUCCESS },
+                { { "bat*", "batch" },                EXIT_SUCCESS },
+                { { "batch.slice", "web.slice" },     EXIT_NOT_IN_EFFECT },
+                { { "odd.slice" },                    EXIT_NOT_IN_EFFECT },
+                { { "user.slice" },                   EXIT_NOT_IN_EFFECT },
+                { { "batch.slice", "nosuch.slice" },  EXIT_UNKNOWN },
+                { { "web.slice", "nosuch.slice" },    EXIT_UNKNOWN },
+                { { "nosuch*" },                      EXIT_UNKNOWN },
+        };
+
+        play("normal");
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_(outcome_done) Outcome loud = {}, quiet = {};
+
+                run(&loud, "status", cases[i].units[0], cases[i].units[1], cases[i].units[2]);
+                assert_int_equal(loud.status, cases[i].status);
+                assert_lacks(loud.out, "cachebpfd 0.1.0");
+
+                run(&quiet, "status", "--quiet", cases[i].units[0], cases[i].units[1], cases[i].units[2]);
+                assert_int_equal(quiet.status, cases[i].status);
+                assert_string_equal(quiet.out, "");
+        }
+}
+
+static void test_status_unknown(void **state) {
+        _cleanup_(outcome_done) Outcome o = {}, twice = {};
+
+        play("normal");
+        run(&o, "status", "nosuch", "batch.slice");
+        assert_int_equal(o.status, EXIT_UNKNOWN);
+        assert_string_equal(o.err, "Unit \"nosuch.slice\" is not known to cachebpfd; "
+                                   "\"cachectl list --all\" shows the units that it knows.\n");
+        assert_contains(o.out, "● batch.slice: attached\n"); /* the others are shown nevertheless */
+
+        run(&twice, "status", "batch", "batch.slice", "b*");
+        assert_int_equal(twice.status, EXIT_SUCCESS);
+        assert_null(strstr(strstr(twice.out, "● batch.slice") + 1, "● batch.slice"));
+}
+
+static void test_status_json(void **state) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+        _cleanup_(outcome_done) Outcome o = {};
+
+        play("normal");
+        run(&o, "status", "--json=short", "web.slice");
+        assert_int_equal(o.status, EXIT_NOT_IN_EFFECT);
+
+        v = parse(o.out);
+        assert_string_equal(sd_json_variant_string(sd_json_variant_by_key(sd_json_variant_by_key(v, "manager"), "version")),
+                            "0.1.0");
+        assert_int_equal(sd_json_variant_elements(sd_json_variant_by_key(v, "units")), 1);
+}
+
+static void test_unsupported(void **state) {
+        _cleanup_(outcome_done) Outcome status = {}, unit = {}, stats = {};
+
+        play("unsupported");
+        run(&status, "status");
+        assert_int_equal(status.status, EXIT_SUCCESS);
+        assert_contains(status.out, "○ cachebpfd 0.1.0: running, read-only\n"
+                                    "       Kernel: Linux 6.12.0 was built without cachebpf");
+
+        run(&unit, "status", "batch.slice");
+        assert_int_equal(unit.status, EXIT_NOT_IN_EFFECT);
+        assert_contains(unit.out, "Linux 6.12.0 was built without cachebpf"); /* the reason for it all */
+
+        run(&stats, "stats");
+        assert_int_equal(stats.status, EXIT_FAILURE);
+        assert_string_equal(stats.out, "");
+        assert_contains(stats.err, "There are no counters without cachebpf in the kernel: Linux 6.12.0 was built");
+}
+
+/* ---- stats */
+
+static void test_stats(void **state) {
+        _cleanup_(outcome_done) Outcome summary = {}, unit = {}, json = {}, unknown = {};
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+
+        play("normal");
+        run(&summary, "stats");
+        assert_int_equal(summary.status, EXIT_SUCCESS);
+        assert_string_equal(summary.out,
+                            "UNIT        POLICY PAGES  HITS MISSES  HIT% REFAULTS EVICTED REJECTED FALLBACK\n"
+                            "batch.slice lfu      800 12345    678 94.7%       90     400        7        2\n"
+                            "odd.slice   fifo       0     0      0     -        -       -        -        -\n"
+                            "\n"
+                            "2 units with a policy listed.\n");
+
+        run(&unit, "stats", "odd", "web");
+        assert_int_equal(unit.status, EXIT_SUCCESS);
+        assert_string_equal(unit.out,
+                            "odd.slice: fifo\n"
+                            "  managed_folios 0\n"
+                            "  managed_pages  0\n"
+                            "  hits           0\n"
+                            "  misses         0\n"
+                            "\n"
+                            "web.slice: no policy\n");
+
+        run(&json, "stats", "--json=short", "batch");
+        assert_int_equal(json.status, EXIT_SUCCESS);
+        v = parse(json.out);
+        assert_int_equal(sd_json_variant_elements(v), 1);
+
+        run(&unknown, "stats", "nosuch");
+        assert_int_equal(unknown.status, EXIT_UNKNOWN);
+}
+
+/* ---- policies */
+
+static void test_policies(void **state) {
+        _cleanup_(outcome_done) Outcome list = {}, one = {}, broken = {}, unknown = {};
+
+        play("normal");
+        run(&list, "policies");
+        assert_int_equal(list.status, EXIT_SUCCESS);
+        assert_string_equal(list.out,
+                            "NAME   DESCRIPTION                       SOURCE               TUNABLES\n"
+                            "broken Not an ELF file.                  -                    -\n"
+                            "fifo   First in, first out               -                    -\n"
+                            "lfu    Least frequently used of a sample cache_ext, SOSP 2025 nr_scan bias\n"
+                            "\n"
+                            "3 policies listed.\n");
+
+        run(&one, "policies", "lfu");
+        assert_int_equal(one.status, EXIT_SUCCESS);
+        assert_string_equal(one.out,
+                            "lfu\n"
+                            "  Description: Least frequently used of a sample\n"
+                            "       Source: cache_ext, SOSP 2025\n"
+                            "       Object: /usr/lib/cachebpf/policies/lfu.bpf.o\n"
+                            "\n"
+                            "  TUNABLE TYPE DEFAULT MIN  MAX UNIT   MEANING\n"
+                            "  nr_scan u32      512   1 4096 folios How many folios are scored for a batch\n"
+                            "  bias    s64       -5   -    - -      -\n");
+
+        run(&broken, "policies", "broken");
+        assert_int_equal(broken.status, EXIT_SUCCESS);
+        assert_contains(broken.out, "      Problem: Not an ELF file.\n");
+
+        /* Names of policies are taken as they are: no suffix. */
+        run(&unknown, "policies", "lru");
+        assert_int_equal(unknown.status, EXIT_UNKNOWN);
+        assert_string_equal(unknown.err, "Policy \"lru\" is not known to cachebpfd; "
+                                         "\"cachectl policies\" shows the policies that are installed.\n");
+}
+
+/* ---- no daemon, or a bad one */
+
+static void test_no_daemon(void **state) {
+        _cleanup_(outcome_done) Outcome o = {}, version = {};
+
+        stop_manager();
+        run(&o, "status");
+        assert_int_equal(o.status, EXIT_FAILURE);
+        assert_string_equal(o.out, "");
+        assert_contains(o.err, "cachebpfd is not running: there is no socket");
+        assert_contains(o.err, "Start it with \"systemctl start cachebpfd.service\".\n");
+
+        run(&version, "version");
+        assert_int_equal(version.status, EXIT_SUCCESS);
+        assert_contains(version.out, "cachebpfd not running\n");
+}
+
+static void test_bad_daemon(void **state) {
+        _cleanup_(outcome_done) Outcome drop = {}, hang = {};
+
+        play("drop");
+        run(&drop, "list");
+        assert_int_equal(drop.status, EXIT_FAILURE);
+        assert_contains(drop.err, "cachebpfd closed the connection before it answered");
+
+        play("hang");
+        assert_int_equal(setenv("CACHEBPF_VARLINK_TIMEOUT_SEC", "1", true), 0);
+        run(&hang, "list");
+        assert_int_equal(unsetenv("CACHEBPF_VARLINK_TIMEOUT_SEC"), 0);
+        assert_int_equal(hang.status, EXIT_FAILURE);
+        assert_contains(hang.err, "cachebpfd did not answer org.cachebpf.Manager.ListUnits within 1 s");
+}
+
+/* ---- the command line */
+
+static void test_usage(void **state) {
+        static const struct {
+                const char *arguments[3];
+                const char *message;
+        } cases[] = {
+                { { "frobnicate" },              "Unknown verb \"frobnicate\"" },
+                { { "list", "--frobnicate" },    "Unknown or ambiguous option \"--frobnicate\"" },
+                { { "list", "-z" },              "Unknown option \"-z\"" },
+                { { "list", "--json=xml" },      "Option --json= takes pretty, short or off, not \"xml\"." },
+                { { "list", "--json" },          "needs a value" },
+                { { "list", "--all=yes" },       "Option --all takes no value." },
+                { { "stats", "--all" },          "Option --all means nothing for \"stats\"" },
+                { { "status", "--no-legend" },   "Option --no-legend means nothing for \"status\"" },
+                { { "version", "now" },          "\"now\" is one argument too many for \"version\"" },
+                { { "help", "frobnicate" },      "Unknown verb \"frobnicate\"" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_(outcome_done) Outcome o = {};
+
+                run(&o, cases[i].arguments[0], cases[i].arguments[1], cases[i].arguments[2]);
+                assert_int_equal(o.status, EXIT_USAGE);
+                assert_string_equal(o.out, "");
+                assert_contains(o.err, cases[i].message);
+                assert_ptr_equal(strchr(o.err, '\n'), o.err + strlen(o.err) - 1); /* one line */
+        }
+}
+
+static void test_help(void **state) {
+        _cleanup_(outcome_done) Outcome help = {}, verb = {}, option = {}, version = {};
+
+        stop_manager(); /* nobody is asked */
+
+        run(&help, "--help");
+        assert_int_equal(help.status, EXIT_SUCCESS);
+        assert_contains(help.out, "  policies [NAME...]");
+
+        run(&verb, "help", "list");
+        run(&option, "list", "-h");
+        assert_int_equal(verb.status, EXIT_SUCCESS);
+        assert_string_equal(verb.out, option.out);
+
+        run(&version, "--version");
+        assert_int_equal(version.status, EXIT_SUCCESS);
+        assert_int_equal(strncmp(version.out, "cachectl ", strlen("cachectl ")), 0);
+}
+
+/* ---- where the output goes */
+
+static void test_full_disk(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+        char command[512];
+
+        play("normal");
+        (void) snprintf(command, sizeof(command), "%s list > /dev/full", cachectl_path);
+        run_program((char *const[]) { (char *) "/bin/sh", (char *) "-c", command, NULL }, 0, &o);
+        assert_int_equal(o.status, EXIT_FAILURE);
+        assert_contains(o.err, "Cannot write the output: No space left on device");
+}
+
+static void test_colors(void **state) {
+        _cleanup_(outcome_done) Outcome plain = {}, color = {}, no_color = {}, off = {}, forced = {};
+
+        play("normal");
+        (void) setenv("TERM", "xterm", true);
+
+        run(&plain, "list");
+        assert_lacks(plain.out, "\x1b");
+
+        run_terminal(&color, "list", "--no-pager");
+        assert_contains(color.out, "\x1b[0;1;31mfailed\x1b[0m");
+
+        (void) setenv("NO_COLOR", "1", true);
+        run_terminal(&no_color, "list", "--no-pager");
+        assert_lacks(no_color.out, "\x1b");
+
+        (void) setenv("SYSTEMD_COLORS", "yes", true); /* the more specific variable wins */
+        run(&forced, "list");
+        assert_contains(forced.out, "\x1b[0;1;31mfailed\x1b[0m");
+        (void) unsetenv("NO_COLOR");
+
+        (void) setenv("SYSTEMD_COLORS", "0", true);
+        run_terminal(&off, "list", "--no-pager");
+        assert_lacks(off.out, "\x1b");
+        (void) unsetenv("SYSTEMD_COLORS");
+}
+
+static size_t longest_line(const char *s) {
+        size_t longest = 0;
+
+        for (; *s; s += strcspn(s, "\n"), s += *s == '\n')
+                longest = MAX(longest, strcspn(s, "\n"));
+
+        return longest;
+}
+
+static void test_terminal_width(void **state) {
+        _cleanup_(outcome_done) Outcome fitted = {}, full = {};
+
+        play("normal");
+        (void) setenv("SYSTEMD_COLORS", "0", true);
+        (void) setenv("LC_ALL", "C", true); /* a byte is a column: also tests the ASCII ellipsis */
+
+        run_terminal(&fitted, "list", "--no-pager", "batch", "web");
+        assert_true(longest_line(fitted.out) <= 80);
+        assert_contains(fitted.out, "...");
+        assert_contains(fitted.out, "conf:2\n"); /* the end of the path is what tells where to look */
+
+        run_terminal(&full, "list", "--no-pager", "--full", "batch", "web");
+        assert_true(longest_line(full.out) > 80);
+        assert_lacks(full.out, "...");
+
+        (void) setenv("LC_ALL", "C.UTF-8", true);
+        (void) unsetenv("SYSTEMD_COLORS");
+}
+
+static void test_pager(void **state) {
+        _cleanup_(outcome_done) Outcome paged = {}, quit = {}, off = {}, not_terminal = {};
+
+        play("normal");
+        (void) setenv("SYSTEMD_PAGERSECURE", "0", true);
+        (void) setenv("SYSTEMD_PAGER", "sed 's/^/PAGED /'", true);
+
+        run_terminal(&paged, "status", "web.slice");
+        assert_contains(paged.out, "PAGED ");
+        assert_int_equal(paged.status, EXIT_NOT_IN_EFFECT); /* ours, not that of the pager */
+
+        run_terminal(&off, "list", "--no-pager");
+        assert_lacks(off.out, "PAGED ");
+
+        run(&not_terminal, "list");
+        assert_lacks(not_terminal.out, "PAGED ");
+
+        /* Somebody leaves before the end. */
+        (void) setenv("SYSTEMD_PAGER", "true", true);
+        run_terminal(&quit, "list");
+        assert_int_equal(quit.status, EXIT_SUCCESS);
+        assert_string_equal(quit.err, "");
+
+        (void) unsetenv("SYSTEMD_PAGER");
+        (void) unsetenv("SYSTEMD_PAGERSECURE");
+}
+
+static int setup(void **state) {
+        if (!mkdtemp(directory) || asprintf(&address, "%s/socket", directory) < 0)
+                return -1;
+
+        (void) unsetenv("SYSTEMD_COLORS");
+        (void) unsetenv("NO_COLOR");
+        (void) unsetenv("COLUMNS");
+        return setenv("CACHEBPF_VARLINK", address, true);
+}
+
+static int teardown(void **state) {
+        stop_manager();
+        (void) rmdir(directory);
+        free(address);
+        return 0;
+}
+
+int main(int argc, char *argv[]) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_list),
+                cmocka_unit_test(test_list_selection),
+                cmocka_unit_test(test_list_json),
+                cmocka_unit_test(test_empty),
+                cmocka_unit_test(test_many),
+                cmocka_unit_test(test_status),
+                cmocka_unit_test(test_status_units),
+                cmocka_unit_test(test_status_unknown),
+                cmocka_unit_test(test_status_json),
+                cmocka_unit_test(test_unsupported),
+                cmocka_unit_test(test_stats),
+                cmocka_unit_test(test_policies),
+                cmocka_unit_test(test_no_daemon),
+                cmocka_unit_test(test_bad_daemon),
+                cmocka_unit_test(test_usage),
+                cmocka_unit_test(test_help),
+                cmocka_unit_test(test_full_disk),
+                cmocka_unit_test(test_colors),
+                cmocka_unit_test(test_terminal_width),
+                cmocka_unit_test(test_pager),
+        };
+
+        if (argc != 4)
+                errx(EXIT_FAILURE, "Usage: %s CACHECTL FAKE-MANAGER DATA-DIRECTORY", argv[0]);
+
+        cachectl_path = argv[1];
+        manager_path = argv[2];
+        data_path = argv[3];
+
+        return cmocka_run_group_tests_name("cachectl-verbs", tests, setup, teardown);
+}
