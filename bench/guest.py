@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the demo does to the machine it runs in: disk, unit files, policies, counters."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+UNIT_DIRECTORY = pathlib.Path("/run/systemd/system")
+OUTPUT_DIRECTORY = pathlib.Path("/run/cachebpf-demo")
+CGROUP_ROOT = pathlib.Path("/sys/fs/cgroup")
+LRU_GEN = pathlib.Path("/sys/kernel/mm/lru_gen/enabled")
+RTC = pathlib.Path("/sys/class/rtc/rtc0/since_epoch")
+ATTACH_TIMEOUT = 30.0
+
+
+class DemoError(Exception):
+    """A step failed; the text says which and why."""
+
+
+def run(*command):
+    """Runs a command to its end and returns its output; its failure is ours."""
+    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          stdin=subprocess.DEVNULL, text=True, check=False)
+    if done.returncode != 0:
+        text = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise DemoError(f"\"{' '.join(map(str, command))}\" failed ({done.returncode}): "
+                        f"{text[-1] if text else 'no message'}")
+    return done.stdout
+
+
+class Progress:
+    """One line a step, with the time since the start.  The machine's clock is the laboratory's; what a person waits
+    for is told by the hardware clock, which follows the host.  Without it there is no time."""
+
+    def __init__(self):
+        self.begin = self.clock()
+
+    @staticmethod
+    def clock():
+        try:
+            return int(RTC.read_text())
+        except OSError:
+            return None
+
+    def elapsed(self):
+        return None if self.begin is None else self.clock() - self.begin
+
+    def say(self, text):
+        seconds = self.elapsed()
+        when = "" if seconds is None else f"[{seconds // 60}:{seconds % 60:02}] "
+        print(f"{when}{text}", flush=True)
+
+
+class Disk:
+    """The laboratory's disk, with the demo's data on it."""
+
+    def __init__(self, device, mountpoint="/run/cachebpf-demo/data"):
+        self.device = pathlib.Path(device)
+        self.mountpoint = pathlib.Path(mountpoint)
+
+    def fill(self, image):
+        for path in (image, self.device):
+            if not pathlib.Path(path).is_block_device():
+                raise DemoError(f"{path} is not a block device; the demo is started by \"tools/vm demo\", "
+                                "which attaches the data and makes the laboratory's disk")
+        if os.path.ismount(self.mountpoint):
+            run("umount", self.mountpoint)
+        run("dd", f"if={image}", f"of={self.device}", "bs=1M", "iflag=direct", "oflag=direct", "conv=fsync")
+        self.mountpoint.mkdir(parents=True, exist_ok=True)
+        run("mount", "-o", "ro,noatime", self.device, self.mountpoint)
+
+
+def set_mglru(wanted):
+    LRU_GEN.write_text("y" if wanted else "n")
+    if (int(LRU_GEN.read_text(), 16) & 1) != wanted:
+        raise DemoError(f"{LRU_GEN} does not follow: is the kernel built with CONFIG_LRU_GEN?")
+
+
+def forget_cached(programs):
+    """Empties the page cache, then reads the programs and their libraries again on the account of this process: no
+    slice shall pay for them."""
+    run("sync")
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+    for program in programs:
+        libraries = re.findall(r"(/\S+) \(0x", run("ldd", program))
+        for path in [program, *libraries]:
+            pathlib.Path(path).read_bytes()
+
+
+def write_unit(name, lines):
+    UNIT_DIRECTORY.mkdir(parents=True, exist_ok=True)
+    (UNIT_DIRECTORY / name).write_text("\n".join(lines) + "\n")
+
+
+class Slice:
+    """An ordinary slice: a unit file with MemoryMax= and, under a policy, CachePolicy=."""
+
+    def __init__(self, name, memory_max, policy=None):
+        self.name = name
+        self.memory_max = memory_max
+        self.policy = policy
+        self.identity = None
+
+    def __enter__(self):
+        lines = ["[Unit]", f"Description=Slice of the Demo ({self.policy or 'stock policy'})", "", "[Slice]",
+                 f"MemoryMax={self.memory_max}", "MemorySwapMax=0"]
+        if self.policy:
+            lines.append(f"CachePolicy={self.policy}")
+        write_unit(self.name, lines)
+        run("systemctl", "daemon-reload")
+        run("systemctl", "start", self.name)
+        try:
+            self.identity = self.wait_attached() if self.policy else self.check_none()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *exception):
+        try:
+            if self.policy and exception[0] is None:
+                self.check_still_attached()
+        finally:
+            self.stop()
+
+    def stop(self):
+        run("systemctl", "stop", self.name)
+        (UNIT_DIRECTORY / self.name).unlink()
+        run("systemctl", "daemon-reload")
+
+    @property
+    def cgroup(self):
+        return CGROUP_ROOT / self.name
+
+    def flat_keyed(self, file):
+        try:
+            text = (self.cgroup / file).read_text()
+        except FileNotFoundError:
+            return {}
+        return dict(line.split(None, 1) for line in text.splitlines())
+
+    def kernel_policy(self):
+        return self.flat_keyed("memory.cachebpf.policy")
+
+    def check_none(self):
+        policy = self.kernel_policy().get("policy", "none")
+        if policy != "none":
+            raise DemoError(f"{self.name}: the policy {policy} is attached, though the unit file names none")
+
+    def wait_attached(self):
+        """Until the daemon and the kernel both say that the policy is in effect; returns the attachment's id."""
+        deadline = time.monotonic() + ATTACH_TIMEOUT
+        while True:
+            done = subprocess.run(["cachectl", "status", "--quiet", self.name], capture_output=True, text=True,
+                                  check=False)
+            kernel = self.kernel_policy()
+            if done.returncode == 0 and kernel.get("policy") == self.policy:
+                return kernel["id"]
+            if time.monotonic() > deadline:
+                status = self.status()
+                raise DemoError(f"{self.name}: CachePolicy={self.policy} did not come into effect within "
+                                f"{ATTACH_TIMEOUT:.0f} s; the kernel says \"{kernel.get('policy', 'nothing')}\"\n{status}")
+            time.sleep(0.05)
+
+    def check_still_attached(self):
+        kernel = self.kernel_policy()
+        if kernel.get("policy") != self.policy or kernel.get("id") != self.identity:
+            raise DemoError(f"{self.name}: the policy {self.policy} (attachment {self.identity}) was lost during the "
+                            f"measurement; the kernel now says {kernel}")
+
+    def status(self):
+        done = subprocess.run(["cachectl", "--no-pager", "status", self.name], capture_output=True, text=True,
+                              check=False)
+        return (done.stdout + done.stderr).strip()
+
+    def status_json(self):
+        return json.loads(run("cachectl", "--json=short", "status", self.name))["units"][0]
+
+    def memory(self):
+        """Bytes of what the slice is charged for, by kind."""
+        stat = self.flat_keyed("memory.stat")
+        return {key: int(stat[key]) for key in ("file", "anon", "kernel")}
+
+    def policy_counters(self):
+        return {key: int(value) for key, value in self.flat_keyed("memory.cachebpf.stat").items()}
+
+
+def run_in_slice(slice_, name, command):
+    """Runs one command as an ordinary service of the slice and returns its output."""
+    OUTPUT_DIRECTORY.mkdir(parents=True, exist_ok=True)
+    output = OUTPUT_DIRECTORY / name
+    write_unit(f"{name}.service", [
+        "[Unit]", "Description=Load of the Demo", "",
+        "[Service]", "Type=oneshot", f"Slice={slice_.name}", f"ExecStart={' '.join(map(str, command))}",
+        f"StandardOutput=truncate:{output}", "TimeoutStartSec=infinity"])
+    run("systemctl", "daemon-reload")
+    try:
+        run("systemctl", "start", f"{name}.service")
+    except DemoError as e:
+        journal = run("journalctl", "--quiet", "--output=cat", "--lines=5", f"--unit={name}.service")
+        raise DemoError(f"{e}\n{journal}") from None
+    return output.read_text()
