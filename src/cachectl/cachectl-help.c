@@ -106,9 +106,6 @@ int verb_version(char **arguments, size_t n_arguments) {
         const char *version;
         int r;
 
-        (void) arguments;
-        (void) n_arguments;
-
         r = daemon_version(&status, &version);
         if (r < 0)
                 return r;

@@ -4,9 +4,9 @@
  *
  *      fake-manager SOCKET DOCUMENT
  *
- * The document has the members "status" (the reply of GetStatus), "units", "stats" and "policies" (arrays of what the
- * other methods list), and may have "behaviour": "hang" (takes calls, never answers) or "drop" (closes the connection
- * instead of answering). Replies are validated against the IDL as those of the daemon are. */
+ * The document has the members "status" (the reply of GetStatus), "units", "stats" and "policies" (arrays of
+ * what the other methods list), and may have "behaviour": "hang" (takes calls, never answers) or "drop"
+ * (closes the connection instead of answering). Replies are validated against the IDL as the daemon's are. */
 
 #include <signal.h>
 #include <stdbool.h>
@@ -21,8 +21,6 @@
 #include "cleanup.h"
 #include "string-util.h"
 #include "varlink-org.cachebpf.Manager.h"
-
-#define INTERFACE "org.cachebpf.Manager"
 
 static sd_json_variant *document;
 
@@ -42,10 +40,11 @@ static int misbehave(sd_varlink *link) {
         return behaves("hang");
 }
 
-static int method_get_status(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags, void *userdata) {
-        (void) parameters;
-        (void) flags;
-        (void) userdata;
+static int method_get_status(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
 
         if (misbehave(link) > 0)
                 return 0;
@@ -109,25 +108,34 @@ static int list(sd_varlink *link, sd_json_variant *parameters, const Listing *li
                                                             wanted ? sd_json_variant_string(wanted) : ""));
 }
 
-static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags, void *userdata) {
-        (void) flags;
-        (void) userdata;
+static int method_list_units(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
 
-        return list(link, parameters, &(const Listing) { "units", "unit", "unit", INTERFACE ".NoSuchUnit" });
+        return list(link, parameters,
+                    &(const Listing) { "units", "unit", "unit", CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT });
 }
 
-static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags, void *userdata) {
-        (void) flags;
-        (void) userdata;
+static int method_get_stats(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
 
-        return list(link, parameters, &(const Listing) { "stats", "unit", NULL, INTERFACE ".NoSuchUnit" });
+        return list(link, parameters,
+                    &(const Listing) { "stats", "unit", NULL, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT });
 }
 
-static int method_list_policies(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags, void *userdata) {
-        (void) flags;
-        (void) userdata;
+static int method_list_policies(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
 
-        return list(link, parameters, &(const Listing) { "policies", "name", NULL, INTERFACE ".NoSuchPolicy" });
+        return list(link, parameters,
+                    &(const Listing) { "policies", "name", NULL, CACHEBPF_VARLINK_ERROR_NO_SUCH_POLICY });
 }
 
 static int serve(const char *address, const char *path) {
@@ -149,10 +157,10 @@ static int serve(const char *address, const char *path) {
 
         r = sd_varlink_server_bind_method_many(
                         server,
-                        INTERFACE ".GetStatus",    method_get_status,
-                        INTERFACE ".ListUnits",    method_list_units,
-                        INTERFACE ".GetStats",     method_get_stats,
-                        INTERFACE ".ListPolicies", method_list_policies);
+                        CACHEBPF_VARLINK_INTERFACE ".GetStatus",    method_get_status,
+                        CACHEBPF_VARLINK_INTERFACE ".ListUnits",    method_list_units,
+                        CACHEBPF_VARLINK_INTERFACE ".GetStats",     method_get_stats,
+                        CACHEBPF_VARLINK_INTERFACE ".ListPolicies", method_list_policies);
         if (r < 0)
                 return r;
 

@@ -113,7 +113,8 @@ static void test_stats(void **state) {
         StatsInfo s;
 
         v = parse("{\"unit\":\"a.slice\",\"policy\":\"lfu\",\"counters\":"
-                  "{\"hits\":999,\"misses\":1,\"reject_unevictable\":2,\"reject_foreign\":3,\"rejection\":100}}");
+                  "{\"hits\":999,\"misses\":1,\"reject_unevictable\":2,\"reject_foreign\":3,"
+                  "\"rejection\":100}}");
         assert_int_equal(stats_info_parse(v, &s), 0);
         assert_int_equal(stats_info_counter(&s, "hits"), 999);
         assert_true(stats_info_counter(&s, "unknown") == UINT64_MAX);

@@ -27,14 +27,14 @@ static Table *make_table(const char *const *cells) {
 }
 
 static char *print(const Table *t, bool header, size_t width) {
-        _cleanup_fclose_ FILE *f = NULL;
         char *text = NULL;
         size_t size = 0;
+        FILE *f;
 
         f = open_memstream(&text, &size);
         assert_non_null(f);
         assert_int_equal(table_print(t, f, header, width), 0);
-        assert_int_equal(fflush(f), 0);
+        assert_int_equal(fclose(f), 0);
 
         return text;
 }
@@ -98,7 +98,10 @@ static void test_shrinks(void **state) {
 }
 
 static void test_shrink_floor(void **state) {
-        static const char *const cells[] = { "system-something-long.slice", "12345", "no such policy", NULL };
+        static const char *const cells[] = {
+                "system-something-long.slice", "12345", "no such policy",
+                NULL,
+        };
 
         /* No room at all: columns stay readable, the line is longer than asked for. */
         check(cells, true, 5,

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- the command line */
+
+static void test_usage(void **state) {
+        static const struct {
+                const char *arguments[3];
+                const char *message;
+        } cases[] = {
+                { { "frobnicate" },              "Unknown verb \"frobnicate\"" },
+                { { "list", "--frobnicate" },    "Unknown or ambiguous option \"--frobnicate\"" },
+                { { "list", "-z" },              "Unknown option \"-z\"" },
+                { { "list", "--json=xml" },      "Option --json= takes pretty, short or off, not \"xml\"." },
+                { { "list", "--json" },          "needs a value" },
+                { { "list", "--all=yes" },       "Option --all takes no value." },
+                { { "stats", "--all" },          "Option --all means nothing for \"stats\"" },
+                { { "status", "--no-legend" },   "Option --no-legend means nothing for \"status\"" },
+                { { "version", "now" },          "\"now\" is one argument too many for \"version\"" },
+                { { "help", "frobnicate" },      "Unknown verb \"frobnicate\"" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_(outcome_done) Outcome o = {};
+
+                run(&o, cases[i].arguments[0], cases[i].arguments[1], cases[i].arguments[2]);
+                assert_int_equal(o.status, EXIT_USAGE);
+                assert_string_equal(o.out, "");
+                assert_contains(o.err, cases[i].message);
+                assert_one_line(o.err);
+        }
+}
+
+static void test_help(void **state) {
+        _cleanup_(outcome_done) Outcome help = {}, verb = {}, option = {}, version = {};
+
+        stop_manager(); /* nobody is asked */
+
+        run(&help, "--help");
+        assert_int_equal(help.status, EXIT_SUCCESS);
+        assert_contains(help.out, "  policies [NAME...]");
+
+        run(&verb, "help", "list");
+        run(&option, "list", "-h");
+        assert_int_equal(verb.status, EXIT_SUCCESS);
+        assert_string_equal(verb.out, option.out);
+
+        run(&version, "--version");
+        assert_int_equal(version.status, EXIT_SUCCESS);
+        assert_int_equal(strncmp(version.out, "cachectl ", strlen("cachectl ")), 0);
+}
+
+/* ---- where the output goes */
+
+static void test_full_disk(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+        char command[512];
+
+        play("normal");
+        (void) snprintf(command, sizeof(command), "%s list > /dev/full", cachectl_path);
+        run_program((char *const[]) { (char *) "/bin/sh", (char *) "-c", command, NULL }, 0, &o);
+        assert_int_equal(o.status, EXIT_FAILURE);
+        assert_contains(o.err, "Cannot write the output: No space left on device");
+}
+
+static void test_colors(void **state) {
+        _cleanup_(outcome_done) Outcome plain = {}, color = {}, no_color = {}, off = {}, forced = {};
+
+        play("normal");
+        (void) setenv("TERM", "xterm", true);
+
+        run(&plain, "list");
+        assert_lacks(plain.out, "\x1b");
+
+        run_terminal(&color, "list", "--no-pager");
+        assert_contains(color.out, "\x1b[0;1;31mfailed\x1b[0m");
+
+        (void) setenv("NO_COLOR", "1", true);
+        run_terminal(&no_color, "list", "--no-pager");
+        assert_lacks(no_color.out, "\x1b");
+
+        (void) setenv("SYSTEMD_COLORS", "yes", true); /* the more specific variable wins */
+        run(&forced, "list");
+        assert_contains(forced.out, "\x1b[0;1;31mfailed\x1b[0m");
+        (void) unsetenv("NO_COLOR");
+
+        (void) setenv("SYSTEMD_COLORS", "0", true);
+        run_terminal(&off, "list", "--no-pager");
+        assert_lacks(off.out, "\x1b");
+        (void) unsetenv("SYSTEMD_COLORS");
+}
+
+static size_t longest_line(const char *s) {
+        size_t longest = 0;
+
+        for (; *s; s += strcspn(s, "\n"), s += *s == '\n')
+                longest = MAX(longest, strcspn(s, "\n"));
+
+        return longest;
+}
+
+static void test_terminal_width(void **state) {
+        _cleanup_(outcome_done) Outcome fitted = {}, full = {};
+
+        play("normal");
+        (void) setenv("SYSTEMD_COLORS", "0", true);
+        (void) setenv("LC_ALL", "C", true); /* a byte is a column: also tests the ASCII ellipsis */
+
+        run_terminal(&fitted, "list", "--no-pager", "batch", "web");
+        assert_true(longest_line(fitted.out) <= 80);
+        assert_contains(fitted.out, "...");
+        assert_contains(fitted.out, "conf:2\n"); /* the end of the path is what tells where to look */
+
+        run_terminal(&full, "list", "--no-pager", "--full", "batch", "web");
+        assert_true(longest_line(full.out) > 80);
+        assert_lacks(full.out, "...");
+
+        (void) setenv("LC_ALL", "C.UTF-8", true);
+        (void) unsetenv("SYSTEMD_COLORS");
+}
+
+static void test_pager(void **state) {
+        _cleanup_(outcome_done) Outcome paged = {}, quit = {}, off = {}, not_terminal = {};
+
+        play("normal");
+        (void) setenv("SYSTEMD_PAGERSECURE", "0", true);
+        (void) setenv("SYSTEMD_PAGER", "sed 's/^/PAGED /'", true);
+
+        run_terminal(&paged, "status", "web.slice");
+        assert_contains(paged.out, "PAGED ");
+        assert_int_equal(paged.status, EXIT_NOT_IN_EFFECT); /* ours, not that of the pager */
+
+        run_terminal(&off, "list", "--no-pager");
+        assert_lacks(off.out, "PAGED ");
+
+        run(&not_terminal, "list");
+        assert_lacks(not_terminal.out, "PAGED ");
+
+        /* Somebody leaves before the end. */
+        (void) setenv("SYSTEMD_PAGER", "true", true);
+        run_terminal(&quit, "list");
+        assert_int_equal(quit.status, EXIT_SUCCESS);
+        assert_string_equal(quit.err, "");
+
+        (void) unsetenv("SYSTEMD_PAGER");
+        (void) unsetenv("SYSTEMD_PAGERSECURE");
+}
+
+int main(int argc, char *argv[]) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_usage),
+                cmocka_unit_test(test_help),
+                cmocka_unit_test(test_full_disk),
+                cmocka_unit_test(test_colors),
+                cmocka_unit_test(test_terminal_width),
+                cmocka_unit_test(test_pager),
+        };
+
+        harness_init(argc, argv);
+        return cmocka_run_group_tests_name("cachectl-command-line", tests, harness_setup, harness_teardown);
+}
