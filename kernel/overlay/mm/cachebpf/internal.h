@@ -19,7 +19,6 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
-#include <linux/workqueue.h>
 
 #define CACHEBPF_MAX_POLICIES	4096
 #define CACHEBPF_MAX_LISTS	128
@@ -70,6 +69,8 @@ struct cachebpf_node {
 	struct cachebpf_list	*lists[CACHEBPF_MAX_LISTS];
 };
 
+struct cachebpf_hangup;
+
 struct cachebpf_policy {
 	struct cachebpf_ops __rcu	*ops;
 	u16				id;
@@ -85,7 +86,8 @@ struct cachebpf_policy {
 	struct mem_cgroup		*memcg;
 	struct bpf_link			*link;
 	struct cachebpf_stats __percpu	*stats;
-	struct work_struct		detach_work;
+	/* until used; protected by cachebpf_mutex */
+	struct cachebpf_hangup		*hangup;
 	refcount_t			ref;
 	struct rcu_head			rcu;
 	struct cachebpf_node		*nodes[];

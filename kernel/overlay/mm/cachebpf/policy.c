@@ -14,6 +14,7 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
@@ -82,32 +83,40 @@ static struct mem_cgroup *memcg_get_from_id(u64 cgroup_id)
 	return IS_ERR(css) ? ERR_CAST(css) : mem_cgroup_from_css(css);
 }
 
-static void detach_work(struct work_struct *work)
-{
-	struct cachebpf_policy *policy = container_of(work, struct cachebpf_policy, detach_work);
-	struct bpf_link *link = policy->link;
+/*
+ * A detachment that the kernel asks for.  It has a life of its own, since it
+ * may still be waiting for its turn when user space detaches the policy.
+ */
+struct cachebpf_hangup {
+	struct work_struct	work;
+	struct bpf_link		*link;
+};
 
-	link->ops->detach(link);
-	bpf_link_put(link);
-	cachebpf_policy_put(policy);
+static void hangup_work(struct work_struct *work)
+{
+	struct cachebpf_hangup *hangup = container_of(work, struct cachebpf_hangup, work);
+
+	hangup->link->ops->detach(hangup->link);
+	bpf_link_put(hangup->link);
+	kfree(hangup);
 }
 
 /*
  * Detach @policy from its link as if user space had asked for it; whoever polls
  * the link sees it hang up.
  */
-static void schedule_detach(struct cachebpf_policy *policy)
+static void schedule_hangup(struct cachebpf_policy *policy)
 {
+	struct cachebpf_hangup *hangup = policy->hangup;
+
 	lockdep_assert_held(&cachebpf_mutex);
 
 	/* published, so its link exists, if perhaps on its way out */
-	if (IS_ERR(bpf_link_inc_not_zero(policy->link)))
+	if (!hangup || IS_ERR(bpf_link_inc_not_zero(policy->link)))
 		return;
-	refcount_inc(&policy->ref);
-	if (!schedule_work(&policy->detach_work)) {
-		cachebpf_policy_put(policy);
-		bpf_link_put(policy->link);
-	}
+	policy->hangup = NULL;
+	hangup->link = policy->link;
+	schedule_work(&hangup->work);
 }
 
 void cachebpf_policy_put(struct cachebpf_policy *policy)
@@ -127,6 +136,7 @@ static void free_policy(struct cachebpf_policy *policy)
 	if (policy->id)
 		ida_free(&policy_ids, policy->id);
 	free_percpu(policy->stats);
+	kfree(policy->hangup);
 	css_put(&policy->memcg->css);
 	kfree_rcu(policy, rcu);
 }
@@ -149,12 +159,13 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 	policy->flags = ops->flags;
 	policy->cgroup_id = ops->cgroup_id;
 	strscpy(policy->name, ops->name);
-	INIT_WORK(&policy->detach_work, detach_work);
 	refcount_set(&policy->ref, 1);
 
 	policy->stats = alloc_percpu(struct cachebpf_stats);
-	if (!policy->stats)
+	policy->hangup = kzalloc(sizeof(*policy->hangup), GFP_KERNEL);
+	if (!policy->stats || !policy->hangup)
 		goto fail;
+	INIT_WORK(&policy->hangup->work, hangup_work);
 	for_each_node(nid) {
 		policy->nodes[nid] = kzalloc_node(sizeof(*policy->nodes[nid]), GFP_KERNEL,
 						  node_state(nid, N_MEMORY) ? nid : NUMA_NO_NODE);
@@ -355,7 +366,7 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 	old_ops->policy = NULL;
 	/* the cgroup was removed meanwhile: nobody else will notice the new one */
 	if (css_is_dying(&policy->memcg->css))
-		schedule_detach(policy);
+		schedule_hangup(policy);
 	mutex_unlock(&cachebpf_mutex);
 
 	retire(old, old_ops, policy);
@@ -389,6 +400,6 @@ void cachebpf_memcg_offline(struct mem_cgroup *memcg)
 {
 	mutex_lock(&cachebpf_mutex);
 	if (own(memcg))
-		schedule_detach(own(memcg));
+		schedule_hangup(own(memcg));
 	mutex_unlock(&cachebpf_mutex);
 }
