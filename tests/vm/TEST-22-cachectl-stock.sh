@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# kernel: stock
+# timeout: 120
+# On a kernel without cachebpf everything can be asked, and says why nothing is attached.
+. "$(dirname "$0")/lib.sh"
+
+make_slice ct-lfu.slice $'MemoryMax=64M\nCachePolicy=lfu'
+systemctl start ct-lfu.slice
+succeeds 'the unit is shown as unsupported' wait_until 30 sh -c \
+        'cachectl list --no-legend ct-lfu | grep -q " unsupported "'
+succeeds 'status works' cachectl status
+like "$(cachectl)" 'read-only' 'status says that nothing can be attached'
+like "$(cachectl)" 'Kernel: .*cachebpf' 'and why'
+cachectl status --quiet ct-lfu
+is $? 3 'a configured unit is not in effect'
+like "$(cachectl status ct-lfu)" 'Configured: lfu' 'what was configured is shown nevertheless'
+like "$(cachectl policies --no-legend)" 'lfu' 'the installed policies are listed'
+output=$(cachectl stats 2>&1)
+is $? 1 'there are no counters: exit status'
+like "$output" 'There are no counters without cachebpf in the kernel' 'there are no counters: message'
+done_testing
