@@ -31,7 +31,7 @@ enum cachebpf_flags {
 enum cachebpf_added {
 	/* the folio was evicted from this cache not long ago */
 	CACHEBPF_ADDED_REFAULT		= 1 << 0,
-	/* it was cached before and is handed over by the policy's predecessor */
+	/* it was cached before the policy was responsible for it */
 	CACHEBPF_ADDED_ADOPTED		= 1 << 1,
 };
 
@@ -40,7 +40,10 @@ enum cachebpf_removed {
 	CACHEBPF_REMOVED_RECLAIM,
 	CACHEBPF_REMOVED_TRUNCATE,
 	CACHEBPF_REMOVED_INVALIDATE,
+	/* it moved in memory, and there was no memory for its new entry */
 	CACHEBPF_REMOVED_MIGRATE,
+	/* still cached, but another policy is responsible for it now */
+	CACHEBPF_REMOVED_HANDOVER,
 	CACHEBPF_NR_REMOVED,
 };
 
@@ -60,7 +63,8 @@ enum cachebpf_iter_flags {
  * @list:	eviction list it is on
  * @order:	folio order
  * @accesses:	uses since it was added, the one that brought it in included;
- *		saturates; kept by the kernel, a policy may overwrite it (ageing)
+ *		saturates; kept by the kernel, a policy may overwrite it (ageing);
+ *		1 to 3, by what the LRU knows, for a folio cached before the policy
  * @slot:	index inside its table block
  * @data:	belongs to the policy, zero when the folio is added
  */
@@ -134,7 +138,7 @@ struct cachebpf_ops {
 	 */
 	void (*folio_accessed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio);
 
-	/** @folio_removed: A folio left the page cache; @why: enum cachebpf_removed */
+	/** @folio_removed: A folio left the page cache or this policy; @why: enum cachebpf_removed */
 	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio, u32 why);
 
 	/** @cgroup_id: id of the cgroup to attach to */

@@ -81,27 +81,39 @@ static void introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f, 
 	spin_unlock_irqrestore(&node->lock, flags);
 }
 
-/* An entry of a predecessor has become @policy's, and is on no list yet. */
+/* @f, of a folio that was cached before, has become @policy's and is on no list yet. */
 void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 {
 	cachebpf_count(policy, CACHEBPF_STAT_ADOPTED, 1UL << f->order);
 	introduce(policy, f, CACHEBPF_ADDED_ADOPTED);
 }
 
-/* Begin to manage @folio, which nobody manages; it is locked. */
+/* @f leaves @policy for the reason @why; the policy is told. */
+static void remove(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+		   enum cachebpf_removed why)
+{
+	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
+
+	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, 1UL << f->order);
+	if (ops && ops->folio_removed)
+		ops->folio_removed(policy, f, why);
+	cachebpf_disown(policy, f);
+}
+
+/* Begin to manage @folio; it is locked. */
 static struct cachebpf_folio *manage(struct cachebpf_policy *policy, struct folio *folio)
 {
 	struct cachebpf_folio *f = cachebpf_table_get(folio_pfn(folio));
-	struct cachebpf_policy *stale;
+	struct cachebpf_policy *previous;
 
 	if (!f) {
 		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
 		return NULL;
 	}
 
-	stale = owner_of(f);
-	if (WARN_ON_ONCE(stale))
-		cachebpf_disown(stale, f);
+	previous = owner_of(f);
+	if (previous)
+		remove(previous, f, CACHEBPF_REMOVED_HANDOVER);
 
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
@@ -109,6 +121,26 @@ static struct cachebpf_folio *manage(struct cachebpf_policy *policy, struct foli
 	f->data[0] = f->data[1] = 0;
 	smp_store_release(&f->owner, policy->id);
 	return f;
+}
+
+/* Begin to manage @folio, locked and cached for long, for an attached @policy. */
+void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
+{
+	struct cachebpf_folio *f;
+
+	rcu_read_lock();
+	if (!folio->mapping || policy_of(folio) != policy || READ_ONCE(policy->dead))
+		goto out;
+	f = cachebpf_table_lookup(folio_pfn(folio));
+	if (f && owner_of(f) == policy)
+		goto out;
+	f = manage(policy, folio);
+	if (!f)
+		goto out;
+	f->accesses = 1 + folio_test_referenced(folio) + folio_test_active(folio);
+	cachebpf_adopt(policy, f);
+out:
+	rcu_read_unlock();
 }
 
 void __cachebpf_folio_prepare(struct folio *folio, gfp_t gfp)
@@ -189,20 +221,12 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 {
 	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f;
-	struct cachebpf_ops *ops;
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
 	policy = owner_of(f);
-	if (!policy)
-		goto out;
-
-	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, 1UL << f->order);
-	ops = rcu_dereference(policy->ops);
-	if (ops && ops->folio_removed)
-		ops->folio_removed(policy, f, why);
-	cachebpf_disown(policy, f);
-out:
+	if (policy)
+		remove(policy, f, why);
 	rcu_read_unlock();
 }
 

@@ -135,6 +135,10 @@ void cachebpf_list_replace(struct cachebpf_policy *policy, struct cachebpf_folio
 /* folio.c: the life of a managed folio */
 void cachebpf_disown(struct cachebpf_policy *policy, struct cachebpf_folio *f);
 void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f);
+void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio);
+
+/* adopt.c: what was cached before a policy came */
+void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *root);
 
 /* policy.c: policies and the cgroups they serve */
 struct cachebpf_policy *cachebpf_policy_by_id(u16 id);

@@ -335,6 +335,7 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 		put_table();
 		return err;
 	}
+	cachebpf_adopt_cached(policy, memcg);
 	atomic64_inc(&cachebpf_nr_attached);
 	return 0;
 }
@@ -377,14 +378,24 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 
 void cachebpf_policy_detach(struct cachebpf_ops *ops)
 {
-	struct cachebpf_policy *policy = ops->policy;
+	struct cachebpf_policy *heir, *policy = ops->policy;
+	struct mem_cgroup *memcg = policy->memcg;
 
+	css_get(&memcg->css);
 	mutex_lock(&cachebpf_mutex);
 	ops->policy = NULL;
-	publish(policy->memcg, effective(parent_mem_cgroup(policy->memcg)));
+	heir = effective(parent_mem_cgroup(memcg));
+	publish(memcg, heir);
+	if (heir)
+		refcount_inc(&heir->ref);
 	mutex_unlock(&cachebpf_mutex);
 
 	retire(policy, ops, NULL);
+	if (heir) {
+		cachebpf_adopt_cached(heir, memcg);
+		cachebpf_policy_put(heir);
+	}
+	css_put(&memcg->css);
 	put_table();
 	atomic64_inc(&cachebpf_nr_detached);
 }

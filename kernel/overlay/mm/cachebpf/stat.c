@@ -26,6 +26,7 @@ static const char * const stat_names[] = {
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_TRUNCATE]	= "removed_truncate",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_INVALIDATE]	= "removed_invalidate",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_MIGRATE]	= "removed_migrate",
+	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_HANDOVER]	= "removed_handover",
 	[CACHEBPF_STAT_EVICT_CALLS]	= "evict_calls",
 	[CACHEBPF_STAT_EVICT_ASKED]	= "evict_asked",
 	[CACHEBPF_STAT_EVICT_PROPOSED]	= "evict_proposed",
@@ -119,7 +120,7 @@ static ssize_t abi_show(struct kobject *kobj, struct kobj_attribute *attr, char 
 
 static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "access-counter\natomic-update\ninheritance\niterators\nmglru\nnuma\n"
+	return sysfs_emit(buf, "access-counter\nadoption\natomic-update\ninheritance\niterators\nmglru\nnuma\n"
 			  "policy-data\nrank\nremoval-reason\n");
 }
 
