@@ -208,6 +208,8 @@ static int perform(
                 r = sd_varlink_process(link);
                 if (r == 0)
                         r = sd_varlink_wait(link, UINT64_MAX);
+                if (r == -EINVAL && !call->finished) /* no JSON */
+                        return log_reply_error(call->method, SD_VARLINK_ERROR_PROTOCOL, /* parameters= */ NULL);
                 if (r < 0 && !call->finished)
                         return log_error_errno(r, "Lost the connection to cachebpfd in %s: %m", call->method);
         }

@@ -5,8 +5,9 @@
  *      fake-manager SOCKET DOCUMENT
  *
  * The document has the members "status" (the reply of GetStatus), "units", "stats" and "policies" (arrays of
- * what the other methods list), and may have "behaviour": "hang" (takes calls, never answers) or "drop"
- * (closes the connection instead of answering). Replies are validated against the IDL as the daemon's are. */
+ * what the other methods list), and may have "behaviour": "hang" (takes calls, never answers), "drop" (closes
+ * the connection instead of answering) or "garbage" (answers, but not in varlink). Replies are validated
+ * against the IDL as the daemon's are. */
 
 #include <signal.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include <systemd/sd-event.h>
 #include <systemd/sd-json.h>
 #include <systemd/sd-varlink.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "string-util.h"
@@ -37,7 +39,10 @@ static int misbehave(sd_varlink *link) {
                 return 1;
         }
 
-        return behaves("hang");
+        if (behaves("garbage"))
+                (void) !write(sd_varlink_get_fd(link), "garbage", sizeof("garbage"));
+
+        return behaves("hang") || behaves("garbage");
 }
 
 static int method_get_status(

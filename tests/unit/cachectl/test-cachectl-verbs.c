@@ -333,12 +333,17 @@ static void test_no_daemon(void **state) {
 }
 
 static void test_bad_daemon(void **state) {
-        _cleanup_(outcome_done) Outcome drop = {}, hang = {};
+        _cleanup_(outcome_done) Outcome drop = {}, garbage = {}, hang = {};
 
         play("drop");
         run(&drop, "list");
         assert_int_equal(drop.status, EXIT_FAILURE);
         assert_contains(drop.err, "cachebpfd closed the connection before it answered");
+
+        play("garbage");
+        run(&garbage, "list");
+        assert_int_equal(garbage.status, EXIT_FAILURE);
+        assert_contains(garbage.err, "does not speak varlink.\n");
 
         play("hang");
         assert_int_equal(setenv("CACHEBPF_VARLINK_TIMEOUT_SEC", "1", true), 0);
