@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Expectations, and how a test's process tells the runner how it went. */
+#include <stdarg.h>
+
+#include "runner.h"
+#include "selftest.h"
+
+/* more of them say nothing new */
+#define MAX_DIAGS	20
+
+static unsigned int nr_failed;
+
+static void vdiag(const char *format, va_list args)
+{
+	fputs("# ", stdout);
+	vprintf(format, args);
+	putchar('\n');
+	fflush(stdout);
+}
+
+void diag(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vdiag(format, args);
+	va_end(args);
+}
+
+bool expect(bool holds, const char *file, int line, const char *format, ...)
+{
+	const char *base = strrchr(file, '/');
+	va_list args;
+
+	if (holds)
+		return true;
+	if (++nr_failed > MAX_DIAGS)
+		return false;
+	printf("# %s:%d: ", base ? base + 1 : file, line);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	fflush(stdout);
+	return false;
+}
+
+void give_up(void)
+{
+	_exit(EXIT_FAILED);
+}
+
+void skip(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vdiag(format, args);
+	va_end(args);
+	_exit(nr_failed ? EXIT_FAILED : EXIT_SKIPPED);
+}
+
+void conclude(void)
+{
+	_exit(nr_failed ? EXIT_FAILED : EXIT_PASSED);
+}

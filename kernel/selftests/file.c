@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scratch files.  Every 8 bytes of a file are known from its seed and the
+ * offset, and whoever reads compares, so a page that was lost, stale or mixed
+ * up is found in any test.
+ *
+ * Files are made outside of the cgroups under test: their metadata is cached
+ * and charged elsewhere, and what a test reads is data alone.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "selftest.h"
+
+#define PREFIX	"cachebpf-selftest-"
+
+const char *scratch_dir = "/var/tmp";
+
+static void fill(uint64_t *words, unsigned int seed, size_t page)
+{
+	size_t i;
+
+	for (i = 0; i < PAGE / sizeof(*words); i++)
+		words[i] = ((uint64_t)seed << 48) + page * PAGE / sizeof(*words) + i;
+}
+
+static bool matches(const uint64_t *words, unsigned int seed, size_t page)
+{
+	uint64_t wanted[PAGE / sizeof(*words)];
+
+	fill(wanted, seed, page);
+	return !memcmp(words, wanted, PAGE);
+}
+
+static struct file *describe(const char *dir, const char *name, size_t nr_pages)
+{
+	static unsigned int last_seed;
+	struct file *file = calloc(1, sizeof(*file));
+
+	REQUIRE(file != NULL);
+	snprintf(file->path, sizeof(file->path), "%s/" PREFIX "%s", dir ?: scratch_dir, name);
+	file->seed = ++last_seed;
+	file->nr_pages = nr_pages;
+	return file;
+}
+
+int file_write(struct file *file, size_t first, size_t nr)
+{
+	uint64_t words[PAGE / sizeof(uint64_t)];
+	int fd, err = 0;
+	size_t i;
+
+	fd = open(file->path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return errno;
+	for (i = first; i < first + nr && !err; i++) {
+		fill(words, file->seed, i);
+		if (pwrite(fd, words, PAGE, i * PAGE) != PAGE)
+			err = errno ?: EIO;
+	}
+	close(fd);
+	return err;
+}
+
+void file_drop(const struct file *file)
+{
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	REQUIRE(!fsync(fd));
+	REQUIRE(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
+	close(fd);
+}
+
+struct file *file_empty(const char *name, size_t nr_pages)
+{
+	struct file *file = describe(NULL, name, nr_pages);
+
+	REQUIRE_EQ(file_write(file, 0, 0), 0);
+	return file;
+}
+
+struct file *file_new(const char *dir, const char *name, size_t nr_pages)
+{
+	struct file *file = describe(dir, name, nr_pages);
+
+	REQUIRE_EQ(file_write(file, 0, nr_pages), 0);
+	/* a page may be busy for a moment after it was written */
+	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
+	return file;
+}
+
+/* Pages in the cache; @cached, if any, says which. */
+size_t file_cached(const struct file *file, bool *cached)
+{
+	unsigned char *vec = malloc(file->nr_pages);
+	size_t i, nr = 0;
+	void *map;
+	int fd;
+
+	fd = open(file->path, O_RDWR | O_CLOEXEC);
+	REQUIRE(fd >= 0 && vec);
+	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	REQUIRE(map != MAP_FAILED);
+	REQUIRE(!mincore(map, file->nr_pages * PAGE, vec));
+	for (i = 0; i < file->nr_pages; i++) {
+		nr += vec[i] & 1;
+		if (cached)
+			cached[i] = vec[i] & 1;
+	}
+	munmap(map, file->nr_pages * PAGE);
+	close(fd);
+	free(vec);
+	return nr;
+}
+
+/*
+ * Open for one use of each page: readahead off, and a file of its own, since a
+ * second read of the page that was read last counts as the same use.
+ */
+static int open_random(const struct file *file)
+{
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	return fd;
+}
+
+static int read_pages(int fd, const struct file *file, size_t first, size_t nr)
+{
+	uint64_t words[PAGE / sizeof(uint64_t)];
+	size_t i;
+
+	for (i = first; i < first + nr; i++) {
+		if (pread(fd, words, PAGE, i * PAGE) != PAGE)
+			return errno ?: EIO;
+		if (!matches(words, file->seed, i)) {
+			diag("page %zu of %s: wrong content", i, file->path);
+			return EILSEQ;
+		}
+	}
+	return 0;
+}
+
+int file_read(const struct file *file, size_t first, size_t nr)
+{
+	int err, fd = open_random(file);
+
+	if (fd < 0)
+		return errno;
+	err = read_pages(fd, file, first, nr);
+	close(fd);
+	return err;
+}
+
+int file_read_sequential(const struct file *file)
+{
+	int err, fd = open(file->path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno;
+	err = read_pages(fd, file, 0, file->nr_pages);
+	close(fd);
+	return err;
+}
+
+/* Bring pages into the cache without using them. */
+int file_read_ahead(const struct file *file, size_t first, size_t nr)
+{
+	int err, fd = open(file->path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno;
+	err = posix_fadvise(fd, first * PAGE, nr * PAGE, POSIX_FADV_WILLNEED);
+	close(fd);
+	return err;
+}
+
+struct span {
+	const struct file	*file;
+	size_t			first, nr;
+};
+
+static int do_read(void *arg)
+{
+	struct span *span = arg;
+
+	return file_read(span->file, span->first, span->nr);
+}
+
+static int do_read_ahead(void *arg)
+{
+	struct span *span = arg;
+
+	return file_read_ahead(span->file, span->first, span->nr);
+}
+
+void cg_read_file(const char *cg, const struct file *file, size_t first, size_t nr)
+{
+	struct span span = { file, first, nr };
+
+	REQUIRE_EQ(cg_run(cg, do_read, &span), 0);
+}
+
+void cg_read_ahead(const char *cg, const struct file *file, size_t first, size_t nr)
+{
+	struct span span = { file, first, nr };
+
+	REQUIRE_EQ(cg_run(cg, do_read_ahead, &span), 0);
+}
+
+static void remove_files(const char *where)
+{
+	DIR *dir = where ? opendir(where) : NULL;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (!strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
+void files_cleanup(void)
+{
+	remove_files(scratch_dir);
+	remove_files(getenv("CACHEBPF_TEST_XFS"));
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Runs the selftests of page cache policies, on a kernel that has them:
+ *
+ *	cachebpf-selftest [SUBJECT[/TEST]...]
+ *
+ * The environment names what is not where it usually is:
+ *
+ *	CACHEBPF_TEST_DIR	directory on ext4 for scratch files (/var/tmp)
+ *	CACHEBPF_TEST_XFS	one on XFS; tests that need it are skipped without
+ *	CACHEBPF_POLICIES	directory of the policies (/usr/lib/cachebpf/policies)
+ */
+#include <libgen.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "runner.h"
+#include "selftest.h"
+
+/* the interpreter of a machine without KVM, with a debug kernel, is slow */
+#define TIME_OUT	240
+
+extern const struct subject attach_subject, hierarchy_subject, update_subject, lists_subject,
+	reclaim_subject, events_subject, misbehave_subject;
+
+static const struct subject *const subjects[] = {
+	&attach_subject, &hierarchy_subject, &update_subject, &lists_subject,
+	&reclaim_subject, &events_subject, &misbehave_subject,
+};
+
+static int nr_points, nr_bad;
+
+static bool selected(const char *subject, const char *test, char **wanted, int nr)
+{
+	char name[256];
+	int i;
+
+	snprintf(name, sizeof(name), "%s/%s", subject, test);
+	for (i = 0; i < nr; i++)
+		if (!strcmp(wanted[i], subject) || !strncmp(wanted[i], name, strlen(wanted[i])))
+			return true;
+	return nr == 0;
+}
+
+static void stay_here(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+static unsigned long taint(void)
+{
+	char *text = read_text("/proc/sys/kernel/tainted");
+
+	return text ? strtoul(text, NULL, 10) : 0;
+}
+
+static void run_test(const struct subject *subject, const struct test *test)
+{
+	unsigned long taint_before = taint();
+	const char *verdict = NULL;
+	char reason[64];
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0) {
+		perror("fork");
+		exit(EXIT_FAILURE);
+	}
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(TIME_OUT);
+		if (!test->spread)
+			stay_here();
+		test->run();
+		conclude();
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	cg_cleanup();
+	files_cleanup();
+
+	if (WIFSIGNALED(status)) {
+		snprintf(reason, sizeof(reason), "ended by signal %d (%s)", WTERMSIG(status),
+			 WTERMSIG(status) == SIGALRM ? "time-out" : strsignal(WTERMSIG(status)));
+		verdict = reason;
+	} else if (WEXITSTATUS(status) != EXIT_PASSED && WEXITSTATUS(status) != EXIT_SKIPPED) {
+		verdict = "see above";
+	} else if (taint() != taint_before) {
+		verdict = "the kernel warned, see its log";
+	} else if (kernel_stat("policies") != 0) {
+		verdict = "a policy is still attached after the end of the test";
+	}
+
+	nr_points++;
+	nr_bad += verdict != NULL;
+	printf("%sok %d - %s: %s%s\n", verdict ? "not " : "", nr_points, subject->name, test->name,
+	       !verdict && WEXITSTATUS(status) == EXIT_SKIPPED ? " # SKIP see above" : "");
+	if (verdict)
+		diag("%s", verdict);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	char exe[PATH_MAX] = "";
+	size_t i, j;
+
+	if (argc > 1 && !strcmp(argv[1], "--list")) {
+		for (i = 0; i < ARRAY_SIZE(subjects); i++)
+			for (j = 0; j < subjects[i]->nr_tests; j++)
+				printf("%s/%s\n", subjects[i]->name, subjects[i]->tests[j].name);
+		return 0;
+	}
+
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
+		return EXIT_FAILURE;
+	objects_dir = dirname(exe);
+	if (getenv("CACHEBPF_POLICIES"))
+		policies_dir = getenv("CACHEBPF_POLICIES");
+	if (getenv("CACHEBPF_TEST_DIR"))
+		scratch_dir = getenv("CACHEBPF_TEST_DIR");
+
+	if (access("/sys/kernel/cachebpf/abi", R_OK)) {
+		printf("Bail out! this kernel has no page cache policies (/sys/kernel/cachebpf)\n");
+		return EXIT_FAILURE;
+	}
+	if (cg_setup()) {
+		printf("Bail out! cannot make %s with a memory controller: %s\n", scratch_cgroup,
+		       strerror(errno));
+		return EXIT_FAILURE;
+	}
+
+	for (i = 0; i < ARRAY_SIZE(subjects); i++)
+		for (j = 0; j < subjects[i]->nr_tests; j++)
+			if (selected(subjects[i]->name, subjects[i]->tests[j].name, argv + 1, argc - 1))
+				run_test(subjects[i], &subjects[i]->tests[j]);
+
+	rmdir(scratch_cgroup);
+	printf("1..%d\n", nr_points);
+	return nr_bad || !nr_points;
+}
