@@ -167,6 +167,7 @@ static int show_counters(const ObjectList *units) {
  * system. */
 static int check_kernel(sd_varlink *link) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *manager = NULL;
+        _cleanup_free_ char *reason = NULL;
         ManagerInfo m;
         int r;
 
@@ -181,8 +182,11 @@ static int check_kernel(sd_varlink *link) {
         if (m.kernel_support)
                 return 0;
 
-        return log_error_errno(EOPNOTSUPP, "There are no counters without cachebpf in the kernel: %s",
-                               m.kernel_reason ?: "the running kernel has no cachebpf support.");
+        reason = text_escape(m.kernel_reason ?: "the running kernel has no support for it");
+        if (!reason)
+                return log_oom();
+
+        return log_error_errno(EOPNOTSUPP, "There are no counters without cachebpf in the kernel: %s.", reason);
 }
 
 int verb_stats(char **names, size_t n_names) {
