@@ -3,7 +3,8 @@
 
 #include <systemd/sd-varlink-idl.h>
 
-#define CACHEBPF_VARLINK_ADDRESS "/run/cachebpf/org.cachebpf.Manager"
+#define CACHEBPF_RUNTIME_DIRECTORY "/run/cachebpf"
+#define CACHEBPF_VARLINK_ADDRESS CACHEBPF_RUNTIME_DIRECTORY "/org.cachebpf.Manager"
 #define CACHEBPF_VARLINK_INTERFACE "org.cachebpf.Manager"
 #define CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT CACHEBPF_VARLINK_INTERFACE ".NoSuchUnit"
 #define CACHEBPF_VARLINK_ERROR_NO_SUCH_POLICY CACHEBPF_VARLINK_INTERFACE ".NoSuchPolicy"

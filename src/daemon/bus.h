@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "manager.h"
+
+#define BUS_NAME "org.cachebpf1"
+#define BUS_PATH "/org/cachebpf1"
+#define BUS_INTERFACE_MANAGER "org.cachebpf1.Manager"
+#define BUS_INTERFACE_UNIT "org.cachebpf1.Unit"
+#define BUS_ERROR_NO_SUCH_UNIT "org.cachebpf1.NoSuchUnit"
+
+/* Connects to the system bus: our own objects and the watch on systemd. While there is no bus the daemon goes on
+ * with what it knows, and tries again. */
+int manager_bus_connect(Manager *m);
+void manager_bus_disconnect(Manager *m);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "log.h"
+#include "manager.h"
+#include "messages.h"
+#include "reconcile.h"
+#include "systemd-watch.h"
+
+#include "config.h"
+
+static const char *const rule_directories[] = {
+        "/etc/cachebpf/policies.d",
+        "/run/cachebpf/policies.d",
+        PKGLIBDIR "/policies.d",
+        NULL,
+};
+
+const ManagerPaths manager_default_paths = {
+        .kernel = {
+                .sysfs = "/sys/kernel/cachebpf",
+                .cgroup = "/sys/fs/cgroup",
+                .bpffs = "/sys/fs/bpf",
+        },
+        .policies = policy_directories,
+        .rules = rule_directories,
+};
+
+static int on_reconcile(sd_event_source *s, void *userdata) {
+        Manager *m = ASSERT_PTR(userdata);
+
+        manager_reconcile(m);
+
+        if (m->settled && m->became_ready)
+                m->became_ready(m);
+        return 0;
+}
+
+int manager_new(const ManagerPaths *paths, sd_event *event, PolicyBackend *backend, Manager **ret) {
+        _cleanup_(manager_freep) Manager *m = calloc(1, sizeof(Manager));
+        int r;
+
+        if (!m)
+                return -ENOMEM;
+
+        m->paths = *paths;
+        m->event = sd_event_ref(event);
+        m->backend = backend;
+        m->units = g_hash_table_new(g_str_hash, g_str_equal);
+        m->units_by_path = g_hash_table_new(g_str_hash, g_str_equal);
+        m->dirty = g_hash_table_new(NULL, NULL);
+        m->pinned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+
+        r = sd_event_add_defer(event, &m->reconcile_source, on_reconcile, m);
+        if (r < 0)
+                return r;
+
+        /* After everything else that is waiting: one reconcile for a burst of events. */
+        r = sd_event_source_set_priority(m->reconcile_source, SD_EVENT_PRIORITY_NORMAL + 10);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(m->reconcile_source, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(m->reconcile_source, "reconcile");
+
+        *ret = TAKE_PTR(m);
+        return 0;
+}
+
+Manager *manager_free(Manager *m) {
+        GHashTableIter it;
+        gpointer u;
+
+        if (!m)
+                return NULL;
+
+        systemd_watch_free(m->watch);
+
+        /* Nothing is shown any more, and nothing is detached: policies outlive the daemon. */
+        m->unit_changed = m->unit_removed = NULL;
+        if (m->units) {
+                g_hash_table_iter_init(&it, m->units);
+                while (g_hash_table_iter_next(&it, NULL, &u)) {
+                        g_hash_table_iter_steal(&it);
+                        unit_free(u);
+                }
+                g_hash_table_unref(m->units);
+        }
+        if (m->units_by_path)
+                g_hash_table_unref(m->units_by_path);
+        if (m->dirty)
+                g_hash_table_unref(m->dirty);
+        if (m->pinned)
+                g_hash_table_unref(m->pinned);
+        if (m->policies)
+                g_ptr_array_unref(m->policies);
+
+        policy_rules_done(&m->rules);
+        kernel_features_done(&m->kernel);
+        sd_event_source_disable_unref(m->reconcile_source);
+        sd_event_unref(m->event);
+        return mfree(m);
+}
+
+static int load_configuration(Manager *m) {
+        _cleanup_ptr_array_ GPtrArray *policies = NULL;
+        PolicyRules rules;
+        int r;
+
+        r = policies_load(m->paths.policies, &policies);
+        if (r < 0)
+                return r;
+
+        r = policy_rules_load(m->paths.rules, &rules);
+        if (r < 0)
+                return r;
+
+        if (m->policies)
+                g_ptr_array_unref(m->policies);
+        m->policies = TAKE_PTR(policies);
+
+        policy_rules_done(&m->rules);
+        m->rules = rules;
+        return 0;
+}
+
+static int load_pins(Manager *m) {
+        GArray *ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+        int r;
+
+        r = m->backend->enumerate(m->backend->userdata, ids);
+        for (guint i = 0; i < ids->len; i++)
+                g_hash_table_add(m->pinned, g_memdup2(&g_array_index(ids, uint64_t, i), sizeof(uint64_t)));
+
+        g_array_unref(ids);
+        return r;
+}
+
+int manager_load(Manager *m) {
+        int r;
+
+        r = kernel_features_load(&m->paths.kernel, &m->kernel);
+        if (r < 0)
+                return log_error_errno(r, "Cannot find out what the kernel can do: %m");
+        if (!m->kernel.supported)
+                log_full_fields(LOG_WARNING, 0,
+                                LOG_FIELDS(.message_id = MESSAGE_KERNEL_UNSUPPORTED, .reason = m->kernel.reason),
+                                "No cache policy can be attached: %s.", m->kernel.reason);
+
+        r = load_configuration(m);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read the configuration: %m");
+
+        if (m->kernel.supported) {
+                r = load_pins(m);
+                if (r < 0)
+                        return log_error_errno(r, "Cannot read the pinned policies: %m");
+        }
+
+        return 0;
+}
+
+int manager_reload(Manager *m) {
+        GHashTableIter it;
+        gpointer u;
+        int r;
+
+        r = load_configuration(m);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read the configuration again, keeping the old one: %m");
+
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &u))
+                unit_reset_retry(u);
+
+        manager_mark_all_dirty(m);
+        if (m->watch)
+                systemd_watch_rescan(m->watch);
+        return 0;
+}
+
+Unit *manager_find_unit(Manager *m, const char *name) {
+        return g_hash_table_lookup(m->units, name);
+}
+
+void manager_forget_unit(Manager *m, Unit *u) {
+        if (m->unit_removed)
+                m->unit_removed(u);
+        if (m->watch)
+                systemd_watch_forget(m->watch, u);
+
+        g_hash_table_remove(m->dirty, u);
+        if (u->path)
+                g_hash_table_remove(m->units_by_path, u->path);
+        if (g_hash_table_lookup(m->units, u->name) == u)
+                g_hash_table_remove(m->units, u->name);
+}
+
+void manager_queue_reconcile(Manager *m) {
+        int r;
+
+        r = sd_event_source_set_enabled(m->reconcile_source, SD_EVENT_ONESHOT);
+        if (r < 0)
+                log_error_errno(r, "Cannot queue the reconcile: %m");
+}
+
+void manager_mark_dirty(Manager *m, Unit *u) {
+        g_hash_table_add(m->dirty, u);
+        manager_queue_reconcile(m);
+}
+
+void manager_mark_all_dirty(Manager *m) {
+        GHashTableIter it;
+        gpointer u;
+
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &u))
+                g_hash_table_add(m->dirty, u);
+
+        manager_queue_reconcile(m);
+}
+
+void manager_set_settled(Manager *m, bool settled) {
+        m->settled = settled;
+        if (settled)
+                manager_queue_reconcile(m);
+}
+
+void manager_unit_changed(Manager *m, Unit *u) {
+        if (m->unit_changed)
+                m->unit_changed(u);
+}
+
+ManagerCounts manager_count(Manager *m) {
+        ManagerCounts c = {};
+        GHashTableIter it;
+        gpointer p;
+
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                const Unit *u = p;
+
+                c.configured += !!u->setting.policy;
+                c.attached += u->state == UNIT_ATTACHED;
+                c.failed += u->state == UNIT_FAILED || u->state == UNIT_LOST;
+        }
+
+        return c;
+}

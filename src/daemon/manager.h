@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+#include <systemd/sd-varlink.h>
+
+#include "kernel-features.h"
+#include "policy-backend.h"
+#include "policy-rules.h"
+#include "unit.h"
+
+typedef struct SystemdWatch SystemdWatch;
+
+/* More units than this are not a system but an attack on our memory. */
+#define UNITS_MAX 65536U
+
+/* Where the manager looks; the defaults are the installed paths, tests give others. */
+typedef struct ManagerPaths {
+        KernelPaths kernel;
+        const char *const *policies;
+        const char *const *rules;
+} ManagerPaths;
+
+struct Manager {
+        ManagerPaths paths;
+        sd_event *event;
+        sd_event_source *reconcile_source;
+
+        PolicyBackend *backend;
+        KernelFeatures kernel;
+        GPtrArray *policies;         /* of Policy */
+        PolicyRules rules;
+
+        GHashTable *units;           /* name -> Unit, owned */
+        GHashTable *units_by_path;   /* systemd's object path -> Unit */
+        GHashTable *dirty;           /* set of Unit */
+        GHashTable *pinned;          /* set of ids (GArray elements) found at start, not adopted yet */
+
+        bool settled;                /* all that systemd knows is known here */
+        bool ready;                  /* the first reconcile is over, PID 1 has heard of it */
+        bool reloading;              /* SIGHUP came, its reconcile is not over */
+
+        /* the outside; all NULL in the unit tests */
+        SystemdWatch *watch;
+        sd_bus *bus;
+        sd_event_source *bus_retry_source;
+        unsigned n_bus_attempts;
+        sd_varlink_server *varlink;
+        void (*unit_changed)(Unit *u); /* state or anything else that is shown changed */
+        void (*unit_removed)(Unit *u);
+        void (*became_ready)(Manager *m);
+};
+
+extern const ManagerPaths manager_default_paths;
+
+int manager_new(const ManagerPaths *paths, sd_event *event, PolicyBackend *backend, Manager **ret);
+Manager *manager_free(Manager *m);
+DEFINE_TRIVIAL_CLEANUP_FUNC(Manager *, manager_free);
+
+/* Reads kernel support, policies, policies.d and the pins; connects nothing. */
+int manager_load(Manager *m);
+/* SIGHUP: reads policies and policies.d again and has every unit looked at anew. */
+int manager_reload(Manager *m);
+
+Unit *manager_find_unit(Manager *m, const char *name);
+void manager_forget_unit(Manager *m, Unit *u);
+
+/* Events call these, and nothing else happens until the reconcile that they put off. */
+void manager_mark_dirty(Manager *m, Unit *u);
+void manager_mark_all_dirty(Manager *m);
+void manager_queue_reconcile(Manager *m);
+
+/* The watcher's picture is complete (or it never will be: no bus). */
+void manager_set_settled(Manager *m, bool settled);
+
+void manager_unit_changed(Manager *m, Unit *u);
+
+typedef struct ManagerCounts {
+        unsigned configured, attached, failed;
+} ManagerCounts;
+ManagerCounts manager_count(Manager *m);

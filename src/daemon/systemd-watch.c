@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "log.h"
+#include "reconcile.h"
+#include "systemd-fetch.h"
+#include "systemd-watch.h"
+#include "unit-file.h"
+
+#define RESCAN_AFTER_ERROR_USEC (5 * USEC_PER_SEC)
+
+static void schedule_rescan(SystemdWatch *w);
+
+/* ---- units */
+
+static Unit *get_unit(SystemdWatch *w, const char *name, const char *path) {
+        Manager *m = w->manager;
+        Unit *u;
+        int r;
+
+        if (!unit_name_to_section(name))
+                return NULL;
+
+        u = manager_find_unit(m, name);
+        if (!u) {
+                if (g_hash_table_size(m->units) >= UNITS_MAX) {
+                        log_warning("More than %u units, ignoring '%s'.", UNITS_MAX, name);
+                        return NULL;
+                }
+
+                r = unit_new(m, name, &u);
+                if (r < 0)
+                        goto oom;
+        }
+
+        if (!streq_ptr(u->path, path)) {
+                if (u->path)
+                        g_hash_table_remove(m->units_by_path, u->path);
+                if (free_and_strdup(&u->path, path) < 0)
+                        goto oom;
+                g_hash_table_insert(m->units_by_path, u->path, u);
+        }
+
+        u->loaded = true;
+        return u;
+
+oom:
+        log_oom();
+        return NULL;
+}
+
+static void unit_gone(Unit *u) {
+        u->loaded = false;
+        manager_mark_dirty(u->manager, u);
+}
+
+static bool is_active_state(const char *s) {
+        return !streq(s, "inactive") && !streq(s, "failed");
+}
+
+/* Whether a change of the unit's activity may concern us. */
+static bool unit_is_interesting(const Unit *u) {
+        return unit_is_managed(u) || u->manager->rules.by_cgroup;
+}
+
+/* ---- the list of all units */
+
+static int on_units_listed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
+        const char *name, *active, *following, *path;
+        GHashTableIter it;
+        gpointer p;
+        int r;
+
+        w->list_slot = sd_bus_slot_unref(w->list_slot);
+
+        if (sd_bus_message_is_method_error(reply, NULL)) {
+                log_warning("Cannot list the units of systemd, trying again: %s",
+                            sd_bus_message_get_error(reply)->message);
+                schedule_rescan(w);
+                return 0;
+        }
+
+        g_hash_table_iter_init(&it, w->manager->units);
+        while (g_hash_table_iter_next(&it, NULL, &p))
+                ((Unit *) p)->seen = false;
+
+        r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
+        if (r < 0)
+                goto fail;
+
+        while ((r = sd_bus_message_read(reply, "(ssssssouso)", &name, NULL, NULL, &active, NULL, &following, &path,
+                                        NULL, NULL, NULL)) > 0) {
+                Unit *u = get_unit(w, name, path);
+
+                if (!u)
+                        continue;
+
+                u->seen = true;
+                u->active = is_active_state(active);
+                systemd_fetch_queue(w, u, /* files= */ true, /* cgroup= */ false);
+        }
+        if (r < 0)
+                goto fail;
+
+        g_hash_table_iter_init(&it, w->manager->units);
+        while (g_hash_table_iter_next(&it, NULL, &p))
+                if (!((Unit *) p)->seen)
+                        unit_gone(p);
+
+        w->listed = true;
+        systemd_watch_check_settled(w);
+        return 0;
+
+fail:
+        log_warning_errno(r, "Cannot understand systemd's list of units, trying again: %m");
+        schedule_rescan(w);
+        return 0;
+}
+
+void systemd_watch_rescan(SystemdWatch *w) {
+        static const char *const patterns[] = { "*.slice", "*.service", "*.scope", NULL };
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+        int r;
+
+        w->rescan_source = sd_event_source_disable_unref(w->rescan_source);
+        w->list_slot = sd_bus_slot_unref(w->list_slot);
+        w->listed = false;
+        manager_set_settled(w->manager, false);
+
+        r = sd_bus_message_new_method_call(w->manager->bus, &call, SYSTEMD_SERVICE, SYSTEMD_PATH,
+                                           SYSTEMD_MANAGER_INTERFACE, "ListUnitsByPatterns");
+        if (r >= 0)
+                r = sd_bus_message_append_strv(call, NULL);
+        if (r >= 0)
+                r = sd_bus_message_append_strv(call, (char **) patterns);
+        if (r >= 0)
+                r = sd_bus_call_async(w->manager->bus, &w->list_slot, call, on_units_listed, w, 0);
+        if (r < 0) {
+                log_warning_errno(r, "Cannot ask systemd for its units, trying again: %m");
+                schedule_rescan(w);
+        }
+}
+
+static int on_rescan(sd_event_source *s, uint64_t usec, void *userdata) {
+        systemd_watch_rescan(userdata);
+        return 0;
+}
+
+static void schedule_rescan(SystemdWatch *w) {
+        int r;
+
+        w->rescan_source = sd_event_source_disable_unref(w->rescan_source);
+        r = sd_event_add_time_relative(w->manager->event, &w->rescan_source, CLOCK_MONOTONIC,
+                                       RESCAN_AFTER_ERROR_USEC, 0, on_rescan, w);
+        if (r < 0)
+                log_error_errno(r, "Cannot arm the timer to ask systemd again: %m");
+}
+
+void systemd_watch_check_settled(SystemdWatch *w) {
+        if (!w->listed || w->n_in_flight > 0 || !g_queue_is_empty(&w->queue))
+                return;
+
+        /* Some answer is missing: what is known is used, but nothing is concluded from what is not. */
+        if (w->incomplete) {
+                w->incomplete = false;
+                schedule_rescan(w);
+                return;
+        }
+
+        manager_set_settled(w->manager, true);
+}
+
+/* ---- signals */
+
+static int on_unit_new(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
+        const char *name, *path;
+        Unit *u;
+
+        if (w->reloading || sd_bus_message_read(msg, "so", &name, &path) < 0)
+                return 0;
+
+        u = get_unit(w, name, path);
+        if (u)
+                systemd_fetch_queue(w, u, /* files= */ true, /* cgroup= */ false);
+
+        return 0;
+}
+
+static int on_unit_removed(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
+        const char *name;
+        Unit *u;
+
+        if (w->reloading || sd_bus_message_read(msg, "so", &name, NULL) < 0)
+                return 0;
+
+        u = manager_find_unit(w->manager, name);
+        if (u)
+                unit_gone(u);
+
+        return 0;
+}
+
+/* A reload removes and adds all units. Nothing of that is true before it is over, and nothing is left as it was
+ * afterwards: the files may be others. */
+static int on_reloading(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
+        int begins;
+
+        if (sd_bus_message_read(msg, "b", &begins) < 0)
+                return 0;
+
+        w->reloading = begins;
+        if (!begins)
+                systemd_watch_rescan(w);
+
+        return 0;
+}
+
+/* Finds ActiveState among the changed properties. */
+static int read_active_state(sd_bus_message *msg, const char **ret) {
+        int r;
+
+        r = sd_bus_message_skip(msg, "s");
+        if (r < 0)
+                return r;
+
+        r = sd_bus_message_enter_container(msg, 'a', "{sv}");
+        if (r < 0)
+                return r;
+
+        while ((r = sd_bus_message_enter_container(msg, 'e', "sv")) > 0) {
+                const char *name;
+
+                r = sd_bus_message_read(msg, "s", &name);
+                if (r < 0)
+                        return r;
+                if (streq(name, "ActiveState"))
+                        return sd_bus_message_read(msg, "v", "s", ret);
+
+                r = sd_bus_message_skip(msg, "v");
+                if (r < 0)
+                        return r;
+                r = sd_bus_message_exit_container(msg);
+                if (r < 0)
+                        return r;
+        }
+
+        return r;
+}
+
+static int on_properties_changed(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
+        const char *state;
+        Unit *u;
+
+        u = g_hash_table_lookup(w->manager->units_by_path, sd_bus_message_get_path(msg));
+        if (!u || w->reloading || read_active_state(msg, &state) <= 0)
+                return 0;
+
+        u->active = is_active_state(state);
+        if (unit_is_interesting(u))
+                systemd_fetch_queue(w, u, /* files= */ false, /* cgroup= */ true);
+
+        return 0;
+}
+
+static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
+
+        /* Without its signals our picture would grow old; ask again until it works. */
+        if (sd_bus_message_is_method_error(reply, NULL) &&
+            !sd_bus_message_is_method_error(reply, "org.freedesktop.systemd1.AlreadySubscribed")) {
+                log_warning("Cannot subscribe to systemd's signals: %s", sd_bus_message_get_error(reply)->message);
+                schedule_rescan(w);
+        }
+
+        return 0;
+}
+
+static int subscribe_and_scan(SystemdWatch *w) {
+        int r;
+
+        r = sd_bus_call_method_async(w->manager->bus, NULL, SYSTEMD_SERVICE, SYSTEMD_PATH,
+                                     SYSTEMD_MANAGER_INTERFACE, "Subscribe", on_subscribed, w, NULL);
+        if (r < 0)
+                return r;
+
+        w->reloading = false;
+        systemd_watch_rescan(w);
+        return 0;
+}
+
+/* systemd came back on the bus: its subscriptions and our picture are void. */
+static int on_name_owner_changed(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
+        const char *new_owner;
+        int r;
+
+        if (sd_bus_message_read(msg, "sss", NULL, NULL, &new_owner) < 0)
+                return 0;
+
+        if (isempty(new_owner)) {
+                manager_set_settled(w->manager, false);
+                return 0;
+        }
+
+        r = subscribe_and_scan(w);
+        if (r < 0)
+                log_warning_errno(r, "Cannot subscribe to systemd's signals: %m");
+
+        return 0;
+}
+
+static int add_matches(SystemdWatch *w) {
+        static const struct {
+                const char *rule;
+                sd_bus_message_handler_t callback;
+        } matches[] = {
+                { "type='signal',sender='org.freedesktop.DBus',path='/org/freedesktop/DBus',"
+                  "interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='" SYSTEMD_SERVICE "'",
+                  on_name_owner_changed },
+                { "type='signal',sender='" SYSTEMD_SERVICE "',path='" SYSTEMD_PATH "',"
+                  "interface='" SYSTEMD_MANAGER_INTERFACE "',member='Reloading'",
+                  on_reloading },
+                { "type='signal',sender='" SYSTEMD_SERVICE "',path='" SYSTEMD_PATH "',"
+                  "interface='" SYSTEMD_MANAGER_INTERFACE "',member='UnitNew'",
+                  on_unit_new },
+                { "type='signal',sender='" SYSTEMD_SERVICE "',path='" SYSTEMD_PATH "',"
+                  "interface='" SYSTEMD_MANAGER_INTERFACE "',member='UnitRemoved'",
+                  on_unit_removed },
+                { "type='signal',sender='" SYSTEMD_SERVICE "',path_namespace='" SYSTEMD_PATH "/unit',"
+                  "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
+                  "arg0='" SYSTEMD_UNIT_INTERFACE "'",
+                  on_properties_changed },
+        };
+        int r;
+
+        static_assert(ELEMENTSOF(matches) == SYSTEMD_WATCH_MATCHES, "a slot for each match");
+
+        for (size_t i = 0; i < ELEMENTSOF(matches); i++) {
+                r = sd_bus_add_match_async(w->manager->bus, &w->match_slots[i], matches[i].rule,
+                                           matches[i].callback, NULL, w);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+int systemd_watch_new(Manager *m, SystemdWatch **ret) {
+        SystemdWatch *w;
+        int r;
+
+        w = calloc(1, sizeof(SystemdWatch));
+        if (!w)
+                return -ENOMEM;
+
+        w->manager = m;
+        g_queue_init(&w->queue);
+        m->watch = w;
+
+        r = add_matches(w);
+        if (r >= 0)
+                r = subscribe_and_scan(w);
+        if (r < 0) {
+                systemd_watch_free(w);
+                return r;
+        }
+
+        *ret = w;
+        return 0;
+}
+
+SystemdWatch *systemd_watch_free(SystemdWatch *w) {
+        GHashTableIter it;
+        gpointer u;
+
+        if (!w)
+                return NULL;
+
+        g_hash_table_iter_init(&it, w->manager->units);
+        while (g_hash_table_iter_next(&it, NULL, &u))
+                systemd_watch_forget(w, u);
+
+        for (size_t i = 0; i < SYSTEMD_WATCH_MATCHES; i++)
+                sd_bus_slot_unref(w->match_slots[i]);
+        sd_bus_slot_unref(w->list_slot);
+        sd_event_source_disable_unref(w->rescan_source);
+        g_queue_clear(&w->queue);
+        w->manager->settled = false;
+        w->manager->watch = NULL;
+        return mfree(w);
+}
+
+void systemd_watch_forget(SystemdWatch *w, Unit *u) {
+        for (UnitFetch i = 0; i < _UNIT_FETCH_MAX; i++)
+                if (u->fetch_slots[i]) {
+                        u->fetch_slots[i] = sd_bus_slot_unref(u->fetch_slots[i]);
+                        w->n_in_flight--;
+                }
+
+        if (u->fetch_queued)
+                g_queue_remove(&w->queue, u);
+        u->fetch_queued = u->want_files = u->want_cgroup = false;
+}

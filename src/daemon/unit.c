@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "log.h"
+#include "manager.h"
+#include "messages.h"
+#include "unit.h"
+
+#define RETRY_MAX 5U
+#define RETRY_FIRST_USEC (1 * USEC_PER_SEC)
+/* A policy that ran this long before it was lost did not fail to start: count from one again. */
+#define RETRY_FORGET_USEC (300 * USEC_PER_SEC)
+
+static uint64_t now_usec(clockid_t clock) {
+        struct timespec ts;
+
+        assert(clock_gettime(clock, &ts) == 0);
+        return (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
+}
+
+int unit_new(Manager *m, const char *name, Unit **ret) {
+        _cleanup_(unit_freep) Unit *u = calloc(1, sizeof(Unit));
+
+        if (!u)
+                return -ENOMEM;
+
+        u->name = strdup(name);
+        if (!u->name)
+                return -ENOMEM;
+
+        u->loaded = true;
+        u->since = now_usec(CLOCK_REALTIME);
+        u->manager = m;
+        g_hash_table_insert(m->units, u->name, u);
+
+        *ret = TAKE_PTR(u);
+        return 0;
+}
+
+Unit *unit_free(Unit *u) {
+        if (!u)
+                return NULL;
+
+        if (u->manager)
+                manager_forget_unit(u->manager, u);
+
+        sd_event_source_disable_unref(u->link_source);
+        sd_event_source_disable_unref(u->retry_source);
+        policy_link_free(u->link);
+        policy_setting_done(&u->file_setting);
+        policy_setting_done(&u->setting);
+        free(u->path);
+        free(u->fragment);
+        strv_free(u->dropins);
+        free(u->cgroup);
+        free(u->effective);
+        free(u->reason);
+        free(u->name);
+        return mfree(u);
+}
+
+bool unit_is_managed(const Unit *u) {
+        return u->setting.policy || u->link;
+}
+
+bool unit_is_fetching(const Unit *u) {
+        for (UnitFetch i = 0; i < _UNIT_FETCH_MAX; i++)
+                if (u->fetch_slots[i])
+                        return true;
+
+        return u->fetch_queued;
+}
+
+int unit_source(const Unit *u, char **ret) {
+        *ret = NULL;
+
+        if (!u->setting.set)
+                return 0;
+
+        return asprintf(ret, "%s:%u", u->setting.file, u->setting.line) < 0 ? -ENOMEM : 0;
+}
+
+/* ---- state */
+
+static void log_state(Unit *u, UnitState old) {
+        const char *policy = u->effective ?: u->setting.policy, *id = NULL;
+        int level = LOG_DEBUG;
+
+        switch (u->state) {
+        case UNIT_ATTACHED:
+                level = LOG_INFO;
+                id = u->adopted ? MESSAGE_POLICY_ADOPTED : MESSAGE_POLICY_ATTACHED;
+                break;
+        case UNIT_FAILED:
+                level = LOG_ERR;
+                id = MESSAGE_POLICY_FAILED;
+                break;
+        case UNIT_LOST:
+                level = LOG_WARNING;
+                id = MESSAGE_POLICY_LOST;
+                break;
+        case UNIT_UNCONFIGURED:
+        case UNIT_INACTIVE:
+                if (old == UNIT_ATTACHED) {
+                        level = LOG_INFO;
+                        id = MESSAGE_POLICY_DETACHED;
+                }
+                break;
+        default:
+                break;
+        }
+
+        log_full_fields(level, 0,
+                        LOG_FIELDS(.message_id = id, .unit = u->name, .cgroup = u->cgroup, .policy = policy,
+                                   .state = unit_state_to_string(u->state), .reason = u->reason,
+                                   .config_file = u->setting.file, .config_line = u->setting.line),
+                        "%s: Cache policy %s%s%s%s%s%s.", u->name,
+                        policy ? "'" : "", strempty(policy), policy ? "' is " : "is ",
+                        unit_state_to_string(u->state), u->reason ? ": " : "", strempty(u->reason));
+}
+
+void unit_set_state(Unit *u, UnitState state, const char *reason) {
+        UnitState old = u->state;
+        bool changed = old != state;
+        int r;
+
+        r = free_and_strdup(&u->reason, reason);
+        if (r < 0)
+                log_oom();
+
+        if (changed) {
+                u->state = state;
+                u->since = now_usec(CLOCK_REALTIME);
+        }
+
+        if (changed || r > 0) {
+                log_state(u, old);
+                manager_unit_changed(u->manager, u);
+        }
+}
+
+/* ---- link */
+
+static int on_link_event(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+        Unit *u = ASSERT_PTR(userdata);
+
+        /* A hang-up stays: one look is enough. */
+        (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
+
+        u->hung_up = true;
+        manager_mark_dirty(u->manager, u);
+        return 0;
+}
+
+int unit_set_link(Unit *u, PolicyLink *link, const char *effective, bool adopted) {
+        int r;
+
+        r = sd_event_add_io(u->manager->event, &u->link_source, link->fd, EPOLLHUP, on_link_event, u);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(u->link_source, u->name);
+
+        r = free_and_strdup(&u->effective, effective);
+        if (r < 0)
+                return r;
+
+        u->link = link;
+        u->adopted = adopted;
+        u->hung_up = false;
+        u->attached_at = now_usec(CLOCK_MONOTONIC);
+        return 0;
+}
+
+void unit_drop_link(Unit *u) {
+        const PolicyBackend *b = u->manager->backend;
+        int r;
+
+        if (!u->link)
+                return;
+
+        u->link_source = sd_event_source_disable_unref(u->link_source);
+
+        r = b->detach(b->userdata, u->link);
+        if (r < 0)
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name, .policy = u->effective),
+                                "%s: Cannot remove the pins of cache policy '%s', ignoring: %m",
+                                u->name, strna(u->effective));
+
+        u->link = policy_link_free(u->link);
+        u->effective = mfree(u->effective);
+        u->adopted = u->hung_up = false;
+        u->policy_id = 0;
+}
+
+/* ---- trying again */
+
+static int on_retry(sd_event_source *s, uint64_t usec, void *userdata) {
+        Unit *u = ASSERT_PTR(userdata);
+
+        u->retry_at = 0;
+        manager_mark_dirty(u->manager, u);
+        return 0;
+}
+
+void unit_schedule_retry(Unit *u, bool transient) {
+        uint64_t delay;
+        int r;
+
+        if (u->attached_at > 0 && now_usec(CLOCK_MONOTONIC) - u->attached_at > RETRY_FORGET_USEC)
+                u->n_attempts = 0;
+        u->attached_at = 0;
+
+        u->retry_source = sd_event_source_disable_unref(u->retry_source);
+        u->retry_at = UINT64_MAX;
+
+        if (!transient || u->n_attempts >= RETRY_MAX)
+                return;
+
+        delay = RETRY_FIRST_USEC << u->n_attempts++;
+        r = sd_event_add_time_relative(u->manager->event, &u->retry_source, CLOCK_MONOTONIC, delay, 0, on_retry, u);
+        if (r < 0) {
+                log_warning_errno(r, "%s: Cannot arm the timer for another attempt, ignoring: %m", u->name);
+                return;
+        }
+
+        u->retry_at = now_usec(CLOCK_MONOTONIC) + delay;
+}
+
+void unit_reset_retry(Unit *u) {
+        u->retry_source = sd_event_source_disable_unref(u->retry_source);
+        u->retry_at = 0;
+        u->n_attempts = 0;
+}
+
+bool unit_may_try(const Unit *u) {
+        return u->retry_at == 0;
+}
