@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 __cachectl_units() {
-        cachectl list --all --no-legend --no-pager 2>/dev/null | while read -r unit _; do
+        cachectl list --no-legend --no-pager 2>/dev/null | while read -r unit _; do
                 echo "$unit"
         done
 }
@@ -16,8 +16,8 @@ __cachectl_policies() {
 _cachectl() {
         local -A options=(
                 [all]="-h --help --version"
-                [status]="--json= -j --no-pager -a --all -q --quiet"
-                [list]="--json= -j --no-pager --no-legend -l --full -a --all"
+                [status]="--json= -j --no-pager -q --quiet"
+                [list]="--json= -j --no-pager --no-legend -l --full"
                 [stats]="--json= -j --no-pager --no-legend -l --full"
                 [policies]="--json= -j --no-pager --no-legend -l --full"
                 [version]="--json= -j"

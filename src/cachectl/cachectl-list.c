@@ -67,13 +67,6 @@ int verb_list(char **patterns, size_t n_patterns) {
         if (r < 0)
                 return log_oom();
 
-        /* What nobody configured is listed only if somebody asks for it. */
-        if (!arg_all && n_patterns == 0) {
-                r = units_remove_unconfigured(&units);
-                if (r < 0)
-                        return r;
-        }
-
         if (json_wanted())
                 return output_json_objects(&units);
 

@@ -186,7 +186,8 @@ static int check_kernel(sd_varlink *link) {
         if (!reason)
                 return log_oom();
 
-        return log_error_errno(EOPNOTSUPP, "There are no counters without cachebpf in the kernel: %s.", reason);
+        return log_error_errno(EOPNOTSUPP, "There are no counters without cachebpf in the kernel: %s.",
+                               reason);
 }
 
 int verb_stats(char **names, size_t n_names) {

@@ -313,12 +313,6 @@ int verb_status(char **names, size_t n_names) {
         if (r < 0)
                 return r;
 
-        if (n_names == 0 && !arg_all) {
-                r = units_remove_unconfigured(&units);
-                if (r < 0)
-                        return r;
-        }
-
         r = show(manager, &units, /* with_manager= */ n_names == 0);
         if (r < 0)
                 return r;

@@ -186,8 +186,9 @@ static int on_reply(
         return 0;
 }
 
-/* Sends a call and waits for the last of its replies. All calls go this way: after sd_varlink_call() a connection
- * hands the old reply to the callback of the next call, and sd_varlink_collect() gives up at 1024 replies. */
+/* Sends a call and waits for the last of its replies. All calls go this way: after sd_varlink_call() a
+ * connection hands the old reply to the callback of the next call, and sd_varlink_collect() gives up at
+ * 1024 replies. */
 static int perform(
                 sd_varlink *link,
                 int (*send)(sd_varlink *link, const char *method, sd_json_variant *parameters),
@@ -209,9 +210,10 @@ static int perform(
                 if (r == 0)
                         r = sd_varlink_wait(link, UINT64_MAX);
                 if (r == -EINVAL && !call->finished) /* no JSON */
-                        return log_reply_error(call->method, SD_VARLINK_ERROR_PROTOCOL, /* parameters= */ NULL);
+                        return log_reply_error(call->method, SD_VARLINK_ERROR_PROTOCOL, NULL);
                 if (r < 0 && !call->finished)
-                        return log_error_errno(r, "Lost the connection to cachebpfd in %s: %m", call->method);
+                        return log_error_errno(r, "Lost the connection to cachebpfd in %s: %m",
+                                               call->method);
         }
 
         return call->result;

@@ -95,31 +95,6 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
         return 0;
 }
 
-bool unit_info_unconfigured(const UnitInfo *u) {
-        assert(u);
-
-        return unit_state_from_string(u->state) == UNIT_UNCONFIGURED;
-}
-
-int units_remove_unconfigured(ObjectList *units) {
-        int r;
-
-        assert(units);
-
-        for (size_t i = units->n; i-- > 0;) {
-                UnitInfo u;
-
-                r = unit_info_parse(units->items[i], &u);
-                if (r < 0)
-                        return r;
-
-                if (unit_info_unconfigured(&u))
-                        object_list_remove(units, i);
-        }
-
-        return 0;
-}
-
 bool unit_info_contradicted(const UnitInfo *u) {
         assert(u);
 

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <systemd/sd-json.h>
 
-#include "objects.h"
 #include "terminal.h"
 
 /* The daemon's replies as C structures. The strings belong to the JSON they were read from and live as
@@ -28,11 +27,6 @@ typedef struct UnitInfo {
 } UnitInfo;
 
 int unit_info_parse(sd_json_variant *v, UnitInfo *ret);
-
-/* No policy is set for it: there is nothing to say about it. */
-bool unit_info_unconfigured(const UnitInfo *u);
-
-int units_remove_unconfigured(ObjectList *units);
 
 /* The kernel confirms that what is configured runs. */
 bool unit_info_in_effect(const UnitInfo *u);

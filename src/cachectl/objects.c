@@ -15,7 +15,7 @@
 #include "string-util.h"
 #include "varlink-org.cachebpf.Manager.h"
 
-#define UNIT_HINT "\"cachectl list --all\" shows the units that it knows"
+#define UNIT_HINT "\"systemctl list-units --type=slice,service,scope\" shows the units that are loaded"
 
 const ObjectKind object_kind_unit = {
         .noun = "Unit",
@@ -53,10 +53,7 @@ void object_list_done(ObjectList *l) {
         *l = (ObjectList) {};
 }
 
-void object_list_remove(ObjectList *l, size_t i) {
-        assert(l);
-        assert(i < l->n);
-
+static void object_list_remove(ObjectList *l, size_t i) {
         sd_json_variant_unref(l->items[i]);
         memmove(l->items + i, l->items + i + 1, (l->n - i - 1) * sizeof(*l->items));
         l->n--;
@@ -262,7 +259,7 @@ int objects_fetch(
                 if (r == -ESRCH) {
                         unknown++;
                         if (pattern)
-                                log_error("Nothing matches the pattern \"%s\"; %s.", name, kind->hint);
+                                log_error("Nothing matches the pattern \"%s\".", name);
                         else
                                 log_error("%s \"%s\" is not known to cachebpfd; %s.",
                                           kind->noun, name, kind->hint);

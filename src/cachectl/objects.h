@@ -15,7 +15,6 @@ typedef struct ObjectList {
 } ObjectList;
 
 void object_list_done(ObjectList *l);
-void object_list_remove(ObjectList *l, size_t i);
 
 /* How to list one kind of object. */
 typedef struct ObjectKind {

@@ -17,7 +17,6 @@ sd_json_format_flags_t arg_json = SD_JSON_FORMAT_OFF;
 bool arg_pager = true;
 bool arg_legend = true;
 bool arg_full = false;
-bool arg_all = false;
 bool arg_quiet = false;
 bool arg_help = false;
 bool arg_version = false;
@@ -44,8 +43,6 @@ static const struct {
           "Do not show column headers and footers" },
         { OPTION_FULL, 'l', "full", NULL,
           "Do not shorten columns to the width of the terminal" },
-        { OPTION_ALL, 'a', "all", NULL,
-          "Also show units that no policy is configured for" },
         { OPTION_QUIET, 'q', "quiet", NULL,
           "Show nothing, only set the exit status" },
 };
@@ -95,10 +92,6 @@ static int apply(size_t line) {
 
         case OPTION_FULL:
                 arg_full = true;
-                return 0;
-
-        case OPTION_ALL:
-                arg_all = true;
                 return 0;
 
         case OPTION_QUIET:

@@ -10,7 +10,6 @@ extern sd_json_format_flags_t arg_json; /* SD_JSON_FORMAT_OFF: for people */
 extern bool arg_pager;
 extern bool arg_legend;
 extern bool arg_full;
-extern bool arg_all;
 extern bool arg_quiet;
 extern bool arg_help;
 extern bool arg_version;
@@ -22,8 +21,7 @@ typedef enum OptionMask {
         OPTION_NO_PAGER  = 1 << 3,
         OPTION_NO_LEGEND = 1 << 4,
         OPTION_FULL      = 1 << 5,
-        OPTION_ALL       = 1 << 6,
-        OPTION_QUIET     = 1 << 7,
+        OPTION_QUIET     = 1 << 6,
 } OptionMask;
 
 /* Reads the options, sets *ret_used to those that were given. The verb and its arguments are then
@@ -31,7 +29,7 @@ typedef enum OptionMask {
  * was answered), -EINVAL (logged) if something is wrong. */
 int options_parse(int argc, char *argv[], OptionMask *ret_used);
 
-/* How an option is spelled, for messages: "--all". */
+/* How an option is spelled, for messages: "--full". */
 const char *option_name(OptionMask option);
 
 /* The lines of --help for the options of the mask. */

@@ -12,7 +12,7 @@ const Verb verbs[] = {
                 .name = "status",
                 .arguments = "[UNIT...]",
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_ALL | OPTION_QUIET,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_QUIET,
                 .summary = "Show what runs, as the kernel confirms it, and why not if not",
                 .details = "Shows the daemon, the kernel's support and the configured units, or only\n"
                            "the UNITs named (patterns are allowed; \"batch\" means batch.slice). With\n"
@@ -24,10 +24,10 @@ const Verb verbs[] = {
                 .name = "list",
                 .arguments = "[PATTERN...]",
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_ALL,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
                 .summary = "List units and their policies, a line each",
-                .details = "Lists the units that a policy is configured for, with --all or a PATTERN\n"
-                           "also the others that the daemon knows. Nothing to list is no error.\n",
+                .details = "Lists the units that a policy is configured for or attached to. That there is\n"
+                           "none, or that none matches a PATTERN, is no error.\n",
                 .run = verb_list,
         },
         {

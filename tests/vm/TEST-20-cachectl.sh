@@ -14,8 +14,9 @@ unit_member() { # UNIT MEMBER: of the JSON that cachectl prints
         cachectl list --json=short "$1" | jq -r ".[0].$2"
 }
 
-make_slice ct-lfu.slice $'MemoryMax=64M\nCachePolicy=lfu'
+# systemd knows a unit that is not active only if something refers to it.
 make_slice ct-idle.slice 'X-CachePolicy=fifo'
+make_slice ct-lfu.slice $'MemoryMax=64M\nCachePolicy=lfu\n[Unit]\nAfter=ct-idle.slice'
 make_slice ct-plain.slice 'MemoryMax=64M'
 systemctl start ct-lfu.slice ct-plain.slice
 succeeds 'status of a unit becomes 0' wait_until 30 cachectl status --quiet ct-lfu.slice

@@ -35,7 +35,6 @@ static void test_unit_full(void **state) {
         assert_int_equal(u.adopted, 1);
         assert_true(unit_info_in_effect(&u));
         assert_false(unit_info_contradicted(&u));
-        assert_false(unit_info_unconfigured(&u));
 }
 
 static void test_unit_sparse(void **state) {
@@ -49,7 +48,6 @@ static void test_unit_sparse(void **state) {
         assert_true(u.cgroup_id == UINT64_MAX);
         assert_true(u.since_usec == UINT64_MAX);
         assert_true(u.adopted < 0);
-        assert_true(unit_info_unconfigured(&u));
         assert_false(unit_info_in_effect(&u));
         assert_false(unit_info_contradicted(&u));
 }
