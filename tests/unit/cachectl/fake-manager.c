@@ -6,8 +6,8 @@
  *
  * The document has the members "status" (the reply of GetStatus), "units", "stats" and "policies" (arrays of
  * what the other methods list), and may have "behaviour": "hang" (takes calls, never answers), "drop"
- * (closes the connection instead of answering) or "garbage" (answers, but not in varlink). Replies are validated
- * against the IDL as the daemon's are. */
+ * (closes the connection instead of answering) or "garbage" (answers, but not in varlink). Replies are
+ * validated against the IDL as the daemon's are. */
 
 #include <signal.h>
 #include <stdbool.h>
