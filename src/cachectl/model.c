@@ -98,15 +98,15 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
 bool unit_info_contradicted(const UnitInfo *u) {
         assert(u);
 
-        return u->verified && !streq(u->verified, u->effective ?: "none");
+        /* Without a policy of its own, a unit shows that of a unit above it. */
+        return u->verified && u->effective && !streq(u->verified, u->effective);
 }
 
 bool unit_info_in_effect(const UnitInfo *u) {
         assert(u);
 
         return unit_state_from_string(u->state) == UNIT_ATTACHED &&
-               u->verified && !streq(u->verified, "none") &&
-               !unit_info_contradicted(u);
+               u->effective && u->verified && streq(u->effective, u->verified);
 }
 
 /* How the states look. The glyphs are those systemctl uses for states of that kind. */

@@ -31,7 +31,7 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret);
 /* The kernel confirms that what is configured runs. */
 bool unit_info_in_effect(const UnitInfo *u);
 
-/* The kernel names another policy (or none, or one) than the daemon believes. */
+/* The kernel names another policy than the daemon believes, or none. */
 bool unit_info_contradicted(const UnitInfo *u);
 
 TerminalColor state_color(const char *state);

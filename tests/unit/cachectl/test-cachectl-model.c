@@ -80,7 +80,8 @@ static void test_in_effect(void **state) {
                 { "lfu", "none", "attached", false, true  },
                 { "lfu", NULL,   "attached", false, false },
                 { NULL,  "none", "failed",   false, false },
-                { NULL,  "lfu",  "failed",   false, true  },
+                { NULL,  "lfu",  "unconfigured", false, false }, /* inherited */
+                { NULL,  "lfu",  "failed",   false, false },
                 { "lfu", "lfu",  "pending",  false, false },
                 { NULL,  "none", "attached", false, false },
                 { "lfu", "lfu",  "of a newer daemon", false, false },
