@@ -45,6 +45,14 @@ bool expect(bool holds, const char *file, int line, const char *format, ...)
 	return false;
 }
 
+bool expect_str(const char *got, const char *wanted, const char *file, int line,
+		const char *what)
+{
+	return expect(got && wanted && !strcmp(got, wanted), file, line,
+		      "%s is \"%s\", not \"%s\"", what, got ?: "(nothing)",
+		      wanted ?: "(nothing)");
+}
+
 void give_up(void)
 {
 	_exit(EXIT_FAILED);

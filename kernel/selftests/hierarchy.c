@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A policy covers the descendants of its cgroup that have none of their own. */
+#include "selftest.h"
+
+static void expect_policy(const char *cg, const char *name, const char *owner)
+{
+	char id[32];
+
+	if (!EXPECT_STR(cg_policy(cg, "policy"), name) || !owner)
+		return;
+	snprintf(id, sizeof(id), "%llu", (unsigned long long)cg_id(owner));
+	EXPECT_STR(cg_policy(cg, "cgroup"), id);
+	EXPECT_STR(cg_policy(cg, "inherited"), strcmp(cg, owner) ? "1" : "0");
+}
+
+static void test_inherit(void)
+{
+	const char *top = cg_new(NULL, "top"), *other = cg_new(NULL, "other");
+	const char *old = cg_new(top, "old"), *deep = cg_new(old, "deep"), *new;
+	struct bpf_link *link = policy_start("fifo", top);
+
+	expect_policy(top, "fifo", top);
+	expect_policy(old, "fifo", top);
+	expect_policy(deep, "fifo", top);
+	EXPECT_STR(cg_policy(deep, "id"), cg_policy(top, "id"));
+	new = cg_new(top, "new");
+	expect_policy(new, "fifo", top);
+	expect_policy(cg_new(new, "newer"), "fifo", top);
+	expect_policy(other, "none", NULL);
+	EXPECT_EQ(kernel_stat("policies"), 1);
+
+	REQUIRE_EQ(bpf_link__detach(link), 0);
+	expect_policy(top, "none", NULL);
+	expect_policy(deep, "none", NULL);
+	expect_policy(new, "none", NULL);
+	expect_policy(cg_new(new, "newest"), "none", NULL);
+}
+
+static void test_own_policy(void)
+{
+	const char *top = cg_new(NULL, "top"), *child = cg_new(top, "child");
+	const char *deep = cg_new(child, "deep"), *sibling = cg_new(top, "sibling");
+	struct bpf_link *of_top, *of_child;
+
+	/* the child first, then its parent: the parent's does not take over */
+	of_child = policy_start("mru", child);
+	of_top = policy_start("fifo", top);
+	expect_policy(top, "fifo", top);
+	expect_policy(sibling, "fifo", top);
+	expect_policy(child, "mru", child);
+	expect_policy(deep, "mru", child);
+	expect_policy(cg_new(child, "new"), "mru", child);
+
+	/* the parent's ends: no change below the child */
+	REQUIRE_EQ(bpf_link__detach(of_top), 0);
+	expect_policy(sibling, "none", NULL);
+	expect_policy(deep, "mru", child);
+
+	/* and the child's: it inherits, and so do those below */
+	of_top = policy_start("lfu", top);
+	expect_policy(deep, "mru", child);
+	REQUIRE_EQ(bpf_link__detach(of_child), 0);
+	expect_policy(child, "lfu", top);
+	expect_policy(deep, "lfu", top);
+	expect_policy(cg_new(child, "newer"), "lfu", top);
+
+	/* one below the top again, this time added under an active parent */
+	policy_start("fifo", child);
+	expect_policy(deep, "fifo", child);
+	expect_policy(sibling, "lfu", top);
+}
+
+static void test_managed_by_parent(void)
+{
+	const char *top = cg_new(NULL, "top"), *a = cg_new(top, "a"), *b = cg_new(top, "b");
+	struct file *fa = file_new(NULL, "a", 200), *fb = file_new(NULL, "b", 100);
+
+	policy_start("fifo", top);
+	cg_read_file(a, fa, 0, 200);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 200);
+	EXPECT_EQ(cg_stat(a, "managed_pages"), 200);
+	EXPECT_EQ(cg_stat(top, "added"), 200);
+
+	/* a policy of its own manages what comes from now on */
+	policy_start("mru", b);
+	cg_read_file(b, fb, 0, 100);
+	EXPECT_EQ(cg_stat(b, "managed_pages"), 100);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 200);
+
+	/* uses count where the folio is charged, whoever makes them */
+	cg_read_file(b, fa, 0, 200);
+	EXPECT_EQ(cg_stat(top, "hits"), 200);
+	EXPECT_EQ(cg_stat(b, "hits"), 0);
+	EXPECT_EQ(cg_stat(b, "misses"), 100);
+}
+
+static void test_child_removed(void)
+{
+	const char *top = cg_new(NULL, "top"), *a = cg_new(top, "a");
+	struct file *file = file_new(NULL, "f", 128);
+
+	policy_start("fifo", top);
+	cg_read_file(a, file, 0, 128);
+	/* its folios stay, and stay with the policy of the parent */
+	REQUIRE_EQ(cg_remove(a), 0);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 128);
+	EXPECT_EQ(file_cached(file, NULL), 128);
+	EXPECT_EQ(cg_reclaim(top, 64 * PAGE), 0);
+	EXPECT_OP(file_cached(file, NULL), <=, 64);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), file_cached(file, NULL));
+	EXPECT_EQ(cg_stat(top, "evict_fallback"), 0);
+	EXPECT_EQ(file_read(file, 0, 128), 0);
+}
+
+static const struct test tests[] = {
+	{ "children that exist and new ones inherit",		test_inherit },
+	{ "a child's own policy wins until it is detached",	test_own_policy },
+	{ "what children read is managed by the parent's",	test_managed_by_parent },
+	{ "folios of a removed child stay managed",		test_child_removed },
+};
+
+SUBJECT(hierarchy);

@@ -1,0 +1,3 @@
+#include "selftest.h"
+static const struct test tests[] = { };
+SUBJECT(misbehave);

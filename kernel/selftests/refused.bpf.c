@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Programs that must not be loaded, and a policy that must not be attached.
+ * Each map is one of them; a test loads one map with its programs.
+ */
+#include "cachebpf.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define __struct_ops	SEC(".struct_ops.link")
+
+void CACHEBPF_OP(evict_nothing, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+}
+
+/* --- a policy that refuses to start */
+
+__s32 CACHEBPF_SLEEPABLE_OP(refuse_init, struct cachebpf_policy *policy)
+{
+	return -25; /* ENOTTY */
+}
+
+__struct_ops struct cachebpf_ops refuse = {
+	.name		= "refuse",
+	.policy_init	= (void *)refuse_init,
+	.evict_folios	= (void *)evict_nothing,
+};
+
+/* --- kfuncs where they do not belong */
+
+void CACHEBPF_OP(create_late_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	bpf_cachebpf_list_create(policy);
+}
+
+__struct_ops struct cachebpf_ops create_late = {
+	.name		= "create_late",
+	.folio_added	= (void *)create_late_added,
+	.evict_folios	= (void *)evict_nothing,
+};
+
+void CACHEBPF_SLEEPABLE_OP(create_exit_exit, struct cachebpf_policy *policy)
+{
+	bpf_cachebpf_list_create(policy);
+}
+
+/* may sleep, and yet is not policy_init() */
+__struct_ops struct cachebpf_ops create_exit = {
+	.name		= "create_exit",
+	.policy_exit	= (void *)create_exit_exit,
+	.evict_folios	= (void *)evict_nothing,
+};
+
+/* another type of struct_ops, the kernel's own one for tests */
+struct bpf_dummy_ops_state;
+
+struct bpf_dummy_ops {
+	int (*test_1)(struct bpf_dummy_ops_state *cb);
+} __attribute__((preserve_access_index));
+
+SEC("struct_ops/dummy_test")
+int BPF_PROG(dummy_test, struct bpf_dummy_ops_state *cb)
+{
+	return bpf_cachebpf_list_len((void *)cb, 1);
+}
+
+SEC(".struct_ops") struct bpf_dummy_ops dummy = {
+	.test_1 = (void *)dummy_test,
+};
+
+/* --- memory that is not the policy's */
+
+void CACHEBPF_OP(write_order_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	folio->order = 3;
+}
+
+__struct_ops struct cachebpf_ops write_order = {
+	.name		= "write_order",
+	.folio_added	= (void *)write_order_added,
+	.evict_folios	= (void *)evict_nothing,
+};
+
+void CACHEBPF_OP(long_data_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	__u8 *data = bpf_cachebpf_data(folio, 16);
+
+	if (data)
+		data[16] = 1;
+}
+
+__struct_ops struct cachebpf_ops long_data = {
+	.name		= "long_data",
+	.folio_added	= (void *)long_data_added,
+	.evict_folios	= (void *)evict_nothing,
+};
+
+/* --- folios remembered from an earlier call */
+
+static __u64 remembered;
+
+void CACHEBPF_OP(as_number_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	remembered = (__u64)folio;
+}
+
+void CACHEBPF_OP(as_number_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	bpf_cachebpf_evict(evict, (struct cachebpf_folio *)remembered);
+}
+
+__struct_ops struct cachebpf_ops as_number = {
+	.name		= "as_number",
+	.folio_added	= (void *)as_number_added,
+	.evict_folios	= (void *)as_number_evict,
+};
+
+struct memory {
+	struct cachebpf_folio __kptr_untrusted *folio;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__type(key, __u32);
+	__type(value, struct memory);
+	__uint(max_entries, 1);
+} memories SEC(".maps");
+
+void CACHEBPF_OP(as_pointer_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	__u32 zero = 0;
+	struct memory *memory = bpf_map_lookup_elem(&memories, &zero);
+
+	if (memory)
+		memory->folio = folio;
+}
+
+void CACHEBPF_OP(as_pointer_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	__u32 zero = 0;
+	struct memory *memory = bpf_map_lookup_elem(&memories, &zero);
+
+	if (memory && memory->folio)
+		bpf_cachebpf_evict(evict, memory->folio);
+}
+
+__struct_ops struct cachebpf_ops as_pointer = {
+	.name		= "as_pointer",
+	.folio_added	= (void *)as_pointer_added,
+	.evict_folios	= (void *)as_pointer_evict,
+};

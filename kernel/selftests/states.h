@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the test policies and the tests share: the variable in .bss.state. */
+#ifndef STATES_H
+#define STATES_H
+
+#include <linux/types.h>
+
+#define LISTS_MAX_FOLIOS	1024
+#define LISTS_MAX_LISTS		200
+#define LISTS_NR_WALKS		3
+
+enum walk_action {
+	WALK_LOOK,
+	/* to the end @tail of list @to */
+	WALK_MOVE,
+	WALK_ADD,
+	WALK_DEL,
+	WALK_EVICT,
+	WALK_RANK,
+};
+
+/* one walk of an armed request, and what it met */
+struct walk {
+	__u32 list;
+	__u32 nr_max;
+	__u32 flags;
+	__u32 action;
+	__u32 to;
+	__u32 tail;
+	__s32 last_error;
+	__u32 nr_visited;
+	__u32 visited[LISTS_MAX_FOLIOS];
+};
+
+/* lists.bpf.c; folios are known by the order in which they were added, from 0 */
+struct lists_state {
+	/* settings */
+	__u32 want_lists;
+	/* folio n goes to list 1 + n % add_to */
+	__u32 add_to;
+	__u32 add_to_head;
+	__u32 del_accessed;
+	/* requests left to be served; the others get no proposal */
+	__u32 armed;
+	__u32 nr_walks;
+	struct walk walks[LISTS_NR_WALKS];
+	__s64 scores[LISTS_MAX_FOLIOS];
+
+	/* results */
+	__u32 numbers[LISTS_MAX_LISTS];
+	__u32 nr_lists;
+	__s32 create_error;
+	__u32 nr_added;
+	__u32 nr_wanted;
+	__u32 nr_proposed;
+	/* of lists 1 to 128 when the request came, and after the walks */
+	__u64 len_before[128];
+	__u64 len_after[128];
+	__u32 nr_reclaimed;
+	__u32 reclaimed[LISTS_MAX_FOLIOS];
+	__s32 error_add;
+	__s32 error_add_huge;
+	__s32 error_move;
+	__s32 error_iter;
+	__s32 error_iter_flags;
+	__u64 len_of_none;
+};
+
+#define EVENTS_MAX_FOLIOS	32768
+
+/* events.bpf.c */
+struct events_state {
+	/* folio_accessed() writes this to the access counter, unless it is 0 */
+	__u32 write_accesses;
+
+	__u32 nr_added;
+	/* pages, by why */
+	__u64 added[4];
+	__u64 accessed;
+	__u64 removed[4];
+	/* of the last call */
+	__u32 accesses_seen;
+	__u32 accesses_at_end;
+	/* removed folios whose 16 bytes were as they had been left, and were not */
+	__u64 intact;
+	__u64 damaged;
+	/* how often was folio n removed? */
+	__u8 ends[EVENTS_MAX_FOLIOS];
+};
+
+#endif /* STATES_H */
