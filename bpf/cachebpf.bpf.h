@@ -74,7 +74,7 @@ struct cachebpf_ops {
 };
 
 struct bpf_iter_cachebpf_list {
-	__u64 __opaque[7];
+	__u64 __opaque[15];
 } __attribute__((aligned(8)));
 
 int bpf_cachebpf_list_create(struct cachebpf_policy *policy) __ksym;

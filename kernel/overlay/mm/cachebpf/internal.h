@@ -93,16 +93,23 @@ struct cachebpf_policy {
 	struct cachebpf_node		*nodes[];
 };
 
+#define CACHEBPF_ITER_BATCH	16
+
+/* A walk over a list; see iter.c. */
 struct cachebpf_iter {
 	struct list_head		link;
 	struct cachebpf_evict		*evict;
 	struct cachebpf_list		*list;
+	u32				list_id;
+	u32				flags;
+	/* where to read on, and how many folios to look at and to offer yet */
 	u32				cursor;
-	/* folios to look at, and to offer, at most */
 	u32				nr_left;
 	u32				nr_offers;
-	u32				flags;
-	u32				list_id;
+	/* read ahead, of which the first nr_used were offered */
+	u16				nr_used;
+	u16				nr_batch;
+	u32				batch[CACHEBPF_ITER_BATCH];
 };
 
 static inline void cachebpf_count(struct cachebpf_policy *policy, enum cachebpf_stat item, long nr)
@@ -129,6 +136,7 @@ int cachebpf_lists_add(struct cachebpf_policy *policy);
 void cachebpf_lists_free(struct cachebpf_policy *policy);
 void cachebpf_link(struct cachebpf_policy *policy, struct cachebpf_folio *f, u8 list, bool tail);
 void cachebpf_unlink(struct cachebpf_policy *policy, struct cachebpf_folio *f);
+void cachebpf_list_rotate(struct cachebpf_policy *policy, struct cachebpf_iter *iter);
 void cachebpf_list_replace(struct cachebpf_policy *policy, struct cachebpf_folio *old,
 			   struct cachebpf_folio *new);
 

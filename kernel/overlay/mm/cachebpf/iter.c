@@ -4,20 +4,21 @@
  * open-coded iterator over a list.
  *
  * The node's lock is held inside each call and never while BPF code runs.  A
- * walk has a cursor, the entry to be visited next; unlinking that entry moves
- * the cursor along, so a walk is exact whatever happens between two steps, and
- * the length of the list at its start bounds it.
+ * walk reads a few folios ahead at a time; its cursor is the entry to read on
+ * from.  Unlinking that entry moves the cursor along, so a walk is exact
+ * whatever happens between two steps, and the length of the list at its start
+ * bounds it.
  */
 #include <linux/bpf.h>
 #include <linux/btf_ids.h>
 
 #include "internal.h"
 
-/* Unlock for a moment after so many folios that could not be offered. */
-#define SKIP_BATCH	64
+/* Unlock for a moment after so many folios, if few of them can be offered. */
+#define LOCK_BATCH	64
 
 struct bpf_iter_cachebpf_list {
-	__u64 __opaque[7];
+	__u64 __opaque[15];
 } __aligned(8);
 
 static_assert(sizeof(struct cachebpf_iter) == sizeof(struct bpf_iter_cachebpf_list));
@@ -38,6 +39,42 @@ static bool worth_offering(struct cachebpf_evict *evict, struct folio *folio)
 		return true;
 	memcg = folio_memcg_check(folio);
 	return memcg && mem_cgroup_is_descendant(memcg, evict->scope);
+}
+
+/* Fill the batch of @iter with the next folios that are worth offering. */
+static void read_ahead(struct cachebpf_iter *iter)
+{
+	struct cachebpf_policy *policy = iter->evict->policy;
+	struct cachebpf_node *node = policy->nodes[iter->evict->nid];
+	u32 nr_wanted = min_t(u32, iter->nr_offers, CACHEBPF_ITER_BATCH);
+	bool reverse = iter->flags & CACHEBPF_ITER_REVERSE;
+	struct cachebpf_folio *f;
+	unsigned long irq;
+	u32 pfn;
+
+	spin_lock_irqsave(&node->lock, irq);
+	cachebpf_list_rotate(policy, iter);
+	while (iter->nr_batch < nr_wanted && iter->nr_left && iter->cursor) {
+		pfn = iter->cursor;
+		f = cachebpf_table_lookup(pfn);
+		iter->cursor = reverse ? f->prev : f->next;
+		iter->nr_left--;
+
+		if (likely(worth_offering(iter->evict, pfn_folio(pfn)))) {
+			iter->batch[iter->nr_batch++] = pfn;
+		} else if (iter->flags & CACHEBPF_ITER_ROTATE) {
+			cachebpf_unlink(policy, f);
+			cachebpf_link(policy, f, iter->list_id, !reverse);
+			/* it was the last one: the walk would meet it again */
+			if (!iter->cursor)
+				iter->nr_left = 0;
+		}
+		if (iter->nr_left % LOCK_BATCH == 0) {
+			spin_unlock_irqrestore(&node->lock, irq);
+			spin_lock_irqsave(&node->lock, irq);
+		}
+	}
+	spin_unlock_irqrestore(&node->lock, irq);
 }
 
 static struct cachebpf_node *lock_owned(struct cachebpf_policy *policy, struct cachebpf_folio *f,
@@ -244,6 +281,7 @@ __bpf_kfunc int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it,
 	iter->list_id = list;
 	iter->flags = flags;
 	iter->list = node->lists[list];
+	iter->nr_used = iter->nr_batch = 0;
 
 	spin_lock_irqsave(&node->lock, irq);
 	iter->cursor = flags & CACHEBPF_ITER_REVERSE ? iter->list->tail : iter->list->head;
@@ -263,44 +301,25 @@ __bpf_kfunc int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it,
 __bpf_kfunc struct cachebpf_folio *bpf_iter_cachebpf_list_next(struct bpf_iter_cachebpf_list *it)
 {
 	struct cachebpf_iter *iter = (void *)it;
-	struct cachebpf_folio *f, *found = NULL;
-	struct cachebpf_policy *policy;
-	struct cachebpf_node *node;
-	bool reverse = iter->flags & CACHEBPF_ITER_REVERSE;
-	unsigned long irq;
-	u32 pfn;
+	struct cachebpf_folio *f;
 
 	if (!iter->list)
 		return NULL;
 
-	policy = iter->evict->policy;
-	node = policy->nodes[iter->evict->nid];
-	spin_lock_irqsave(&node->lock, irq);
-	while (iter->nr_left && iter->nr_offers && iter->cursor) {
-		pfn = iter->cursor;
-		f = cachebpf_table_lookup(pfn);
-		iter->cursor = reverse ? f->prev : f->next;
-		iter->nr_left--;
-
-		if (iter->flags & CACHEBPF_ITER_ROTATE) {
-			cachebpf_unlink(policy, f);
-			cachebpf_link(policy, f, iter->list_id, !reverse);
-			/* it was the last one: the walk would meet it again */
-			if (!iter->cursor)
-				iter->nr_left = 0;
-		}
-		if (worth_offering(iter->evict, pfn_folio(pfn))) {
-			iter->nr_offers--;
-			found = f;
+	while (iter->nr_offers) {
+		if (iter->nr_used == iter->nr_batch)
+			read_ahead(iter);
+		if (iter->nr_used == iter->nr_batch)
 			break;
-		}
-		if (iter->nr_left % SKIP_BATCH == 0) {
-			spin_unlock_irqrestore(&node->lock, irq);
-			spin_lock_irqsave(&node->lock, irq);
+
+		f = cachebpf_table_lookup(iter->batch[iter->nr_used++]);
+		/* it may have gone since it was read ahead */
+		if (likely(f && READ_ONCE(f->owner) == iter->evict->policy->id)) {
+			iter->nr_offers--;
+			return f;
 		}
 	}
-	spin_unlock_irqrestore(&node->lock, irq);
-	return found;
+	return NULL;
 }
 
 /**
@@ -310,13 +329,16 @@ __bpf_kfunc struct cachebpf_folio *bpf_iter_cachebpf_list_next(struct bpf_iter_c
 __bpf_kfunc void bpf_iter_cachebpf_list_destroy(struct bpf_iter_cachebpf_list *it)
 {
 	struct cachebpf_iter *iter = (void *)it;
+	struct cachebpf_policy *policy;
 	struct cachebpf_node *node;
 	unsigned long irq;
 
 	if (!iter->list)
 		return;
-	node = iter->evict->policy->nodes[iter->evict->nid];
+	policy = iter->evict->policy;
+	node = policy->nodes[iter->evict->nid];
 	spin_lock_irqsave(&node->lock, irq);
+	cachebpf_list_rotate(policy, iter);
 	list_del(&iter->link);
 	spin_unlock_irqrestore(&node->lock, irq);
 }

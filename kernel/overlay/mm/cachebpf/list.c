@@ -108,6 +108,59 @@ void cachebpf_unlink(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 	f->list = CACHEBPF_NO_LIST;
 }
 
+/* Are the first @nr folios of the batch of @iter still a run at the start of its list? */
+static bool is_first_run(struct cachebpf_policy *policy, struct cachebpf_iter *iter, int nr)
+{
+	u32 pfn = iter->list->head;
+	int i;
+
+	if (iter->flags & CACHEBPF_ITER_REVERSE || !list_is_singular(&iter->list->iters))
+		return false;
+	for (i = 0; i < nr; i++) {
+		if (pfn != iter->batch[i])
+			return false;
+		pfn = entry(pfn)->next;
+	}
+	/* and is there something to put them behind? */
+	return pfn;
+}
+
+/*
+ * Move what @iter has offered of its batch to the other end, if it is that kind
+ * of a walk, and begin a new batch.  What the policy has put elsewhere stays.
+ */
+void cachebpf_list_rotate(struct cachebpf_policy *policy, struct cachebpf_iter *iter)
+{
+	struct cachebpf_list *list = iter->list;
+	int i, nr = iter->nr_used;
+
+	iter->nr_used = iter->nr_batch = 0;
+	if (!(iter->flags & CACHEBPF_ITER_ROTATE) || !nr)
+		return;
+
+	if (is_first_run(policy, iter, nr)) {
+		struct cachebpf_folio *first = entry(iter->batch[0]);
+		struct cachebpf_folio *last = entry(iter->batch[nr - 1]);
+
+		entry(list->tail)->next = iter->batch[0];
+		first->prev = list->tail;
+		list->tail = iter->batch[nr - 1];
+		list->head = last->next;
+		entry(list->head)->prev = 0;
+		last->next = 0;
+		return;
+	}
+
+	for (i = 0; i < nr; i++) {
+		struct cachebpf_folio *f = entry(iter->batch[i]);
+
+		if (!f || f->owner != policy->id || f->list != iter->list_id)
+			continue;
+		cachebpf_unlink(policy, f);
+		cachebpf_link(policy, f, iter->list_id, !(iter->flags & CACHEBPF_ITER_REVERSE));
+	}
+}
+
 /* @new, of the same node and order, takes @old's place. */
 void cachebpf_list_replace(struct cachebpf_policy *policy, struct cachebpf_folio *old,
 			   struct cachebpf_folio *new)
