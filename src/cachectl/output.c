@@ -24,8 +24,11 @@ int output_json(sd_json_variant *v) {
         if (arg_pager)
                 pager_open();
 
-        if (terminal_colors())
+        if (terminal_colors()) {
+                /* libsystemd decides by itself which colours there are, and sees the pager's pipe by now. */
+                (void) setenv("SYSTEMD_COLORS", "16", /* overwrite= */ false);
                 flags |= SD_JSON_FORMAT_COLOR;
+        }
 
         r = sd_json_variant_dump(v, flags, stdout, /* prefix= */ NULL);
         if (r < 0)

@@ -69,6 +69,7 @@ static void test_full_disk(void **state) {
 
 static void test_colors(void **state) {
         _cleanup_(outcome_done) Outcome plain = {}, color = {}, no_color = {}, off = {}, forced = {};
+        _cleanup_(outcome_done) Outcome json = {}, paged = {};
 
         play("normal");
         (void) setenv("TERM", "xterm", true);
@@ -78,6 +79,16 @@ static void test_colors(void **state) {
 
         run_terminal(&color, "list", "--no-pager");
         assert_contains(color.out, "\x1b[0;1;31mfailed\x1b[0m");
+
+        run_terminal(&json, "list", "--json=pretty", "--no-pager");
+        assert_contains(json.out, "\x1b[0;");
+
+        (void) setenv("SYSTEMD_PAGERSECURE", "0", true);
+        (void) setenv("SYSTEMD_PAGER", "tee", true);
+        run_terminal(&paged, "list", "--json=pretty");
+        assert_string_equal(paged.out, json.out); /* the pager makes no difference */
+        (void) unsetenv("SYSTEMD_PAGER");
+        (void) unsetenv("SYSTEMD_PAGERSECURE");
 
         (void) setenv("NO_COLOR", "1", true);
         run_terminal(&no_color, "list", "--no-pager");
