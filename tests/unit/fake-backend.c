@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "test-util.h"
+
+#include "fake-backend.h"
+
+static FakeCgroup *get(void *userdata, uint64_t id) {
+        FakeKernel *k = userdata;
+
+        assert_in_range(id, 1, FAKE_CGROUPS - 1);
+        return k->cgroups + id;
+}
+
+static void hang_up(FakeCgroup *c) {
+        c->policy[0] = 0;
+        c->policy_id = c->updates = 0;
+        if (c->pipe[1] >= 0)
+                close(c->pipe[1]);
+        if (c->pipe[0] >= 0)
+                close(c->pipe[0]);
+        c->pipe[0] = c->pipe[1] = -EBADF;
+}
+
+static int link_to(FakeCgroup *c, uint64_t id, PolicyLink **ret) {
+        PolicyLink *link = calloc(1, sizeof(PolicyLink));
+
+        assert_non_null(link);
+        link->cgroup_id = id;
+        link->fd = fcntl(c->pipe[0], F_DUPFD_CLOEXEC, 3);
+        link->incomplete = c->updating;
+        assert_true(link->fd >= 0);
+        *ret = link;
+        return 0;
+}
+
+void fake_cgroup_attach(FakeKernel *k, uint64_t id, const char *policy, bool pinned) {
+        FakeCgroup *c = get(k, id);
+
+        assert_int_equal(pipe2(c->pipe, O_CLOEXEC), 0);
+        policy_kernel_name(policy, c->policy);
+        c->policy_id = ++k->last_policy_id;
+        c->pinned = pinned;
+}
+
+static int fake_enumerate(void *userdata, GArray *ret_ids) {
+        for (uint64_t id = 1; id < FAKE_CGROUPS; id++)
+                if (get(userdata, id)->pinned)
+                        g_array_append_val(ret_ids, id);
+
+        return 0;
+}
+
+static int fake_open(void *userdata, uint64_t id, PolicyLink **ret) {
+        FakeKernel *k = userdata;
+        FakeCgroup *c = get(k, id);
+
+        k->n_open++;
+        return c->pinned && c->policy[0] ? link_to(c, id, ret) : -ENOENT;
+}
+
+static int fake_attach(void *userdata, const Policy *policy, uint64_t id, PolicyLink **ret, char **ret_reason) {
+        FakeKernel *k = userdata;
+        FakeCgroup *c = get(k, id);
+
+        k->n_attach++;
+        if (k->attach_error < 0) {
+                *ret_reason = strdup("attach failed");
+                return k->attach_error;
+        }
+        if (!c->exists)
+                return -ENOENT;
+        if (c->policy[0])
+                return -EBUSY;
+
+        fake_cgroup_attach(k, id, policy->name, true);
+        if (k->attach_lies)
+                c->policy[0] = 0;
+        return link_to(c, id, ret);
+}
+
+static int fake_update(void *userdata, PolicyLink *link, const Policy *policy, char **ret_reason) {
+        FakeKernel *k = userdata;
+        FakeCgroup *c = get(k, link->cgroup_id);
+
+        k->n_update++;
+        if (k->update_error < 0) {
+                *ret_reason = strdup("update failed");
+                return k->update_error;
+        }
+
+        policy_kernel_name(policy->name, c->policy);
+        c->updates++;
+        c->updating = link->incomplete = false;
+        return 0;
+}
+
+static int fake_detach(void *userdata, PolicyLink *link) {
+        FakeKernel *k = userdata;
+        FakeCgroup *c = get(k, link->cgroup_id);
+
+        k->n_detach++;
+        hang_up(c);
+        c->pinned = false;
+        return 0;
+}
+
+static int fake_read_policy(void *userdata, const char *cgroup, uint64_t id, KernelPolicy *ret) {
+        FakeCgroup *c = get(userdata, id);
+        char path[8];
+
+        (void) snprintf(path, sizeof(path), "/%u", (unsigned) id);
+        assert_string_equal(cgroup, path);
+        if (!c->exists)
+                return -ENOENT;
+
+        *ret = (KernelPolicy) {
+                .name = c->policy[0] ? strdup(c->policy) : NULL,
+                .id = c->policy_id,
+                .cgroup_id = id,
+                .updates = c->updates,
+        };
+        return 0;
+}
+
+void fake_kernel_init(FakeKernel *k) {
+        *k = (FakeKernel) {
+                .backend = {
+                        .enumerate = fake_enumerate,
+                        .open = fake_open,
+                        .attach = fake_attach,
+                        .update = fake_update,
+                        .detach = fake_detach,
+                        .read_policy = fake_read_policy,
+                        .userdata = k,
+                },
+        };
+
+        for (size_t i = 0; i < FAKE_CGROUPS; i++)
+                k->cgroups[i].pipe[0] = k->cgroups[i].pipe[1] = -EBADF;
+}
+
+void fake_kernel_done(FakeKernel *k) {
+        for (size_t i = 0; i < FAKE_CGROUPS; i++)
+                hang_up(k->cgroups + i);
+}
+
+FakeCgroup *fake_cgroup_make(FakeKernel *k, uint64_t id) {
+        FakeCgroup *c = get(k, id);
+
+        c->exists = true;
+        return c;
+}
+
+void fake_cgroup_remove(FakeKernel *k, uint64_t id) {
+        get(k, id)->exists = false;
+        hang_up(get(k, id));
+}
+
+void fake_cgroup_eject(FakeKernel *k, uint64_t id) {
+        hang_up(get(k, id));
+}

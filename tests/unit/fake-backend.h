@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "policy-backend.h"
+
+#define FAKE_CGROUPS 8
+
+/* A kernel for the reconciler's tests: a few control groups with ids 1, 2, ... and paths "/1", "/2", ... */
+typedef struct FakeCgroup {
+        bool exists;
+        bool pinned;
+        bool updating;       /* the mark of an interrupted update */
+        char policy[16];     /* empty: none */
+        uint64_t policy_id;
+        uint64_t updates;
+        int pipe[2];         /* [0]: the link; it hangs up when [1] is closed */
+} FakeCgroup;
+
+typedef struct FakeKernel {
+        PolicyBackend backend;
+        FakeCgroup cgroups[FAKE_CGROUPS];
+        uint64_t last_policy_id;
+        int attach_error;    /* what the next calls fail with */
+        int update_error;
+        bool attach_lies;    /* attaching succeeds, and nothing runs */
+        unsigned n_attach, n_update, n_detach, n_open;
+} FakeKernel;
+
+void fake_kernel_init(FakeKernel *k);
+void fake_kernel_done(FakeKernel *k);
+
+FakeCgroup *fake_cgroup_make(FakeKernel *k, uint64_t id);
+/* The directory goes; the kernel detaches what was attached. */
+void fake_cgroup_remove(FakeKernel *k, uint64_t id);
+/* The kernel detaches the policy, the control group stays. */
+void fake_cgroup_eject(FakeKernel *k, uint64_t id);
+/* What an earlier daemon left behind (pinned), or another program (not pinned). */
+void fake_cgroup_attach(FakeKernel *k, uint64_t id, const char *policy, bool pinned);

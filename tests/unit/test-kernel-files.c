@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is read from the kernel's files and written to the pins' directory, on ordinary files. */
+
+#include "test-util.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cgroup-util.h"
+#include "kernel-features.h"
+#include "policy-pin.h"
+#include "string-util.h"
+
+static char *dir;
+
+static int setup(void **state) {
+        dir = test_dir_make();
+        return 0;
+}
+
+static int teardown(void **state) {
+        test_dir_remove(dir);
+        return 0;
+}
+
+static uint64_t inode(const char *name) {
+        char path[256];
+        struct stat st;
+
+        (void) snprintf(path, sizeof(path), "%s%s", dir, name);
+        assert_int_equal(stat(path, &st), 0);
+        return st.st_ino;
+}
+
+static void test_cgroup_policy(void **state) {
+        _cleanup_kernel_policy_ KernelPolicy p = {};
+
+        free(test_file(dir, "a.slice/memory.cachebpf.policy",
+                       "policy lfu\nid 3\ncgroup 2231\ninherited 0\nupdates 5\nfuture x y\n"));
+        assert_int_equal(cgroup_read_policy(dir, "/a.slice", inode("/a.slice"), &p), 0);
+        assert_string_equal(p.name, "lfu");
+        assert_string_equal(kernel_policy_own(&p), "lfu");
+        assert_int_equal(p.id, 3);
+        assert_int_equal(p.cgroup_id, 2231);
+        assert_int_equal(p.updates, 5);
+        kernel_policy_done(&p);
+
+        free(test_file(dir, "a.slice/memory.cachebpf.policy", "policy lfu\nid 3\ncgroup 1\ninherited 1\n"));
+        assert_int_equal(cgroup_read_policy(dir, "/a.slice", 0, &p), 0);
+        assert_true(p.inherited);
+        assert_null(kernel_policy_own(&p));
+        kernel_policy_done(&p);
+
+        free(test_file(dir, "a.slice/memory.cachebpf.policy", "policy none\n"));
+        assert_int_equal(cgroup_read_policy(dir, "/a.slice", 0, &p), 0);
+        assert_null(p.name);
+}
+
+static void test_cgroup_missing(void **state) {
+        KernelPolicy p;
+
+        free(test_file(dir, "b.slice/memory.max", "max\n"));
+        assert_int_equal(cgroup_read_policy(dir, "/b.slice", 0, &p), -EOPNOTSUPP);
+        assert_int_equal(cgroup_read_policy(dir, "/c.slice", 0, &p), -ENOENT);
+        /* Another directory under the same path. */
+        assert_int_equal(cgroup_read_policy(dir, "/b.slice", inode("/b.slice") + 1, &p), -ENOENT);
+}
+
+static int sum(const char *key, const char *value, void *userdata) {
+        uint64_t n;
+
+        if (safe_atou64(value, &n) >= 0)
+                *(uint64_t *) userdata += n;
+        return 0;
+}
+
+static void test_cgroup_stat(void **state) {
+        uint64_t n = 0;
+
+        free(test_file(dir, "a.slice/memory.cachebpf.stat", "hits 40\nmisses 2\nodd\nworse x\n"));
+        assert_int_equal(cgroup_stat_foreach(dir, "/a.slice", 0, sum, &n), 0);
+        assert_int_equal(n, 42);
+}
+
+static void test_features(void **state) {
+        KernelPaths paths = { .sysfs = dir, .cgroup = "/nonexistent" };
+        _cleanup_(kernel_features_done) KernelFeatures f = {};
+
+        assert_int_equal(kernel_features_load(&paths, &f), 0);
+        assert_false(f.supported);
+        assert_non_null(strstr(f.reason, "has no cachebpf"));
+        kernel_features_done(&f);
+
+        free(test_file(dir, "abi", "2\n"));
+        free(test_file(dir, "features", "one\ntwo\n"));
+        assert_int_equal(kernel_features_load(&paths, &f), 0);
+        assert_false(f.supported);
+        assert_non_null(strstr(f.reason, "version 2"));
+        assert_string_equal(f.features[0], "one");
+        assert_string_equal(f.features[1], "two");
+        assert_null(f.features[2]);
+        kernel_features_done(&f);
+
+        free(test_file(dir, "abi", "1\n"));
+        assert_int_equal(kernel_features_load(&paths, &f), 0);
+        assert_false(f.supported);
+        assert_non_null(strstr(f.reason, "cgroup v2"));
+}
+
+static void test_errors(void **state) {
+        for (PolicyStep step = 0; step < _POLICY_STEP_MAX; step++)
+                for (int e = 1; e < 600; e++)
+                        assert_non_null(policy_step_error(step, -e));
+
+        assert_string_equal(policy_step_error(POLICY_STEP_ATTACH, -EBUSY),
+                            "the control group already has a policy of its own");
+        assert_true(policy_error_is_transient(-EAGAIN));
+        assert_false(policy_error_is_transient(-EINVAL));
+}
+
+static bool exists(const char *name) {
+        char path[256];
+
+        (void) snprintf(path, sizeof(path), "%s/%s", dir, name);
+        return access(path, F_OK) >= 0;
+}
+
+static void test_pins(void **state) {
+        assert_int_equal(pin_directory_make(dir, 42), 0);
+        assert_true(exists("42"));
+
+        free(test_file(dir, "42/link", "x"));
+        free(test_file(dir, "42/map-a", "x"));
+        free(test_file(dir, "42/map-b", "x"));
+        assert_int_equal(pin_mark_updating(dir, 42, true), 0);
+        assert_int_equal(pin_mark_updating(dir, 42, true), 0);
+        assert_true(exists("42/updating"));
+
+        assert_int_equal(pin_directory_remove_maps(dir, 42), 0);
+        assert_false(exists("42/map-a"));
+        assert_true(exists("42/link"));
+        assert_int_equal(pin_mark_updating(dir, 42, false), 0);
+        assert_int_equal(pin_mark_updating(dir, 42, false), 0);
+        assert_false(exists("42/updating"));
+
+        /* Making it anew empties it, removing it removes all, and once more is fine. */
+        assert_int_equal(pin_mark_updating(dir, 42, true), 0);
+        assert_int_equal(pin_directory_make(dir, 42), 0);
+        assert_false(exists("42/link"));
+        assert_false(exists("42/updating"));
+        free(test_file(dir, "42/link", "x"));
+        assert_int_equal(pin_directory_remove(dir, 42), 0);
+        assert_false(exists("42"));
+        assert_int_equal(pin_directory_remove(dir, 42), 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_cgroup_policy), cmocka_unit_test(test_cgroup_missing),
+                cmocka_unit_test(test_cgroup_stat),   cmocka_unit_test(test_features),
+                cmocka_unit_test(test_errors),        cmocka_unit_test(test_pins),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, setup, teardown);
+}
