@@ -6,6 +6,7 @@
 # virtio-serial ports (standard output, standard error, exit status). The console is for the kernel alone.
 
 MACHINE=
+CLOSED=
 QEMU_PID=
 CONSOLE=
 
@@ -125,8 +126,9 @@ write_job() {
 # boot_and_wait: runs QEMU to its end with the guest's output on ours; sets MACHINE_STATUS to QEMU's (or to
 # 124 after a time-out).
 boot_and_wait() {
-        local name
+        local name first
         local -a readers=()
+        CLOSED=
         for name in stdout stderr; do
                 mkfifo "$MACHINE/$name.in" "$MACHINE/$name.out"
                 QEMU+=(-chardev "pipe,id=$name,path=$MACHINE/$name" -device "virtserialport,chardev=$name,name=vm.$name")
@@ -145,13 +147,20 @@ boot_and_wait() {
                 "${QEMU[@]}" </dev/null >"$MACHINE/qemu.log" 2>&1 &
         QEMU_PID=$!
         MACHINE_STATUS=0
-        wait "$QEMU_PID" || MACHINE_STATUS=$?
+        wait -n -p first "$QEMU_PID" "${readers[@]}" || MACHINE_STATUS=$?
+        if [[ $first != "$QEMU_PID" ]]; then
+                # The machine is just ending, or whoever read our output went away: then it has to end, too.
+                sleep 2
+                ! kill -TERM "$QEMU_PID" 2>/dev/null || CLOSED=1
+                MACHINE_STATUS=0
+                wait "$QEMU_PID" || MACHINE_STATUS=$?
+        fi
         QEMU_PID=
         # The readers end when QEMU has; if it never opened its ends, opening and closing them does it.
         for name in stdout stderr; do
                 : <>"$MACHINE/$name.out"
         done
-        wait "${readers[@]}"
+        wait "${readers[@]}" || true
 }
 
 # Called whenever the session ends: an interrupt must not leave a machine behind.
@@ -186,6 +195,9 @@ judge_machine() {
                 tail -n 8 "$CONSOLE" | sed 's/\r$//; s/^/    /' >&2
                 info "the console log is $CONSOLE"
                 RESULT=124
+        elif [[ -z $status && -n $CLOSED ]]; then
+                info "nobody reads the output any more: the machine was stopped"
+                RESULT=141
         elif [[ -z $status ]]; then
                 info "the machine ended (QEMU status $MACHINE_STATUS) before the command did; console log $CONSOLE ends with:"
                 tail -n 25 "$CONSOLE" | sed 's/\r$//; s/^/    /' >&2
