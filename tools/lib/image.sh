@@ -64,30 +64,39 @@ make_image() {
         fi
         step "image: assembling" assemble_root "$root"
         step "image: packing" pack_image "$root" "$root.img"
+        rm -rf --one-file-system "$root"
+        if [[ $IMAGE != "$(image_path)" ]]; then
+                info "sources changed while they were built: this image is used once"
+                IMAGE=$root.img
+                return
+        fi
         mkdir -p "$CACHE/image"
         mv -T "$root.img" "$IMAGE"
-        rm -rf --one-file-system "$root"
         prune 3 "$CACHE"/image/*.img
+}
+
+# Where the image of the current sources belongs.
+image_path() {
+        local -a sources
+        mapfile -t sources < <(project_sources)
+        echo "$CACHE/image/$({
+                echo "$BASEROOT $BUILDROOT"
+                digest_tree "${sources[@]}" "$TOP/tools/lib/image.sh" "$TOP/tools/lib/project.sh"
+        } | digest).img"
 }
 
 # Sets IMAGE to the disk image of the current sources, built if it is not there.
 ensure_image() {
-        local base
-        local -a sources
         [[ -z $IMAGE ]] || return 0
         ensure_buildroot
-        base=$(printf '%s\n' "$MIRROR" "${GUEST_PACKAGES[@]}" | digest)
-        BASEROOT=$CACHE/baseroot-$base
-        mapfile -t sources < <(project_sources)
-        IMAGE=$CACHE/image/$({
-                echo "$base $BUILDROOT"
-                digest_tree "${sources[@]}" "$TOP/tools/lib/image.sh" "$TOP/tools/lib/project.sh"
-        } | digest).img
+        BASEROOT=$CACHE/baseroot-$(printf '%s\n' "$MIRROR" "${GUEST_PACKAGES[@]}" | digest)
+        IMAGE=$(image_path)
         [[ -e $IMAGE ]] || locked image make_image
 }
 
 verb_image() {
         [[ $# -eq 0 ]] || die "image takes no argument"
         ensure_image
+        [[ $IMAGE != "$SCRATCH"/* ]] || die "the sources changed while they were built; run it again"
         echo "$IMAGE"
 }

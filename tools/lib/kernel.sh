@@ -127,10 +127,14 @@ configure_kernel() { # VARIANT
 }
 
 make_kernel() { # VARIANT
-        local variant=$1 objects=$CACHE/linux/$1 out=$SCRATCH/kernel-$1 lines=$KERNEL_LINES
+        local variant=$1 objects=$CACHE/linux/$1 out=$SCRATCH/kernel-$1 lines=$KERNEL_LINES copied=
         [[ ! -d $KERNEL_DIR ]] || return 0
         ensure_pristine
-        [[ $variant == stock ]] || step "kernel $variant: source" sync_source "$CACHE/linux/patched"
+        while [[ $variant != stock && $copied != "$KERNEL_DIR" ]]; do
+                copied=$KERNEL_DIR
+                step "kernel $variant: source" sync_source "$CACHE/linux/patched"
+                KERNEL_DIR=$CACHE/kernel/$variant-$(kernel_key "$variant") # somebody may have edited meanwhile
+        done
         step "kernel $variant: configuration" configure_kernel "$variant"
         [[ ! -e $objects/vmlinux ]] || lines= # not a full build: its length is unknown
         STEP_LINES=$lines step "kernel $variant: compiling" kernel_make "$variant" bzImage

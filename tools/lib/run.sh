@@ -149,9 +149,11 @@ boot_and_wait() {
         MACHINE_STATUS=0
         wait -n -p first "$QEMU_PID" "${readers[@]}" || MACHINE_STATUS=$?
         if [[ $first != "$QEMU_PID" ]]; then
-                # The machine is just ending, or whoever read our output went away: then it has to end, too.
-                sleep 2
-                ! kill -TERM "$QEMU_PID" 2>/dev/null || CLOSED=1
+                # A reader that ended well saw the machine end; one that could not write lost its own reader.
+                if [[ $MACHINE_STATUS -ne 0 ]]; then
+                        CLOSED=1
+                        kill -TERM "$QEMU_PID" 2>/dev/null || true
+                fi
                 MACHINE_STATUS=0
                 wait "$QEMU_PID" || MACHINE_STATUS=$?
         fi
