@@ -7,6 +7,7 @@
 #include "log.h"
 #include "manager-varlink.h"
 #include "unit-kernel.h"
+#include "unit-query.h"
 #include "varlink-org.cachebpf.Manager.h"
 
 #include "config.h"
@@ -120,6 +121,14 @@ static GPtrArray *select_units(Manager *m, const char *name, bool (*test)(const 
         return units;
 }
 
+static int reply_unit(sd_varlink *link, Unit *u) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+        int r;
+
+        r = build_unit(u, &v);
+        return r < 0 ? r : sd_varlink_reply(link, v);
+}
+
 static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
                              void *userdata) {
         Stream s = { .link = link, .more = flags & SD_VARLINK_METHOD_MORE };
@@ -133,6 +142,9 @@ static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_v
                 return r;
 
         units = select_units(m, name, unit_is_managed);
+        if (name && units->len > 0 && unit_query_defer(units->pdata[0], link, reply_unit))
+                return 0;
+
         for (guint i = 0; r >= 0 && i < units->len; i++) {
                 sd_json_variant *v;
 
@@ -181,6 +193,14 @@ static bool unit_is_attached(const Unit *u) {
         return u->link;
 }
 
+static int reply_stats(sd_varlink *link, Unit *u) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+        int r;
+
+        r = build_stats(u, &v);
+        return r < 0 ? r : sd_varlink_reply(link, v);
+}
+
 static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
                             void *userdata) {
         Stream s = { .link = link, .more = flags & SD_VARLINK_METHOD_MORE };
@@ -194,6 +214,9 @@ static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_va
                 return r;
 
         units = select_units(m, name, unit_is_attached);
+        if (name && units->len > 0 && unit_query_defer(units->pdata[0], link, reply_stats))
+                return 0;
+
         for (guint i = 0; r >= 0 && i < units->len; i++) {
                 sd_json_variant *v;
 

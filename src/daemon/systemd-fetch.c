@@ -4,6 +4,7 @@
 #include "reconcile.h"
 #include "systemd-fetch.h"
 #include "unit-file.h"
+#include "unit-query.h"
 
 /* dbus-daemon refuses a connection more than 128 calls without a reply, by default. */
 #define IN_FLIGHT_MAX 48U
@@ -82,6 +83,9 @@ static bool fetch_done(Unit *u, UnitFetch f, sd_bus_message *reply) {
 /* Common end of all answers: u may not be used afterwards. */
 static int fetch_finish(Unit *u) {
         SystemdWatch *w = ASSERT_PTR(u->manager->watch);
+
+        if (!unit_is_fetching(u))
+                unit_query_answer(u);
 
         manager_mark_dirty(u->manager, u);
         run_queue(w);

@@ -5,6 +5,7 @@
 #include "systemd-fetch.h"
 #include "systemd-watch.h"
 #include "unit-file.h"
+#include "unit-query.h"
 
 #define RESCAN_AFTER_ERROR_USEC (5 * USEC_PER_SEC)
 
@@ -404,4 +405,5 @@ void systemd_watch_forget(SystemdWatch *w, Unit *u) {
         if (u->fetch_queued)
                 g_queue_remove(&w->queue, u);
         u->fetch_queued = u->want_files = u->want_cgroup = false;
+        unit_query_answer(u);
 }

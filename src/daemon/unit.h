@@ -36,6 +36,7 @@ struct Unit {
         sd_bus_slot *fetch_slots[_UNIT_FETCH_MAX];
         bool want_files, want_cgroup, fetch_queued, files_known;
         bool seen;                  /* by the listing in progress */
+        GArray *queries;            /* clients that wait for an answer (unit-query.c) */
 
         /* what is configured */
         PolicySetting file_setting; /* by the unit's files */

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# kernel: product debug
+# timeout: 240
+# What users get wrong: one clear message each, and everything else goes on.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
+
+POLICIES=/run/cachebpf/policies
+
+once() { # DESCRIPTION TEXT…: the daemon said this once
+        local what=$1
+        shift
+        is "$(daemon_log "$@" | wc -l)" 1 "$what"
+}
+
+make_slice t12-good.slice $'MemoryMax=64M\nCachePolicy=lfu'
+systemctl start t12-good.slice
+unit_runs t12-good.slice lfu
+id=$(policy_key t12-good.slice id)
+
+# --- a policy nobody has
+
+make_slice t12-unknown.slice $'MemoryMax=64M\nCachePolicy=lru2000'
+systemctl start t12-unknown.slice
+unit_is t12-unknown.slice failed
+like "$(unit_key t12-unknown.slice reason)" "unknown policy 'lru2000'.*t12-unknown.slice:3.*/usr/lib/cachebpf/policies" \
+        'the reason names policy, file, line, directories'
+is "$(policy_key t12-unknown.slice policy)" none 'the slice has the stock policy'
+once 'said once' "t12-unknown.slice: Cache policy 'lru2000' is failed"
+is "$(journalctl -q --no-pager --since="@$(stat -c %Y "$MARK")" UNIT=t12-unknown.slice POLICY=lru2000 STATE=failed \
+        -o json | jq -r 'has("MESSAGE_ID")' | sort -u)" true 'with structured fields in the journal'
+
+make_slice t12-name.slice $'MemoryMax=64M\nCachePolicy=../lfu'
+systemctl start t12-name.slice
+unit_is t12-name.slice failed
+like "$(unit_key t12-name.slice reason)" 'is not a policy name' 'a name with a slash is refused'
+
+# --- a unit file full of garbage
+
+make_unit t12-garbage.slice $'[Slice]\nthis is no assignment\nCachePolicy lfu\n\xff\xfe\nCachePolicy=mru\n=\n'
+systemctl start t12-garbage.slice
+unit_runs t12-garbage.slice mru
+once 'line 2 is named' "t12-garbage.slice:2: Missing '='"
+once 'line 4 is named' "t12-garbage.slice:4: Line is not valid UTF-8"
+make_unit t12-section.slice $'[Unit]\nCachePolicy=lfu\n'
+systemctl start t12-section.slice
+wait_until 20 daemon_log 't12-section.slice:2: CachePolicy= belongs into section [Slice]'
+once 'a line in the wrong section is named' 't12-section.slice:2: CachePolicy= belongs into section [Slice]'
+is "$(policy_key t12-section.slice policy)" none 'and ignored'
+
+# --- objects that are missing or broken
+
+mkdir -p $POLICIES
+cp /usr/lib/cachebpf/policies/lfu.bpf.o $POLICIES/there.bpf.o
+echo 'not an object' >$POLICIES/text.bpf.o
+head -c 2000 /usr/lib/cachebpf/policies/lfu.bpf.o >$POLICIES/cut.bpf.o
+systemctl reload cachebpfd.service
+rm $POLICIES/there.bpf.o # after the daemon listed it
+
+for name in there text cut; do
+        make_slice "t12-$name.slice" "MemoryMax=64M"$'\n'"CachePolicy=$name"
+        systemctl start "t12-$name.slice"
+        unit_is "t12-$name.slice" failed
+        is "$(policy_key "t12-$name.slice" policy)" none 'the slice has the stock policy'
+done
+like "$(unit_key t12-there.slice reason)" "$POLICIES/there.bpf.o: the object file is gone" 'a missing object is named'
+like "$(unit_key t12-text.slice reason)" "$POLICIES/text.bpf.o: it is not a BPF object file" 'so is a broken one'
+like "$(varlink ListPolicies '{"name":"text"}' | jq -r .problem)" \
+        'not a BPF object file' 'and it is listed with its problem'
+
+# An object in /run goes before the one in /usr; put right, a reload is enough.
+cp /usr/lib/cachebpf/policies/lfu.bpf.o $POLICIES/there.bpf.o
+cp /usr/lib/cachebpf/policies/mru.bpf.o $POLICIES/text.bpf.o
+systemctl reload cachebpfd.service
+unit_runs t12-there.slice there
+unit_runs t12-text.slice text
+
+# --- a policy object that changes for the worse under a running unit
+
+make_slice t12-change.slice $'MemoryMax=64M\nCachePolicy=lfu'
+systemctl start t12-change.slice
+unit_runs t12-change.slice lfu
+make_dropin t12-change.slice 50 $'[Slice]\nCachePolicy=cut'
+unit_is t12-change.slice failed
+is "$(policy_key t12-change.slice policy)" lfu 'what ran goes on running'
+is "$(unit_key t12-change.slice effective)" lfu 'and is shown as effective'
+
+# --- a broken rule
+
+mkdir -p /run/cachebpf/policies.d
+printf '[Match]\nUnit=t12-rule.slice\n' >/run/cachebpf/policies.d/10-nothing.conf
+printf 'junk\n[Policy]\nCachePolicy=lfu\n' >/run/cachebpf/policies.d/20-all.conf
+systemctl reload cachebpfd.service
+once 'a rule without policy is named' '10-nothing.conf:1: No CachePolicy='
+once 'so is one that matches nothing' '20-all.conf:1: Neither Unit= nor Cgroup='
+rm -r /run/cachebpf/policies.d $POLICIES
+
+# --- a slice that vanishes in the middle
+
+for i in 1 2 3 4 5 6 7 8; do
+        make_slice "t12-v$i.slice" $'MemoryMax=64M\nCachePolicy=lfu'
+done
+for i in 1 2 3 4 5 6 7 8; do
+        systemctl start "t12-v$i.slice"
+        [[ $((i % 2)) -eq 0 ]] || sleep 0."$i"
+        systemctl stop "t12-v$i.slice"
+done
+for i in 1 2 3 4 5 6 7 8; do
+        wait_until 20 state_is "t12-v$i.slice" inactive || diag "$(unit_json "t12-v$i.slice")"
+done
+is "$(daemon_log -c -e "t12-v" -e nothing | grep -c failed)" 0 'a slice that stops at once is no failure'
+systemctl start t12-v1.slice
+unit_runs t12-v1.slice lfu
+in_slice t12-v1.slice dd if=/usr/bin/rg of=/dev/null bs=64k status=none
+systemctl stop t12-v1.slice
+unit_is t12-v1.slice inactive
+
+# A control group somebody removes behind systemd's back.
+systemctl start t12-v2.slice
+unit_runs t12-v2.slice lfu
+pin=$(pin_of t12-v2.slice)
+rmdir "$(cgroup_of t12-v2.slice)"
+wait_until 20 test ! -e "$pin"
+fails 'the pins of a vanished control group go' test -e "$pin"
+unit_is t12-v2.slice inactive
+
+# --- the kernel lets go of a policy
+
+systemctl start t12-v3.slice
+unit_runs t12-v3.slice lfu
+old=$(policy_key t12-v3.slice id)
+bpftool link detach pinned "$(pin_of t12-v3.slice)/link"
+wait_until 20 daemon_log "t12-v3.slice: Cache policy 'lfu' is lost"
+once 'the loss is noticed' "t12-v3.slice: Cache policy 'lfu' is lost"
+unit_runs t12-v3.slice lfu
+isnt "$(policy_key t12-v3.slice id)" "$old" 'and the policy attached anew'
+
+# --- everything else
+
+unit_runs t12-good.slice lfu
+is "$(policy_key t12-good.slice id)" "$id" 'the good slice was never touched'
+succeeds 'the daemon is up' systemctl is-active cachebpfd.service
+is "$(systemctl show -P NRestarts cachebpfd.service)" 0 'and was never down'
+done_testing

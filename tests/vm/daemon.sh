@@ -1,0 +1,74 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# For the tests of the daemon (TEST-1*): what it says over varlink, and its life.
+
+PIN_ROOT=/sys/fs/bpf/cachebpf
+VARLINK=/run/cachebpf/org.cachebpf.Manager
+MARK=$(mktemp) # as old as the test: for the journal
+
+varlink() { # METHOD [PARAMETERS]: all replies, one JSON object a line
+        local parameters=${2:-}
+        varlinkctl call --more --json=short "$VARLINK" "org.cachebpf.Manager.$1" "${parameters:-"{}"}" | tr -d '\036'
+}
+
+unit_json() { # UNIT: the daemon's view of it, one JSON object
+        varlink ListUnits "{\"unit\":\"$1\"}" 2>/dev/null | jq -c .unit
+}
+
+unit_key() { # UNIT KEY: one member of it, "" if it has none
+        unit_json "$1" | jq -r ".$2 // empty"
+}
+
+state_is() { # UNIT STATE
+        [[ $(unit_key "$1" state) == "$2" ]]
+}
+
+reason_has() { # UNIT TEXT
+        [[ $(unit_key "$1" reason) == *"$2"* ]]
+}
+
+unit_is() { # UNIT STATE [SECONDS]: a point of the test: the unit gets into that state
+        if wait_until "${3:-20}" state_is "$1" "$2"; then
+                ok "$1 is $2"
+        else
+                not_ok "$1 is $2" "$(unit_json "$1")"
+        fi
+}
+
+unit_runs() { # UNIT POLICY: a point: attached, and configured, effective and verified policy are this one
+        wait_until 20 policy_is "$1" "$2"
+        wait_until 20 state_is "$1" attached
+        is "$(unit_json "$1" | jq -r '"\(.state) \(.configured) \(.effective) \(.verified)"')" \
+                "attached $2 $2 $2" "$1 runs $2: state, configured, effective, verified"
+}
+
+pin_of() { # UNIT: its directory of pins
+        echo "$PIN_ROOT/$(stat -c %i "$(cgroup_of "$1")")"
+}
+
+daemon_pid() {
+        systemctl show --property=MainPID --value cachebpfd.service
+}
+
+# Lines the daemon wrote since the test began.
+daemon_log() { # [GREP-ARGUMENTS…]
+        journalctl --quiet --sync 2>/dev/null
+        journalctl --quiet --no-pager --output=cat --since="@$(stat -c %Y "$MARK")" _COMM=cachebpfd |
+                if [[ $# -gt 0 ]]; then grep -F "$@"; else cat; fi
+}
+
+# kill -9 with no restart, until daemon_start.
+daemon_kill() {
+        mkdir -p /run/systemd/system/cachebpfd.service.d
+        printf '[Service]\nRestart=no\n' >/run/systemd/system/cachebpfd.service.d/99-test.conf
+        systemctl daemon-reload
+        kill -KILL "$(daemon_pid)"
+        wait_until 20 systemctl is-failed --quiet cachebpfd.service
+}
+
+daemon_start() {
+        rm -rf /run/systemd/system/cachebpfd.service.d
+        systemctl daemon-reload
+        systemctl reset-failed cachebpfd.service
+        systemctl start cachebpfd.service
+}
