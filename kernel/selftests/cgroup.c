@@ -149,6 +149,11 @@ uint64_t cg_id(const char *cg)
 	return st.st_ino;
 }
 
+const char *cg_name(const char *cg)
+{
+	return strrchr(cg, '/') + 1;
+}
+
 static void remove_below(const char *cg)
 {
 	struct dirent *entry;
@@ -210,4 +215,21 @@ int cg_wait(pid_t pid)
 int cg_run(const char *cg, int (*fn)(void *arg), void *arg)
 {
 	return cg_wait(cg_start(cg, fn, arg));
+}
+
+#define LRU_GEN	"/sys/kernel/mm/lru_gen/enabled"
+
+void with_both_lrus(void (*fn)(bool lru_gen))
+{
+	const char *was = read_text(LRU_GEN);
+
+	if (!was) {
+		fn(false);
+		return;
+	}
+	REQUIRE(!write_text(LRU_GEN, "0"));
+	fn(false);
+	REQUIRE(!write_text(LRU_GEN, "7"));
+	fn(true);
+	REQUIRE(!write_text(LRU_GEN, strtoul(was, NULL, 16) & 1 ? "7" : "0"));
 }

@@ -80,6 +80,7 @@ void cg_cleanup(void);
 char *cg_new(const char *parent, const char *name);
 int cg_remove(const char *cg);
 uint64_t cg_id(const char *cg);
+const char *cg_name(const char *cg);
 char *cg_read(const char *cg, const char *file);
 int cg_write(const char *cg, const char *file, const char *text);
 long long cg_key(const char *cg, const char *file, const char *key);
@@ -92,6 +93,8 @@ int cg_run(const char *cg, int (*fn)(void *arg), void *arg);
 char *cg_policy(const char *cg, const char *key);
 long long cg_stat(const char *cg, const char *key);
 long long kernel_stat(const char *key);
+/* Run @fn with both implementations of the LRU, if the kernel has them. */
+void with_both_lrus(void (*fn)(bool lru_gen));
 int write_text(const char *path, const char *text);
 char *read_text(const char *path);
 char *flat_key(const char *text, const char *key);

@@ -77,7 +77,9 @@ struct events_state {
 	/* pages, by why */
 	__u64 added[4];
 	__u64 accessed;
-	__u64 removed[4];
+	__u64 removed[8];
+	/* adopted folios, by their access counter */
+	__u64 adopted_accesses[8];
 	/* of the last call */
 	__u32 accesses_seen;
 	__u32 accesses_at_end;
@@ -86,6 +88,13 @@ struct events_state {
 	__u64 damaged;
 	/* how often was folio n removed? */
 	__u8 ends[EVENTS_MAX_FOLIOS];
+};
+
+/* misbehave.bpf.c */
+struct misbehave_state {
+	__u32 requests;
+	__u32 proposals;
+	__u64 visits;
 };
 
 #endif /* STATES_H */

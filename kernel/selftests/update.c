@@ -139,10 +139,11 @@ static void test_under_load(void)
 	struct file *file = file_new(NULL, "f", 16 * MiB_PAGES);
 	struct bpf_link *link;
 	struct policy *p;
+	pid_t pid;
 	int i, j;
 
 	REQUIRE_EQ(cg_write(cg, "memory.max", "8388608"), 0);
-	pid_t pid = cg_start(cg, churn, file);
+	pid = cg_start(cg, churn, file);
 
 	for (i = 0; i < 6; i++) {
 		link = policy_start("fifo", cg);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Folios that were cached before their policy came, or that change hands. */
+#include "selftest.h"
+#include "states.h"
+
+#define NR	1000
+
+/* All of them, the oldest first. */
+static void live(bool lru_gen)
+{
+	static bool cached[NR];
+	const char *cg = cg_new(NULL, lru_gen ? "mglru" : "classic");
+	struct file *file = file_new(NULL, cg_name(cg), NR);
+	struct policy *p = policy_open("events", NULL, cg);
+	struct events_state *state;
+	struct bpf_link *link;
+	unsigned int i, first;
+
+	cg_read_file(cg, file, 0, NR);
+	link = policy_attach(p);
+	state = policy_state(p);
+	EXPECT_EQ(file_cached(file, NULL), NR);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR);
+	EXPECT_EQ(cg_stat(cg, "adopted"), NR);
+	EXPECT_EQ(cg_stat(cg, "added"), 0);
+	/* CACHEBPF_ADDED_ADOPTED */
+	EXPECT_EQ(state->added[2], NR);
+	EXPECT_EQ(state->adopted_accesses[0], 0);
+
+	/* what was read before counts as used: no first use any more */
+	cg_read_file(cg, file, 0, NR);
+	EXPECT_EQ(cg_stat(cg, "hits"), NR);
+	EXPECT_EQ(cg_stat(cg, "misses"), 0);
+
+	EXPECT_EQ(cg_reclaim(cg, 256 * PAGE), 0);
+	file_cached(file, cached);
+	for (first = 0; first < NR && !cached[first]; first++)
+		;
+	EXPECT_OP(first, >=, 256);
+	for (i = first; i < NR; i++)
+		if (!expect(cached[i], __FILE__, __LINE__, "%s: page %u went before page %u",
+			    cg_name(cg), i, first))
+			break;
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	EXPECT_EQ(state->damaged, 0);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_live(void)
+{
+	with_both_lrus(live);
+}
+
+/* A policy further down takes its folios from the one above, and gives them back. */
+static void test_nested(void)
+{
+	const char *top = cg_new(NULL, "top"), *a = cg_new(top, "a"), *b = cg_new(top, "b");
+	struct file *fa = file_new(NULL, "a", 300), *fb = file_new(NULL, "b", 200);
+	struct bpf_link *link;
+
+	policy_start("fifo", top);
+	cg_read_file(a, fa, 0, 300);
+	cg_read_file(b, fb, 0, 200);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 500);
+
+	link = policy_start("mru", a);
+	EXPECT_EQ(cg_stat(a, "managed_pages"), 300);
+	EXPECT_EQ(cg_stat(a, "adopted"), 300);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 200);
+	EXPECT_EQ(cg_stat(top, "removed_handover"), 300);
+
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 500);
+	EXPECT_EQ(cg_stat(top, "adopted"), 300);
+	EXPECT_EQ(file_cached(fa, NULL), 300);
+	EXPECT_EQ(file_read(fa, 0, 300), 0);
+
+	/* all of them can be evicted where they are now */
+	EXPECT_EQ(cg_reclaim(top, 400 * PAGE), 0);
+	EXPECT_EQ(cg_stat(top, "evict_fallback"), 0);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), file_cached(fa, NULL) + file_cached(fb, NULL));
+}
+
+/* A child that has a policy keeps its folios when its parent gets one. */
+static void test_around_child(void)
+{
+	const char *top = cg_new(NULL, "top"), *a = cg_new(top, "a"), *b = cg_new(top, "b");
+	struct file *fa = file_new(NULL, "a", 300), *fb = file_new(NULL, "b", 200);
+
+	cg_read_file(a, fa, 0, 300);
+	cg_read_file(b, fb, 0, 200);
+	policy_start("mru", a);
+	EXPECT_EQ(cg_stat(a, "managed_pages"), 300);
+	policy_start("fifo", top);
+	EXPECT_EQ(cg_stat(a, "managed_pages"), 300);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 200);
+	EXPECT_EQ(cg_stat(top, "removed_handover"), 0);
+}
+
+/* Again and again, with other policies between. */
+static void test_often(void)
+{
+	static const char *const names[] = { "fifo", "mru", "lfu" };
+	const char *cg = cg_new(NULL, "a");
+	struct file *file = file_new(NULL, "f", 4 * MiB_PAGES);
+	struct bpf_link *link;
+	int i;
+
+	cg_read_file(cg, file, 0, file->nr_pages);
+	for (i = 0; i < 9; i++) {
+		link = policy_start(names[i % ARRAY_SIZE(names)], cg);
+		EXPECT_EQ(cg_stat(cg, "managed_pages"), file->nr_pages);
+		EXPECT_EQ(file_cached(file, NULL), file->nr_pages);
+		REQUIRE_EQ(bpf_link__destroy(link), 0);
+	}
+	EXPECT_EQ(file_read(file, 0, file->nr_pages), 0);
+}
+
+static const struct test tests[] = {
+	{ "what a live cgroup has cached",			test_live },
+	{ "a nested policy takes and gives back",		test_nested },
+	{ "a child's own folios are not touched",		test_around_child },
+	{ "many times",						test_often },
+};
+
+SUBJECT(adopt);

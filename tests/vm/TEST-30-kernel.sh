@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# kernel: product debug
+# timeout: 900
+# The kernel's selftests (kernel/selftests): their TAP is ours. Arguments, if any, select tests.
+set -euo pipefail
+
+SCRATCH=/var/tmp/cachebpf-selftest
+
+# A file system of its own kind, on a file: large folios need XFS.
+mount_xfs() {
+        mkdir -p "$SCRATCH/xfs"
+        truncate -s 400M "$SCRATCH/xfs.img"
+        mkfs.xfs -q -f "$SCRATCH/xfs.img" && mount -o loop,noatime "$SCRATCH/xfs.img" "$SCRATCH/xfs"
+}
+
+clean_up() {
+        ! mountpoint -q "$SCRATCH/xfs" || umount "$SCRATCH/xfs"
+        rm -rf "$SCRATCH"
+}
+
+trap clean_up EXIT
+clean_up
+mkdir -p "$SCRATCH"
+if mount_xfs >&2; then
+        export CACHEBPF_TEST_XFS=$SCRATCH/xfs
+else
+        echo '# no XFS: its tests are skipped'
+fi
+export CACHEBPF_TEST_DIR=$SCRATCH
+/usr/lib/cachebpf/tests/kernel/cachebpf-selftest "$@"
