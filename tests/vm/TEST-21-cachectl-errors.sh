@@ -16,20 +16,20 @@ gives() {
 }
 
 # --- configuration
-make_slice ct-wrong.slice $'MemoryMax=64M\nCachePolicy=nosuch'
-systemctl start ct-wrong.slice
+make_slice ctwrong.slice $'MemoryMax=64M\nCachePolicy=nosuch'
+systemctl start ctwrong.slice
 succeeds 'an unknown policy makes the unit failed' wait_until 30 sh -c \
-        'cachectl list --no-legend ct-wrong | grep -q " failed "'
-like "$(cachectl status ct-wrong)" 'Reason: .*nosuch.*/run/systemd/system/ct-wrong.slice:3' \
+        'cachectl list --no-legend ctwrong | grep -q " failed "'
+like "$(cachectl status ctwrong)" 'Reason: .*nosuch.*/run/systemd/system/ctwrong.slice:3' \
         'the reason names policy, file and line'
-cachectl status --quiet ct-wrong
+cachectl status --quiet ctwrong
 is $? 3 'the exit status says that it is not in effect'
 
 # --- the command line
 gives 2 'Unknown verb "frobnicate"' 'unknown verb' cachectl frobnicate
 gives 2 'Unknown or ambiguous option "--frobnicate"' 'unknown option' cachectl --frobnicate
 gives 2 'Option --json= takes pretty, short or off' 'wrong value' cachectl --json=xml
-gives 4 'Unit "ct-nosuch.slice" is not known to cachebpfd' 'unknown unit' cachectl stats ct-nosuch
+gives 4 'Unit "ctnosuch.slice" is not known to cachebpfd' 'unknown unit' cachectl stats ctnosuch
 
 # --- no daemon
 systemctl stop cachebpfd-varlink.socket cachebpfd.service

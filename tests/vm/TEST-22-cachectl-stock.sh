@@ -5,16 +5,16 @@
 # On a kernel without cachebpf everything can be asked, and says why nothing is attached.
 . "$(dirname "$0")/lib.sh"
 
-make_slice ct-lfu.slice $'MemoryMax=64M\nCachePolicy=lfu'
-systemctl start ct-lfu.slice
+make_slice ctlfu.slice $'MemoryMax=64M\nCachePolicy=lfu'
+systemctl start ctlfu.slice
 succeeds 'the unit is shown as unsupported' wait_until 30 sh -c \
-        'cachectl list --no-legend ct-lfu | grep -q " unsupported "'
+        'cachectl list --no-legend ctlfu | grep -q " unsupported "'
 succeeds 'status works' cachectl status
 like "$(cachectl)" 'read-only' 'status says that nothing can be attached'
 like "$(cachectl)" 'Kernel: .*cachebpf' 'and why'
-cachectl status --quiet ct-lfu
+cachectl status --quiet ctlfu
 is $? 3 'a configured unit is not in effect'
-like "$(cachectl status ct-lfu)" 'Configured: lfu' 'what was configured is shown nevertheless'
+like "$(cachectl status ctlfu)" 'Configured: lfu' 'what was configured is shown nevertheless'
 like "$(cachectl policies --no-legend)" 'lfu' 'the installed policies are listed'
 output=$(cachectl stats 2>&1)
 is $? 1 'there are no counters: exit status'
