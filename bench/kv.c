@@ -15,7 +15,7 @@ static int help(void) {
                "%1$s read DIRECTORY --ops=N [OPTIONS…]\n\n"
                "Key-value load on RocksDB: YCSB-C, scrambled Zipfian.\n\n"
                "  --records=N          records of the database\n"
-               "  --value-size=BYTES   size of a value (984)\n"
+               "  --value-size=BYTES   size of a value (1000)\n"
                "  --ops=N              measured reads, all threads together\n"
                "  --warmup=N           reads before them (0)\n"
                "  --threads=N          threads (1)\n"
@@ -119,7 +119,7 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *re
 }
 
 static int run(int argc, char *argv[]) {
-        LoadOptions load = { .value_size = 984 };
+        LoadOptions load = { .value_size = 1000 };
         ReadOptions read = {
                 .threads = 1, .seed = 1, .theta = 0.99, .block_cache = 65536, .open_files = 512,
         };

@@ -79,8 +79,8 @@ class KeyValue:
 
     NAME = "kv"
     POLICY = "lfu"
-    MEMORY_MAX = 24 * MIB
-    WARMUP = 40000
+    MEMORY_MAX = 16 * MIB
+    WARMUP = 60000
     OPERATIONS = 20000
     THREADS = 1
     ZIPF = 0.99
