@@ -131,9 +131,10 @@ static void apply(Unit *u, const Policy *p) {
         _cleanup_kernel_policy_ KernelPolicy k = {};
         _cleanup_free_ char *reason = NULL;
         PolicyLink *link = NULL;
+        bool update = u->link;
         int r;
 
-        if (u->link)
+        if (update)
                 r = b->update(b->userdata, u->link, p, &reason);
         else
                 r = b->attach(b->userdata, p, u->cgroup_id, &link, &reason);
@@ -160,6 +161,8 @@ static void apply(Unit *u, const Policy *p) {
         if (r < 0 || !policy_kernel_name_equal(p->name, kernel_policy_own(&k)))
                 return lost(u);
 
+        if (update)
+                unit_note_update(u);
         attached(u, &k);
 }
 

@@ -84,41 +84,47 @@ int unit_source(const Unit *u, char **ret) {
 
 /* ---- state */
 
-static void log_state(Unit *u, UnitState old) {
-        const char *policy = u->effective ?: u->setting.policy, *id = NULL;
-        int level = LOG_DEBUG;
+static void log_change(Unit *u, int level, const char *message_id, const char *what) {
+        const char *policy = u->effective ?: u->setting.policy;
 
+        log_full_fields(level, 0,
+                        LOG_FIELDS(.message_id = message_id, .unit = u->name, .cgroup = u->cgroup, .policy = policy,
+                                   .state = unit_state_to_string(u->state), .reason = u->reason,
+                                   .config_file = u->setting.file, .config_line = u->setting.line),
+                        "%s: Cache policy %s%s%s%s%s%s.", u->name,
+                        policy ? "'" : "", strempty(policy), policy ? "' " : "",
+                        what, u->reason ? ": " : "", strempty(u->reason));
+}
+
+static void log_state(Unit *u, UnitState old) {
         switch (u->state) {
         case UNIT_ATTACHED:
-                level = LOG_INFO;
-                id = u->adopted ? MESSAGE_POLICY_ADOPTED : MESSAGE_POLICY_ATTACHED;
+                if (u->adopted)
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_ADOPTED, "was running already and is adopted");
+                else
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_ATTACHED, "is attached");
                 break;
         case UNIT_FAILED:
-                level = LOG_ERR;
-                id = MESSAGE_POLICY_FAILED;
+                log_change(u, LOG_ERR, MESSAGE_POLICY_FAILED, "failed");
                 break;
         case UNIT_LOST:
-                level = LOG_WARNING;
-                id = MESSAGE_POLICY_LOST;
+                log_change(u, LOG_WARNING, MESSAGE_POLICY_LOST, "is lost");
+                break;
+        case UNIT_INACTIVE:
+                if (old == UNIT_ATTACHED)
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_DETACHED, "ended with the control group");
                 break;
         case UNIT_UNCONFIGURED:
-        case UNIT_INACTIVE:
-                if (old == UNIT_ATTACHED) {
-                        level = LOG_INFO;
-                        id = MESSAGE_POLICY_DETACHED;
-                }
+                if (old == UNIT_ATTACHED)
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_DETACHED, "is detached, nothing asks for it any more");
                 break;
         default:
                 break;
         }
+}
 
-        log_full_fields(level, 0,
-                        LOG_FIELDS(.message_id = id, .unit = u->name, .cgroup = u->cgroup, .policy = policy,
-                                   .state = unit_state_to_string(u->state), .reason = u->reason,
-                                   .config_file = u->setting.file, .config_line = u->setting.line),
-                        "%s: Cache policy %s%s%s%s%s%s.", u->name,
-                        policy ? "'" : "", strempty(policy), policy ? "' is " : "is ",
-                        unit_state_to_string(u->state), u->reason ? ": " : "", strempty(u->reason));
+void unit_note_update(Unit *u) {
+        log_change(u, LOG_INFO, MESSAGE_POLICY_UPDATED, "is attached in place of the one before");
 }
 
 void unit_set_state(Unit *u, UnitState state, const char *reason) {

@@ -76,6 +76,9 @@ int unit_source(const Unit *u, char **ret);
 /* Enters a state; logs it and tells the bus, once: nothing happens if state and reason are the same already. */
 void unit_set_state(Unit *u, UnitState state, const char *reason);
 
+/* The policy was replaced in place, which is no change of state. */
+void unit_note_update(Unit *u);
+
 /* Takes over a link, and watches it for the kernel's hang-up. */
 int unit_set_link(Unit *u, PolicyLink *link, const char *effective, bool adopted);
 /* Detaches the policy and forgets the link. */

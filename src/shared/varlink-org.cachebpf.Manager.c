@@ -41,7 +41,7 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_DEFINE_FIELD(source, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("When the unit entered its state (CLOCK_REALTIME, microseconds)"),
                 SD_VARLINK_DEFINE_FIELD(sinceUSec, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("The kernel's id of the attachment; stays the same while nothing was detached"),
+                SD_VARLINK_FIELD_COMMENT("The kernel's id of the attachment; stays the same while nothing was detached or replaced"),
                 SD_VARLINK_DEFINE_FIELD(policyId, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("True if an earlier instance of the daemon attached the policy"),
                 SD_VARLINK_DEFINE_FIELD(adopted, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE));

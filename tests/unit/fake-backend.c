@@ -94,6 +94,7 @@ static int fake_update(void *userdata, PolicyLink *link, const Policy *policy, c
 
         policy_kernel_name(policy->name, c->policy);
         c->updates++;
+        c->policy_id = ++k->last_policy_id;
         c->updating = link->incomplete = false;
         return 0;
 }

@@ -214,7 +214,8 @@ static void test_update(void **state) {
         assert_string_equal(u->effective, "mru");
         assert_int_equal(fixture->kernel.n_update, 1);
         assert_int_equal(fixture->kernel.n_detach, 0);
-        assert_int_equal(u->policy_id, id);
+        assert_int_not_equal(u->policy_id, id);
+        assert_int_equal(u->policy_id, fixture->kernel.cgroups[1].policy_id);
 }
 
 static void test_update_fails(void **state) {

@@ -7,17 +7,13 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
-counters() {
-        echo "attached $(kernel_stat attached) detached $(kernel_stat detached) updated $(kernel_stat updated)"
-}
-
 make_slice t11.slice $'MemoryMax=64M\nCachePolicy=lfu'
 make_slice t11b.slice $'MemoryMax=64M\nCachePolicy=mru'
 systemctl start t11.slice t11b.slice
 unit_runs t11.slice lfu
 unit_runs t11b.slice mru
 is "$(unit_key t11.slice adopted)" '' 'it was not adopted' # jq's // takes false for nothing
-id=$(policy_key t11.slice id) before=$(counters)
+id=$(policy_key t11.slice id) before="$(counters) updated $(kernel_stat updated)"
 
 # --- kill -9
 
@@ -33,7 +29,7 @@ unit_runs t11.slice lfu
 unit_runs t11b.slice mru
 is "$(unit_key t11.slice adopted)" true 'the new daemon adopted it'
 is "$(policy_key t11.slice id)" "$id" 'it is the same attachment'
-is "$(counters)" "$before" 'the kernel attached, detached, updated nothing'
+is "$(counters) updated $(kernel_stat updated)" "$before" 'the kernel attached, detached, updated nothing'
 
 # --- killed again and again, restarted by systemd
 
@@ -52,12 +48,13 @@ systemctl start cachebpfd.service
 systemctl daemon-reload
 systemctl daemon-reexec
 wait_until 30 state_is t11.slice attached
-is "$(counters)" "$before" 'through all of it nothing was attached, detached, updated'
+is "$(counters) updated $(kernel_stat updated)" "$before" 'through all of it nothing was attached, detached, updated'
 
 # An adopted policy is as good as any: it can be changed, and its end is noticed.
 make_dropin t11.slice 50-policy $'[Slice]\nCachePolicy=fifo'
 unit_runs t11.slice fifo
-is "$(policy_key t11.slice id)" "$id" 'an adopted policy is changed in place'
+is "$(policy_key t11.slice updates)" 1 'an adopted policy is changed in place'
+is "$(counters) updated $(($(kernel_stat updated) - 1))" "$before" 'with nothing attached or detached'
 rm -r /run/systemd/system/t11.slice.d
 systemctl daemon-reload
 unit_runs t11.slice lfu
@@ -67,13 +64,13 @@ unit_runs t11.slice lfu
 daemon_kill
 make_dropin t11.slice 50-policy $'[Slice]\nCachePolicy=mru'
 make_dropin t11b.slice 50-policy $'[Slice]\nCachePolicy='
-detached=$(kernel_stat detached)
+attached=$(kernel_stat attached) detached=$(kernel_stat detached)
 daemon_start
 unit_runs t11.slice mru
-is "$(policy_key t11.slice id)" "$id" 'the change is an update in place'
 wait_until 20 policy_is t11b.slice none
 is "$(policy_key t11b.slice policy)" none 'what nobody wants any more is detached'
-is "$(kernel_stat detached)" $((detached + 1)) 'and only that'
+is "$(kernel_stat attached) $(kernel_stat detached)" "$attached $((detached + 1))" \
+        'and nothing else was: the change is an update in place'
 
 # --- traces of a daemon killed at bad moments
 
@@ -82,11 +79,11 @@ daemon_kill
 mkdir "$pin/updating"       # in the middle of an update
 mkdir -p "$PIN_ROOT/999999" # before anything was attached
 systemctl stop t11b.slice
-updates=$(policy_key t11.slice updates)
+before=$(counters) updates=$(policy_key t11.slice updates)
 daemon_start
 unit_runs t11.slice mru
 is "$(policy_key t11.slice updates)" $((updates + 1)) 'an interrupted update is done again'
-is "$(policy_key t11.slice id)" "$id" 'still in place'
+is "$(counters)" "$before" 'still in place'
 fails 'its mark is gone' test -e "$pin/updating"
 fails 'so is a half-made directory' test -e "$PIN_ROOT/999999"
 

@@ -27,7 +27,7 @@ unit_is t12-unknown.slice failed
 like "$(unit_key t12-unknown.slice reason)" "unknown policy 'lru2000'.*t12-unknown.slice:3.*/usr/lib/cachebpf/policies" \
         'the reason names policy, file, line, directories'
 is "$(policy_key t12-unknown.slice policy)" none 'the slice has the stock policy'
-once 'said once' "t12-unknown.slice: Cache policy 'lru2000' is failed"
+once 'said once' "t12-unknown.slice: Cache policy 'lru2000' failed"
 is "$(journalctl -q --no-pager --since="@$(stat -c %Y "$MARK")" UNIT=t12-unknown.slice POLICY=lru2000 STATE=failed \
         -o json | jq -r 'has("MESSAGE_ID")' | sort -u)" true 'with structured fields in the journal'
 
@@ -107,14 +107,14 @@ for i in 1 2 3 4 5 6 7 8; do
         systemctl stop "t12-v$i.slice"
 done
 for i in 1 2 3 4 5 6 7 8; do
-        wait_until 20 state_is "t12-v$i.slice" inactive || diag "$(unit_json "t12-v$i.slice")"
+        unit_ends "t12-v$i.slice"
 done
-is "$(daemon_log -c -e "t12-v" -e nothing | grep -c failed)" 0 'a slice that stops at once is no failure'
+is "$(daemon_log t12-v | grep -e failed -e lost)" '' 'a slice that stops at once is no failure'
 systemctl start t12-v1.slice
 unit_runs t12-v1.slice lfu
 in_slice t12-v1.slice dd if=/usr/bin/rg of=/dev/null bs=64k status=none
 systemctl stop t12-v1.slice
-unit_is t12-v1.slice inactive
+unit_ends t12-v1.slice
 
 # A control group somebody removes behind systemd's back.
 systemctl start t12-v2.slice
@@ -123,7 +123,7 @@ pin=$(pin_of t12-v2.slice)
 rmdir "$(cgroup_of t12-v2.slice)"
 wait_until 20 test ! -e "$pin"
 fails 'the pins of a vanished control group go' test -e "$pin"
-unit_is t12-v2.slice inactive
+unit_ends t12-v2.slice
 
 # --- the kernel lets go of a policy
 

@@ -35,6 +35,19 @@ unit_is() { # UNIT STATE [SECONDS]: a point of the test: the unit gets into that
         fi
 }
 
+# systemd unloads a unit that stopped as soon as nobody needs it, and the daemon forgets it then.
+has_ended() { # UNIT
+        [[ $(unit_key "$1" state) =~ ^(|inactive)$ ]]
+}
+
+unit_ends() { # UNIT: a point: the unit stopped, and that is no failure
+        if wait_until 20 has_ended "$1"; then ok "$1 ended"; else not_ok "$1 ended" "$(unit_json "$1")"; fi
+}
+
+counters() { # what must not move when nothing is attached or detached
+        echo "attached $(kernel_stat attached) detached $(kernel_stat detached)"
+}
+
 unit_runs() { # UNIT POLICY: a point: attached, and configured, effective and verified policy are this one
         wait_until 20 policy_is "$1" "$2"
         wait_until 20 state_is "$1" attached
