@@ -105,7 +105,16 @@ static struct cachebpf_folio *manage(struct cachebpf_policy *policy, struct foli
 {
 	struct cachebpf_folio *f = cachebpf_table_get(folio_pfn(folio));
 	struct cachebpf_policy *previous;
+	struct mem_cgroup *memcg;
 
+	if (unlikely(!f)) {
+		/* the block that was prepared may have gone with the last of its folios */
+		memcg = set_active_memcg(folio_memcg(folio));
+		if (cachebpf_table_populate(folio_pfn(folio),
+					    GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT))
+			f = cachebpf_table_get(folio_pfn(folio));
+		set_active_memcg(memcg);
+	}
 	if (!f) {
 		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
 		return NULL;

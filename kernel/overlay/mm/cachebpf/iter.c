@@ -35,6 +35,10 @@ static bool worth_offering(struct cachebpf_evict *evict, struct folio *folio)
 
 	if ((flags & (busy | need)) != need)
 		return false;
+	/* somebody is using it at this moment: a reader, or a batch on its way to the LRU */
+	if (folio_ref_count(folio) > folio_nr_pages(folio) + folio_mapcount(folio) +
+				     !!(flags & BIT(PG_private)))
+		return false;
 	if (likely(!evict->scope))
 		return true;
 	memcg = folio_memcg_check(folio);

@@ -98,11 +98,31 @@ static bool owned(struct cachebpf_policy *policy, unsigned long pfn)
 	return f && READ_ONCE(f->owner) == policy->id;
 }
 
+/*
+ * Bring the effective protection of @memcg up to date.  Reclaim does so when
+ * its walk comes to a cgroup, but a policy may propose folios of one that the
+ * walk has not come to yet.  From the top down: each depends on its parent's.
+ */
+static void calculate_protection(struct mem_cgroup *target, struct mem_cgroup *memcg)
+{
+	struct mem_cgroup *done = target ?: root_mem_cgroup, *next;
+
+	while (done != memcg) {
+		for (next = memcg; next && parent_mem_cgroup(next) != done;)
+			next = parent_mem_cgroup(next);
+		if (!next)
+			return;
+		mem_cgroup_calculate_protection(target, next);
+		done = next;
+	}
+}
+
 /* Would it be against the protection of a cgroup below the policy's? */
 static bool protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
 {
 	if (memcg == r->policy->memcg || memcg == r->target)
 		return false;
+	calculate_protection(r->target, memcg);
 	return mem_cgroup_below_min(r->target, memcg) ||
 	       (!r->low_ok && mem_cgroup_below_low(r->target, memcg));
 }
