@@ -86,5 +86,5 @@ int verb_list(char **patterns, size_t n_patterns) {
                         return r;
         }
 
-        return output_table(t, "units");
+        return output_table(t, "unit", "units");
 }

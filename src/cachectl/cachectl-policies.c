@@ -89,7 +89,7 @@ static int show_list(const ObjectList *policies) {
                         return r;
         }
 
-        return output_table(t, "policies");
+        return output_table(t, "policy", "policies");
 }
 
 /* Numbers of 64 bits, with or without sign, as the daemon sent them. */

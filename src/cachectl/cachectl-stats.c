@@ -93,7 +93,7 @@ static int show_summary(const ObjectList *units) {
                         return r;
         }
 
-        return output_table(t, "units with a policy");
+        return output_table(t, "unit with a policy", "units with a policy");
 }
 
 static int print_counters(const StatsInfo *s) {

@@ -118,7 +118,6 @@ static int print_unit(const UnitInfo *u) {
         if (r < 0)
                 return r;
 
-        putchar('\n');
         print_heading(state_glyph(u->state), state_color(u->state), u->unit, u->state);
         return output_details(t);
 }
@@ -239,6 +238,7 @@ static int show_json(sd_json_variant *manager, const ObjectList *units) {
 }
 
 static int show(sd_json_variant *manager, const ObjectList *units, bool with_manager) {
+        bool show_manager;
         ManagerInfo m;
         int r;
 
@@ -256,7 +256,8 @@ static int show(sd_json_variant *manager, const ObjectList *units, bool with_man
                 pager_open();
 
         /* Asked about units, the daemon is of interest only if it cannot work. */
-        if (with_manager || !m.kernel_support) {
+        show_manager = with_manager || !m.kernel_support;
+        if (show_manager) {
                 r = print_manager(&m);
                 if (r < 0)
                         return r;
@@ -268,6 +269,9 @@ static int show(sd_json_variant *manager, const ObjectList *units, bool with_man
                 r = unit_info_parse(units->items[i], &u);
                 if (r < 0)
                         return r;
+
+                if (i > 0 || show_manager)
+                        putchar('\n');
 
                 r = print_unit(&u);
                 if (r < 0)

@@ -48,11 +48,12 @@ int output_json_objects(const ObjectList *l) {
         return output_json(array);
 }
 
-int output_table(const Table *t, const char *noun) {
+int output_table(const Table *t, const char *one, const char *many) {
         int r;
 
         assert(t);
-        assert(noun);
+        assert(one);
+        assert(many);
 
         if (arg_pager)
                 pager_open();
@@ -64,7 +65,8 @@ int output_table(const Table *t, const char *noun) {
         }
 
         if (arg_legend)
-                printf("%s%zu %s listed.\n", table_rows(t) > 0 ? "\n" : "", table_rows(t), noun);
+                printf("%s%zu %s listed.\n",
+                       table_rows(t) > 0 ? "\n" : "", table_rows(t), table_rows(t) == 1 ? one : many);
 
         return EXIT_SUCCESS;
 }

@@ -12,8 +12,8 @@
 int output_json(sd_json_variant *v);
 int output_json_objects(const ObjectList *l);
 
-/* A list with header; "noun" ("units") ends the count below it. */
-int output_table(const Table *t, const char *noun);
+/* A list with header and, below it, a count: "1 unit listed." */
+int output_table(const Table *t, const char *one, const char *many);
 
 /* The details of one object: a table of two columns, see details_new(). */
 int output_details(const Table *t);

@@ -26,7 +26,7 @@ static void test_list(void **state) {
 }
 
 static void test_list_selection(void **state) {
-        _cleanup_(outcome_done) Outcome all = {}, pattern = {}, name = {}, nothing = {};
+        _cleanup_(outcome_done) Outcome all = {}, pattern = {}, name = {}, one = {}, nothing = {};
 
         play("normal");
 
@@ -46,6 +46,9 @@ static void test_list_selection(void **state) {
         /* The backslash in a unit name is no escape. */
         run(&name, "list", "--no-legend", "system-foo\\x2dbar");
         assert_contains(name.out, "system-foo\\x2dbar.slice inactive");
+
+        run(&one, "list", "batch");
+        assert_contains(one.out, "\n1 unit listed.\n");
 
         run(&nothing, "list", "nothing*");
         assert_int_equal(nothing.status, EXIT_SUCCESS);
@@ -179,6 +182,7 @@ static void test_status_units(void **state) {
                 run(&loud, "status", cases[i].units[0], cases[i].units[1], cases[i].units[2]);
                 assert_int_equal(loud.status, cases[i].status);
                 assert_lacks(loud.out, "cachebpfd 0.1.0");
+                assert_true(loud.out[0] != '\n');
 
                 run(&quiet, "status", "--quiet", cases[i].units[0], cases[i].units[1], cases[i].units[2]);
                 assert_int_equal(quiet.status, cases[i].status);
