@@ -21,7 +21,7 @@ bootstrap() {
         local dir=$1 variant=$2
         shift 2
         mmdebstrap --mode=root --variant="$variant" --include="$*" \
-                --aptopt='Acquire::Retries "5"' \
+                --aptopt='Acquire::Retries "5"' --dpkgopt=force-unsafe-io \
                 --dpkgopt='path-exclude=/usr/share/doc/*' \
                 --dpkgopt='path-exclude=/usr/share/man/*' \
                 --dpkgopt='path-exclude=/usr/share/locale/*' \
