@@ -15,6 +15,9 @@ LRU_GEN = pathlib.Path("/sys/kernel/mm/lru_gen/enabled")
 RTC = pathlib.Path("/sys/class/rtc/rtc0/since_epoch")
 ATTACH_TIMEOUT = 30.0
 
+# In the laboratory, time may leap while the host is waited for.
+ENVIRONMENT = {"SYSTEMD_BUS_TIMEOUT": "3600s"}
+
 
 class DemoError(Exception):
     """A step failed; the text says which and why."""
@@ -22,7 +25,7 @@ class DemoError(Exception):
 
 def run(*command):
     """Runs a command to its end and returns its output; its failure is ours."""
-    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run([str(c) for c in command], env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           stdin=subprocess.DEVNULL, text=True, check=False)
     if done.returncode != 0:
         text = (done.stderr.strip() or done.stdout.strip()).splitlines()
@@ -66,11 +69,24 @@ class Disk:
             if not pathlib.Path(path).is_block_device():
                 raise DemoError(f"{path} is not a block device; the demo is started by \"tools/vm demo\", "
                                 "which attaches the data and makes the laboratory's disk")
-        if os.path.ismount(self.mountpoint):
-            run("umount", self.mountpoint)
+        self.unmount()
         run("dd", f"if={image}", f"of={self.device}", "bs=1M", "iflag=direct", "oflag=direct", "conv=fsync")
+        self.mount()
+
+    def mount(self):
         self.mountpoint.mkdir(parents=True, exist_ok=True)
         run("mount", "-o", "ro,noatime", self.device, self.mountpoint)
+
+    def unmount(self):
+        if os.path.ismount(self.mountpoint):
+            run("umount", self.mountpoint)
+
+    def forget_cached(self):
+        """Nothing of the data is cached any more: neither pages nor inodes outlive the mount.  /proc/sys/vm/drop_caches
+        would also drop what is cached of the machine's own disk, which is the host's; and while everything waits
+        for that one, the laboratory's clock jumps from timer to timer until some time-out is reached."""
+        self.unmount()
+        self.mount()
 
 
 def set_mglru(wanted):
@@ -79,15 +95,12 @@ def set_mglru(wanted):
         raise DemoError(f"{LRU_GEN} does not follow: is the kernel built with CONFIG_LRU_GEN?")
 
 
-def forget_cached(programs):
-    """Empties the page cache, then reads the programs and their libraries again on the account of this process: no
-    slice shall pay for them."""
-    run("sync")
-    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
-    for program in programs:
-        libraries = re.findall(r"(/\S+) \(0x", run("ldd", program))
-        for path in [program, *libraries]:
-            pathlib.Path(path).read_bytes()
+def preload(program):
+    """Reads a program and its libraries into the page cache on the account of this process: no slice shall pay for
+    them, and none shall wait for the disk they are on."""
+    libraries = re.findall(r"(/\S+) \(0x", run("ldd", program))
+    for path in [program, *libraries]:
+        pathlib.Path(path).read_bytes()
 
 
 def write_unit(name, lines):
