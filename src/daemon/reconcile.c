@@ -161,8 +161,11 @@ static void apply(Unit *u, const Policy *p) {
         if (r < 0 || !policy_kernel_name_equal(p->name, kernel_policy_own(&k)))
                 return lost(u);
 
-        if (update)
-                unit_note_update(u);
+        if (update) {
+                u->adopted = false; /* what runs now is ours */
+                if (u->state == UNIT_ATTACHED)
+                        unit_note_update(u);
+        }
         attached(u, &k);
 }
 

@@ -23,13 +23,17 @@ void systemd_fetch_queue(SystemdWatch *w, Unit *u, bool files, bool cgroup) {
         run_queue(w);
 }
 
+/* Not only what the last reconcile knew: the files may just have been read, and the unit start at this moment. */
+bool systemd_fetch_wants_cgroup(const Unit *u) {
+        return unit_is_managed(u) || u->file_setting.policy || u->manager->rules.by_cgroup;
+}
+
 static bool pair_is_done(const Unit *u, UnitFetch a, UnitFetch b) {
         return !u->fetch_slots[a] && !u->fetch_slots[b];
 }
 
 /* Both answers about the files are in: read them, and find out whether the control group matters. */
 static void files_fetched(SystemdWatch *w, Unit *u) {
-        Manager *m = u->manager;
         PolicySetting s;
         int r;
 
@@ -44,8 +48,7 @@ static void files_fetched(SystemdWatch *w, Unit *u) {
         u->file_setting = s;
         u->files_known = true;
 
-        if (unit_is_managed(u) || m->rules.by_cgroup || (u->file_setting.set && u->file_setting.policy) ||
-            unit_resolve_setting(u) > 0)
+        if (systemd_fetch_wants_cgroup(u) || unit_resolve_setting(u) > 0)
                 systemd_fetch_queue(w, u, /* files= */ false, /* cgroup= */ true);
 }
 

@@ -30,4 +30,7 @@ struct SystemdWatch {
 /* Asks, soon, for the unit's files or its control group, or both. The unit becomes dirty with the answer. */
 void systemd_fetch_queue(SystemdWatch *w, Unit *u, bool files, bool cgroup);
 
+/* Whether it matters where the unit's control group is, as far as is known. */
+bool systemd_fetch_wants_cgroup(const Unit *u);
+
 void systemd_watch_check_settled(SystemdWatch *w);

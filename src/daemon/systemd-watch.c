@@ -58,11 +58,6 @@ static bool is_active_state(const char *s) {
         return !streq(s, "inactive") && !streq(s, "failed");
 }
 
-/* Whether a change of the unit's activity may concern us. */
-static bool unit_is_interesting(const Unit *u) {
-        return unit_is_managed(u) || u->manager->rules.by_cgroup;
-}
-
 /* ---- the list of all units */
 
 static int on_units_listed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
@@ -261,7 +256,7 @@ static int on_properties_changed(sd_bus_message *msg, void *userdata, sd_bus_err
                 return 0;
 
         u->active = is_active_state(state);
-        if (unit_is_interesting(u))
+        if (systemd_fetch_wants_cgroup(u))
                 systemd_fetch_queue(w, u, /* files= */ false, /* cgroup= */ true);
 
         return 0;

@@ -22,7 +22,7 @@ succeeds 'the link is pinned' test -e "$(pin_of t10.slice)/link"
 
 # --- counters
 
-in_slice t10.slice dd if=/usr/bin/rg of=/dev/null bs=64k status=none
+use_cache t10.slice
 counters=$(varlink GetStats '{"unit":"t10.slice"}')
 is "$(jq -r .policy <<<"$counters")" lfu 'the statistics name the policy'
 compare "$(jq -r .counters.added <<<"$counters")" -gt 0 'they count the pages that were read'

@@ -21,7 +21,7 @@ daemon_kill
 fails 'the daemon is gone' systemctl is-active cachebpfd.service
 is "$(policy_key t11.slice policy) $(policy_key t11.slice id)" "lfu $id" 'the policy still runs'
 added=$(policy_stat t11.slice added)
-in_slice t11.slice dd if=/usr/bin/rg of=/dev/null bs=64k status=none
+use_cache t11.slice
 compare "$(policy_stat t11.slice added)" -gt "$added" 'and does its work'
 
 daemon_start

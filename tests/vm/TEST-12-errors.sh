@@ -112,7 +112,7 @@ done
 is "$(daemon_log t12-v | grep -e failed -e lost)" '' 'a slice that stops at once is no failure'
 systemctl start t12-v1.slice
 unit_runs t12-v1.slice lfu
-in_slice t12-v1.slice dd if=/usr/bin/rg of=/dev/null bs=64k status=none
+use_cache t12-v1.slice
 systemctl stop t12-v1.slice
 unit_ends t12-v1.slice
 

@@ -55,6 +55,13 @@ unit_runs() { # UNIT POLICY: a point: attached, and configured, effective and ve
                 "attached $2 $2 $2" "$1 runs $2: state, configured, effective, verified"
 }
 
+use_cache() { # SLICE: has the slice bring a MiB into its page cache
+        local file
+        file=$(mktemp /var/tmp/cache.XXXXXX)
+        in_slice "$1" dd if=/dev/zero of="$file" bs=64k count=16 status=none
+        rm -f "$file"
+}
+
 pin_of() { # UNIT: its directory of pins
         echo "$PIN_ROOT/$(stat -c %i "$(cgroup_of "$1")")"
 }
