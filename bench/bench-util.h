@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What the measuring programs share.  They do not use src/shared: a benchmark that carries nothing of the daemon
- * is also built and run where only the C library and RocksDB are installed (the data maker does that). */
+/* What the measuring programs share.  They do not use src/shared: a benchmark that carries nothing of the
+ * daemon is also built and run where only the C library and RocksDB are installed. */
 
 #define _cleanup_(f) __attribute__((cleanup(f)))
 
@@ -26,7 +26,7 @@ static inline void fclosep(FILE **f) {
 #define _cleanup_free_ _cleanup_(freep)
 #define _cleanup_fclose_ _cleanup_(fclosep)
 
-/* Prints "kv: MESSAGE" and yields the error, so that a failing function reads: return log_error(-EIO, "…"). */
+/* Prints "kv: MESSAGE" and yields the error, so that one writes: return log_error(-EIO, "…"); */
 #define log_error(error, format, ...)                                                                   \
         ({                                                                                              \
                 fprintf(stderr, "%s: " format "\n", program_invocation_short_name, ##__VA_ARGS__);      \

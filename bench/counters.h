@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* What the kernel counts about reading: the process's own part (/proc/self/io) and, when a disk is named, all that
- * the disk did (/sys/class/block/NAME/stat). */
+/* What the kernel counts about reading: the process's own part (/proc/self/io) and, when a disk is named,
+ * all that the disk did (/sys/class/block/NAME/stat). */
 typedef struct Counters {
         uint64_t read_calls;            /* syscr */
         uint64_t bytes_requested;       /* rchar: what read(2) and its like returned, wherever from */

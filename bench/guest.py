@@ -12,7 +12,6 @@ UNIT_DIRECTORY = pathlib.Path("/run/systemd/system")
 OUTPUT_DIRECTORY = pathlib.Path("/run/cachebpf-demo")
 CGROUP_ROOT = pathlib.Path("/sys/fs/cgroup")
 LRU_GEN = pathlib.Path("/sys/kernel/mm/lru_gen/enabled")
-RTC = pathlib.Path("/sys/class/rtc/rtc0/since_epoch")
 ATTACH_TIMEOUT = 30.0
 
 # In the laboratory, time may leap while the host is waited for.
@@ -25,8 +24,8 @@ class DemoError(Exception):
 
 def run(*command):
     """Runs a command to its end and returns its output; its failure is ours."""
-    done = subprocess.run([str(c) for c in command], env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          stdin=subprocess.DEVNULL, text=True, check=False)
+    done = subprocess.run([str(c) for c in command], env={**os.environ, **ENVIRONMENT}, check=False,
+                          text=True, stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode != 0:
         text = (done.stderr.strip() or done.stdout.strip()).splitlines()
         raise DemoError(f"\"{' '.join(map(str, command))}\" failed ({done.returncode}): "
@@ -35,21 +34,21 @@ def run(*command):
 
 
 class Progress:
-    """One line a step, with the time since the start.  The machine's clock is the laboratory's; what a person waits
-    for is told by the hardware clock, which follows the host.  Without it there is no time."""
+    """One line a step, with the time since the start: the host's, for which one waits.  The machine's own
+    clock is the laboratory's; a file just written to a directory of the host has the right time."""
 
-    def __init__(self):
+    def __init__(self, file):
+        self.file = file and pathlib.Path(file)
         self.begin = self.clock()
 
-    @staticmethod
-    def clock():
-        try:
-            return int(RTC.read_text())
-        except OSError:
+    def clock(self):
+        if self.file is None:
             return None
+        self.file.write_text("")
+        return self.file.stat().st_mtime
 
     def elapsed(self):
-        return None if self.begin is None else self.clock() - self.begin
+        return None if self.begin is None else int(self.clock() - self.begin)
 
     def say(self, text):
         seconds = self.elapsed()
@@ -82,9 +81,9 @@ class Disk:
             run("umount", self.mountpoint)
 
     def forget_cached(self):
-        """Nothing of the data is cached any more: neither pages nor inodes outlive the mount.  /proc/sys/vm/drop_caches
-        would also drop what is cached of the machine's own disk, which is the host's; and while everything waits
-        for that one, the laboratory's clock jumps from timer to timer until some time-out is reached."""
+        """Nothing of the data is cached any more: neither pages nor inodes outlive the mount.  Writing to
+        /proc/sys/vm/drop_caches would also drop what is cached of the machine's own disk, which is the
+        host's; and while everything waits for that, the laboratory's clock leaps into some time-out."""
         self.unmount()
         self.mount()
 
@@ -96,8 +95,8 @@ def set_mglru(wanted):
 
 
 def preload(program):
-    """Reads a program and its libraries into the page cache on the account of this process: no slice shall pay for
-    them, and none shall wait for the disk they are on."""
+    """Reads a program and its libraries into the page cache on the account of this process: no slice shall
+    pay for them, and none shall wait for the disk they are on."""
     libraries = re.findall(r"(/\S+) \(0x", run("ldd", program))
     for path in [program, *libraries]:
         pathlib.Path(path).read_bytes()
@@ -164,29 +163,29 @@ class Slice:
             raise DemoError(f"{self.name}: the policy {policy} is attached, though the unit file names none")
 
     def wait_attached(self):
-        """Until the daemon and the kernel both say that the policy is in effect; returns the attachment's id."""
+        """Until daemon and kernel both say that the policy is in effect; returns the attachment's id."""
         deadline = time.monotonic() + ATTACH_TIMEOUT
         while True:
-            done = subprocess.run(["cachectl", "status", "--quiet", self.name], capture_output=True, text=True,
-                                  check=False)
+            done = subprocess.run(["cachectl", "status", "--quiet", self.name], check=False,
+                                  capture_output=True)
             kernel = self.kernel_policy()
             if done.returncode == 0 and kernel.get("policy") == self.policy:
                 return kernel["id"]
             if time.monotonic() > deadline:
-                status = self.status()
                 raise DemoError(f"{self.name}: CachePolicy={self.policy} did not come into effect within "
-                                f"{ATTACH_TIMEOUT:.0f} s; the kernel says \"{kernel.get('policy', 'nothing')}\"\n{status}")
+                                f"{ATTACH_TIMEOUT:.0f} s; the kernel says \"{kernel.get('policy', '')}\"\n"
+                                f"{self.status()}")
             time.sleep(0.05)
 
     def check_still_attached(self):
         kernel = self.kernel_policy()
         if kernel.get("policy") != self.policy or kernel.get("id") != self.identity:
-            raise DemoError(f"{self.name}: the policy {self.policy} (attachment {self.identity}) was lost during the "
-                            f"measurement; the kernel now says {kernel}")
+            raise DemoError(f"{self.name}: the policy {self.policy} (attachment {self.identity}) was lost "
+                            f"during the measurement; the kernel now says {kernel}")
 
     def status(self):
-        done = subprocess.run(["cachectl", "--no-pager", "status", self.name], capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run(["cachectl", "--no-pager", "status", self.name], check=False, text=True,
+                              capture_output=True)
         return (done.stdout + done.stderr).strip()
 
     def status_json(self):

@@ -3,11 +3,12 @@
 
 #include <stdint.h>
 
-/* Log-linear histogram of latencies: every power of two is cut into 64 equal buckets, so that a percentile is read
- * back with at most 1.6 % of error from 20 KiB of counters. */
+/* Log-linear histogram of latencies: every power of two is cut into 64 equal buckets, so that a percentile
+ * is read back with at most 1.6 % of error from 18 KiB of counters. */
 #define HISTOGRAM_SUB_BITS 6
 #define HISTOGRAM_SUB (1U << HISTOGRAM_SUB_BITS)
-#define HISTOGRAM_BUCKETS ((40U - HISTOGRAM_SUB_BITS + 1U) * HISTOGRAM_SUB)    /* up to 2^40 ns, 18 minutes */
+/* up to 2^40 ns, 18 minutes */
+#define HISTOGRAM_BUCKETS ((40U - HISTOGRAM_SUB_BITS + 1U) * HISTOGRAM_SUB)
 
 typedef struct Histogram {
         uint64_t n;

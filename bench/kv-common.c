@@ -30,11 +30,12 @@ rocksdb_options_t *kv_options_new(uint64_t block_cache, uint64_t open_files) {
         _cleanup_free_ char *error = NULL;
         char text[256];
 
-        /* Everything the database reads shall come from the page cache by pread(2): the cache under test is the
-         * kernel's, RocksDB's own holds next to nothing.  A block is one page, and starts where a page starts, so
-         * that one block read is one page looked up; the C API knows block_align only by its name. */
+        /* Everything the database reads shall come from the page cache by pread(2): the cache under test is
+         * the kernel's, RocksDB's own holds next to nothing.  A block is one page, and starts where a page
+         * starts, so that one block read is one page looked up; the C API knows block_align only by name. */
         (void) snprintf(text, sizeof(text),
-                        "block_based_table_factory={block_size=4096;block_align=true;block_cache=%" PRIu64 "}",
+                        "block_based_table_factory="
+                        "{block_size=4096;block_align=true;block_cache=%" PRIu64 "}",
                         block_cache);
         rocksdb_get_options_from_string(plain, text, options, &error);
         rocksdb_options_destroy(plain);

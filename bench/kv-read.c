@@ -63,7 +63,7 @@ static void *reader_main(void *argument) {
         for (uint64_t i = 0; i < reader->warmup; i++)
                 reader->errors += !read_record(reader, zipf_next(&reader->zipf));
 
-        /* The thread that is released last takes the counters, while the others wait at the second barrier. */
+        /* One thread takes the counters, while the others wait at the second barrier. */
         if (pthread_barrier_wait(&run->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
                 counters_take(run->options->disk, &run->before);
                 run->begin = now_nsec();
@@ -102,7 +102,8 @@ static int open_database(Run *run) {
         run->read = rocksdb_readoptions_create();
         meta = rocksdb_get(run->db, run->read, KV_META_KEY, strlen(KV_META_KEY), &size, &error);
         copy = meta ? strndup(meta, size) : NULL;
-        if (!copy || sscanf(copy, "records=%" SCNu64 " value-size=%" SCNu64, &run->records, &run->value_size) != 2)
+        if (!copy ||
+            sscanf(copy, "records=%" SCNu64 " value-size=%" SCNu64, &run->records, &run->value_size) != 2)
                 return log_error(-EINVAL, "%s: not a database made by \"kv load\"", options->directory);
         if (run->records < 2 || run->value_size < KV_VALUE_MIN)
                 return log_error(-EINVAL, "%s: strange database: %s", options->directory, copy);
@@ -117,8 +118,8 @@ static int start_and_join(Run *run, Reader *readers) {
                 Reader *reader = &readers[i];
                 int r;
 
-                zipf_init(&reader->zipf, run->records, run->options->universe ?: run->records, run->options->theta,
-                          run->options->seed * 1000003 + i);
+                zipf_init(&reader->zipf, run->records, run->options->universe ?: run->records,
+                          run->options->theta, run->options->seed * 1000003 + i);
                 reader->run = run;
                 reader->warmup = run->options->warmup / n;
                 reader->operations = run->options->operations / n + (i < run->options->operations % n);
@@ -165,12 +166,14 @@ static void print_text(const Run *run, const Histogram *h, double seconds, const
 static void print_json(const Run *run, const Histogram *h, double seconds, const Counters *d) {
         printf("{\"ops\": %" PRIu64 ", \"seconds\": %.6f, \"ops_per_second\": %.1f, "
                "\"mean_us\": %.2f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"p999_us\": %.2f, "
-               "\"read_calls\": %" PRIu64 ", \"bytes_requested\": %" PRIu64 ", \"bytes_from_disk\": %" PRIu64,
+               "\"read_calls\": %" PRIu64 ", \"bytes_requested\": %" PRIu64
+               ", \"bytes_from_disk\": %" PRIu64,
                h->n, seconds, (double) h->n / seconds, (double) h->sum / (double) h->n / 1e3,
                microseconds(h, 0.5), microseconds(h, 0.99), microseconds(h, 0.999),
                d->read_calls, d->bytes_requested, d->bytes_from_disk);
         if (run->options->disk)
-                printf(", \"disk_reads\": %" PRIu64 ", \"disk_bytes\": %" PRIu64, d->disk_reads, d->disk_bytes);
+                printf(", \"disk_reads\": %" PRIu64 ", \"disk_bytes\": %" PRIu64,
+                       d->disk_reads, d->disk_bytes);
         printf("}\n");
 }
 
@@ -216,7 +219,8 @@ int kv_read(const ReadOptions *options) {
         rocksdb_close(run.db);
 
         if (errors > 0)
-                return log_error(-EIO, "%s: %" PRIu64 " reads failed or gave a wrong value", options->directory, errors);
+                return log_error(-EIO, "%s: %" PRIu64 " reads failed or gave a wrong value",
+                                 options->directory, errors);
 
         print_result(&run, total);
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* kv: a key-value load in the manner of YCSB's workload C (reads only, scrambled Zipfian) on RocksDB, whose reads go
- * through the page cache by pread(2).  "kv load" makes the database, "kv read" measures. */
+/* kv: a key-value load in the manner of YCSB's workload C (reads only, scrambled Zipfian) on RocksDB, whose
+ * reads go through the page cache by pread(2).  "kv load" makes the database, "kv read" measures. */
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -38,7 +38,8 @@ static int parse_number(const char *option, const char *text, uint64_t min, uint
         errno = 0;
         v = strtoull(text, &end, 10);
         if (errno != 0 || end == text || *end != '\0' || *text == '-' || v < min || v > max)
-                return log_error(-EINVAL, "--%s=%s: not a number from %" PRIu64 " to %" PRIu64, option, text, min, max);
+                return log_error(-EINVAL, "--%s=%s: not a number from %" PRIu64 " to %" PRIu64,
+                                 option, text, min, max);
 
         *ret = v;
         return 0;

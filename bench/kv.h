@@ -7,8 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A record's key is "user" and the record number in 12 digits, as YCSB's ordered keys; its value is text made from
- * the record number, so that every read can be checked.  One further key tells how the database was made. */
+/* A record's key is "user" and the record number in 12 digits, as YCSB's ordered keys; its value is text
+ * made from the record number, so that every read can be checked.  One further key tells how the
+ * database was made. */
 #define KV_KEY_SIZE 16U
 #define KV_META_KEY "~kv-meta"
 #define KV_VALUE_MIN 16U

@@ -21,9 +21,11 @@ def spread(values):
 
 
 def summarize_kv(repetitions):
-    keys = ("disk_bytes", "disk_reads", "hit_ratio", "ops_per_second", "mean_us", "p50_us", "p99_us", "p999_us")
+    keys = ("disk_bytes", "disk_reads", "hit_ratio", "ops_per_second",
+            "mean_us", "p50_us", "p99_us", "p999_us")
     result = {key: median([r[key] for r in repetitions]) for key in keys}
-    result["spread"] = {key: spread([r[key] for r in repetitions]) for key in ("disk_reads", "ops_per_second")}
+    result["spread"] = {key: spread([r[key] for r in repetitions])
+                        for key in ("disk_reads", "ops_per_second")}
     return result
 
 
@@ -42,17 +44,21 @@ def print_search(load, results):
     stock = results["stock"]
     print(f"\nFile search: {load.describe()}\nPasses 2 to {load.PASSES} together:")
     print_table(
-        ("policy", "MiB from disk", "disk reads", "hit ratio", "seconds", "bytes/stock", "time/stock", "page cache MiB"),
-        [(name, f"{r['disk_bytes'] / MIB:.1f}", str(r["disk_reads"]), f"{r['hit_ratio']:.3f}", f"{r['seconds']:.3f}",
-          ratio(r["disk_bytes"], stock["disk_bytes"]), ratio(r["seconds"], stock["seconds"]),
-          f"{r['memory']['file'] / MIB:.1f}") for name, r in results.items()])
+        ("policy", "MiB from disk", "disk reads", "hit ratio", "seconds", "bytes/stock", "time/stock",
+         "page cache MiB"),
+        [(name, f"{r['disk_bytes'] / MIB:.1f}", str(r["disk_reads"]), f"{r['hit_ratio']:.3f}",
+          f"{r['seconds']:.3f}", ratio(r["disk_bytes"], stock["disk_bytes"]),
+          ratio(r["seconds"], stock["seconds"]), f"{r['memory']['file'] / MIB:.1f}")
+         for name, r in results.items()])
 
 
 def print_kv(load, summaries, repetitions):
     stock = summaries["stock"]
-    print(f"\nKey-value reads: {load.describe()}\nMedians of {repetitions} interleaved repetitions, ± half the range:")
+    print(f"\nKey-value reads: {load.describe()}\n"
+          f"Medians of {repetitions} interleaved repetitions, ± half the range:")
     print_table(
-        ("policy", "MiB from disk", "disk reads", "hit ratio", "reads/s", "P50 us", "P99 us", "disk/stock", "speed/stock"),
+        ("policy", "MiB from disk", "disk reads", "hit ratio", "reads/s", "P50 us", "P99 us", "disk/stock",
+         "speed/stock"),
         [(name, f"{r['disk_bytes'] / MIB:.1f}", f"{r['disk_reads']:.0f} ±{r['spread']['disk_reads']:.1%}",
           f"{r['hit_ratio']:.3f}", f"{r['ops_per_second']:.0f} ±{r['spread']['ops_per_second']:.1%}",
           f"{r['p50_us']:.0f}", f"{r['p99_us']:.0f}", ratio(r["disk_reads"], stock["disk_reads"]),
@@ -60,8 +66,8 @@ def print_kv(load, summaries, repetitions):
 
 
 def search_bounds(load, result):
-    """The least part of the tree that a pass can read: what does not fit.  First with the whole limit for the page
-    cache, then with what kernel memory (inodes, dentries) and the program's own memory left of it."""
+    """The least part of the tree that a pass can read: what does not fit.  First with the whole limit for
+    the page cache, then with what kernel memory (inodes, dentries) and anonymous memory left of it."""
     left = load.MEMORY_MAX - result["memory"]["kernel"] - result["memory"]["anon"]
     return {"whole_limit": max(0.0, 1 - load.MEMORY_MAX / load.tree_bytes),
             "without_kernel_and_anon": max(0.0, 1 - left / load.tree_bytes)}
@@ -72,9 +78,10 @@ def search_bars(load, results):
     bars = []
     for other in ("stock", "mglru"):
         part = mru["disk_bytes"] / results[other]["disk_bytes"]
-        bars.append((part <= SEARCH_BAR, f"search: mru reads {part:.3f} of the bytes of {other} (at most {SEARCH_BAR})"))
-        bars.append((mru["seconds"] < results[other]["seconds"],
-                     f"search: mru takes {mru['seconds'] / results[other]['seconds']:.3f} of the time of {other} (below 1)"))
+        time = mru["seconds"] / results[other]["seconds"]
+        bars.append((part <= SEARCH_BAR,
+                     f"search: mru reads {part:.3f} of the bytes of {other} (at most {SEARCH_BAR})"))
+        bars.append((time < 1, f"search: mru takes {time:.3f} of the time of {other} (below 1)"))
     return bars
 
 
@@ -92,10 +99,10 @@ def kv_bars(load, summaries):
 def print_bound(load, result):
     bounds = search_bounds(load, result)
     part = result["disk_bytes"] / (load.tree_bytes * (load.PASSES - 1))
-    print(f"\n  Of the tree a pass reads {part:.3f}; no policy can read less than {bounds['whole_limit']:.3f} with "
-          f"all of MemoryMax= for the page cache,\n  {bounds['without_kernel_and_anon']:.3f} with what is left beside "
-          f"{result['memory']['kernel'] / MIB:.1f} MiB of kernel memory (inodes, dentries) and "
-          f"{result['memory']['anon'] / MIB:.1f} MiB of anonymous memory.")
+    whole, left = bounds["whole_limit"], bounds["without_kernel_and_anon"]
+    print(f"\n  A pass reads {part:.3f} of the tree. No policy can read less than {whole:.3f} with all of "
+          f"MemoryMax= for the page cache,\n  or than {left:.3f} with what "
+          f"{result['memory']['kernel'] / MIB:.1f} MiB of kernel memory (inodes, dentries) leave of it.")
 
 
 def print_bars(bars):

@@ -45,15 +45,17 @@ class Search:
                 f"{self.PASSES} times \"rg {self.PATTERN}\"")
 
     def passes(self, slice_):
-        output = guest.run_in_slice(slice_, "demo-search", [BENCH / "passes", self.PASSES, self.disk.device.name,
-                                                            self.program, "--count", self.PATTERN, self.tree])
+        output = guest.run_in_slice(slice_, "demo-search", [
+            BENCH / "passes", self.PASSES, self.disk.device.name,
+            self.program, "--count", self.PATTERN, self.tree])
         passes = [json.loads(line) for line in output.splitlines()]
         for i, one in enumerate(passes):
             self.matches = self.matches or one["found"]
             if one["found"] != self.matches:
                 raise guest.DemoError(f"rg found {one['found']} lines, before it found {self.matches}: "
                                       "what it read was wrong")
-            self.progress.say(f"  pass {i + 1}: {one['disk_bytes'] / MIB:.1f} MiB from disk, {one['seconds']:.3f} s")
+            self.progress.say(f"  pass {i + 1}: {one['disk_bytes'] / MIB:.1f} MiB from disk, "
+                              f"{one['seconds']:.3f} s")
         return passes
 
     def measure(self, _name, mglru, policy, _repetition):
@@ -77,7 +79,7 @@ class Search:
 
 
 class KeyValue:
-    """YCSB-C on RocksDB, whose database is ten times its memory: what is popular over long is worth keeping."""
+    """YCSB-C on RocksDB, a database of ten times its memory: what is popular over long is worth keeping."""
 
     NAME = "kv"
     POLICY = "lfu"
@@ -96,8 +98,9 @@ class KeyValue:
         self.database_bytes = sum(path.stat().st_size for path in self.database.iterdir())
 
     def describe(self):
-        return (f"RocksDB of {self.database_bytes / MIB:.0f} MiB, {self.database_bytes / self.MEMORY_MAX:.1f} times "
-                f"MemoryMax={self.MEMORY_MAX // MIB}M; {self.OPERATIONS} reads, Zipfian {self.ZIPF}, "
+        return (f"RocksDB of {self.database_bytes / MIB:.0f} MiB, "
+                f"{self.database_bytes / self.MEMORY_MAX:.1f} times MemoryMax={self.MEMORY_MAX // MIB}M; "
+                f"{self.OPERATIONS} reads, Zipfian {self.ZIPF}, "
                 f"after {self.WARMUP} to warm up, {self.THREADS} thread(s)")
 
     def measure(self, name, mglru, policy, repetition):

@@ -5,7 +5,7 @@
 
 #include "zipf.h"
 
-/* Terms added one by one; the rest of the sum is an integral with its first corrections, exact to 12 digits. */
+/* Terms added one by one; the rest of the sum is an integral with its first corrections, to 12 digits. */
 #define ZETA_TERMS UINT64_C(100000)
 
 double zipf_zeta(uint64_t n, double theta) {
@@ -78,7 +78,8 @@ void zipf_init(Zipf *z, uint64_t records, uint64_t universe, double theta, uint6
                 .theta = theta,
                 .alpha = 1.0 / (1.0 - theta),
                 .zeta = zeta,
-                .eta = (1.0 - pow(2.0 / (double) universe, 1.0 - theta)) / (1.0 - zipf_zeta(2, theta) / zeta),
+                .eta = (1.0 - pow(2.0 / (double) universe, 1.0 - theta)) /
+                       (1.0 - zipf_zeta(2, theta) / zeta),
         };
 
         for (unsigned i = 0; i < 4; i++)

@@ -3,9 +3,10 @@
 
 #include <stdint.h>
 
-/* The request distribution of YCSB, "scrambled Zipfian": a Zipfian rank is drawn from a universe of items and hashed
- * onto the records, so that the popular records lie scattered over the key space.  The universe is the records
- * themselves; YCSB's own generator always draws from 10^10 items, which makes the folded distribution flatter. */
+/* The request distribution of YCSB, "scrambled Zipfian": a Zipfian rank is drawn from a universe of items
+ * and hashed onto the records, so that the popular records lie scattered over the key space.  The
+ * universe is the records themselves; YCSB's own generator always draws from 10^10 items, and is flatter
+ * when folded. */
 typedef struct Zipf {
         uint64_t records;
         uint64_t universe;
