@@ -84,7 +84,7 @@ class KeyValue:
     NAME = "kv"
     POLICY = "lfu"
     MEMORY_MAX = 16 * MIB
-    WARMUP = 60000
+    WARMUP = 40000
     OPERATIONS = 20000
     THREADS = 1
     ZIPF = 0.99
