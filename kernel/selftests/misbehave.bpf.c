@@ -150,14 +150,13 @@ void CACHEBPF_OP(shuffle_evict, struct cachebpf_policy *policy, struct cachebpf_
 
 MISBEHAVIOUR(shuffle, shuffle_evict);
 
-/* --- proposes what it is told is being removed, used or added: only in requests */
+/* --- puts no folio on any list */
 
 void CACHEBPF_OP(unlisted_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
 	struct cachebpf_folio *folio;
 
 	state.requests++;
-	/* no folio is there: nothing puts any on a list */
 	for_each_folio(folio, evict, queue, 0, 0)
 		state.visits++;
 	for_each_folio(folio, evict, other, 0, 0)

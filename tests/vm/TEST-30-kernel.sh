@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
-# timeout: 900
+# timeout: 1800
 # The kernel's selftests (kernel/selftests): their TAP is ours. Arguments, if any, select tests.
 set -euo pipefail
 
