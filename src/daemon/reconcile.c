@@ -31,6 +31,9 @@ int unit_resolve_setting(Unit *u) {
         policy_setting_done(&u->setting);
         u->setting = s;
         s = (PolicySetting) {};
+
+        unit_reset_retry(u);
+        manager_unit_changed(u->manager, u);
         return 1;
 }
 
@@ -224,21 +227,30 @@ static void unit_reconcile(Unit *u) {
 
         if (!u->loaded) {
                 unit_drop_link(u);
-                unit_free(u);
+                if (!unit_is_asked_about(u)) /* the last answer comes back here */
+                        unit_free(u);
                 return;
         }
 
         /* A half answer is worse than the old one; the rest of it makes the unit dirty again. */
-        if (unit_is_fetching(u) || !u->files_known)
+        if (unit_is_fetching(u))
                 return;
+
+        /* Announced, but not started: not a unit of ours before that. */
+        if (!u->files_known) {
+                if (!u->active) {
+                        unit_drop_link(u);
+                        policy_setting_done(&u->setting);
+                        unit_set_state(u, UNIT_UNCONFIGURED, NULL);
+                }
+                return;
+        }
 
         r = unit_resolve_setting(u);
         if (r < 0) {
                 log_oom();
                 return;
         }
-        if (r > 0)
-                unit_reset_retry(u);
 
         if (u->link && u->link->cgroup_id != u->cgroup_id) {
                 unit_drop_link(u);
@@ -255,9 +267,6 @@ static void unit_reconcile(Unit *u) {
                 reconcile_active(u);
         else if (find_policy(u)) /* a wrong name is worth knowing before the unit starts */
                 unit_set_state(u, UNIT_INACTIVE, NULL);
-
-        if (r > 0)
-                manager_unit_changed(m, u);
 }
 
 /* Pins that belong to no unit which wants a policy: the configuration changed, or the unit ended, while no daemon

@@ -7,5 +7,6 @@
  * once more, or for units where nothing changed, does nothing. */
 void manager_reconcile(Manager *m);
 
-/* Works out what configuration says about a unit now. Returns 1 if that changed. */
+/* Works out what configuration says about a unit now. Returns 1 if that changed, and then makes it
+ * known and forgets earlier failures. */
 int unit_resolve_setting(Unit *u);

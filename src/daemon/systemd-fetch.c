@@ -2,7 +2,7 @@
 
 #include "log.h"
 #include "reconcile.h"
-#include "systemd-fetch.h"
+#include "systemd-internal.h"
 #include "unit-file.h"
 #include "unit-query.h"
 
@@ -24,8 +24,25 @@ void systemd_fetch_queue(SystemdWatch *w, Unit *u, bool files, bool cgroup) {
 }
 
 /* Not only what the last reconcile knew: the files may just have been read, and the unit start at this moment. */
-bool systemd_fetch_wants_cgroup(const Unit *u) {
+static bool wants_cgroup(const Unit *u) {
         return unit_is_managed(u) || u->file_setting.policy || u->manager->rules.by_cgroup;
+}
+
+void systemd_fetch_active(SystemdWatch *w, Unit *u) {
+        bool files = !u->files_known && !u->want_files && !u->fetch_slots[UNIT_FETCH_FRAGMENT] &&
+                !u->fetch_slots[UNIT_FETCH_DROPINS];
+
+        u->active = true;
+        if (files || wants_cgroup(u))
+                systemd_fetch_queue(w, u, files, wants_cgroup(u));
+}
+
+void systemd_fetch_inactive(Unit *u) {
+        u->active = false;
+        u->cgroup = mfree(u->cgroup);
+        u->cgroup_id = 0;
+        if (wants_cgroup(u))
+                manager_mark_dirty(u->manager, u);
 }
 
 static bool pair_is_done(const Unit *u, UnitFetch a, UnitFetch b) {
@@ -48,7 +65,11 @@ static void files_fetched(SystemdWatch *w, Unit *u) {
         u->file_setting = s;
         u->files_known = true;
 
-        if (systemd_fetch_wants_cgroup(u) || unit_resolve_setting(u) > 0)
+        r = unit_resolve_setting(u);
+        if (r < 0)
+                log_oom();
+
+        if (u->active && wants_cgroup(u))
                 systemd_fetch_queue(w, u, /* files= */ false, /* cgroup= */ true);
 }
 
@@ -130,7 +151,8 @@ static int on_cgroup(sd_bus_message *reply, void *userdata, sd_bus_error *error)
         Unit *u = ASSERT_PTR(userdata);
         const char *s;
 
-        if (fetch_done(u, UNIT_FETCH_CGROUP, reply) && sd_bus_message_read(reply, "v", "s", &s) >= 0 &&
+        /* An answer may be older than the signal that the unit stopped. */
+        if (fetch_done(u, UNIT_FETCH_CGROUP, reply) && u->active && sd_bus_message_read(reply, "v", "s", &s) >= 0 &&
             free_and_strdup(&u->cgroup, empty_to_null(s)) < 0)
                 log_oom();
 
@@ -141,7 +163,7 @@ static int on_cgroup_id(sd_bus_message *reply, void *userdata, sd_bus_error *err
         Unit *u = ASSERT_PTR(userdata);
         uint64_t id;
 
-        if (fetch_done(u, UNIT_FETCH_CGROUP_ID, reply) && sd_bus_message_read(reply, "v", "t", &id) >= 0)
+        if (fetch_done(u, UNIT_FETCH_CGROUP_ID, reply) && u->active && sd_bus_message_read(reply, "v", "t", &id) >= 0)
                 cgroup_fetched(u, id);
 
         return fetch_finish(u);

@@ -2,154 +2,17 @@
 
 #include "log.h"
 #include "reconcile.h"
-#include "systemd-fetch.h"
+#include "systemd-internal.h"
 #include "systemd-watch.h"
-#include "unit-file.h"
 #include "unit-query.h"
 
-#define RESCAN_AFTER_ERROR_USEC (5 * USEC_PER_SEC)
-
-static void schedule_rescan(SystemdWatch *w);
-
-/* ---- units */
-
-static Unit *get_unit(SystemdWatch *w, const char *name, const char *path) {
-        Manager *m = w->manager;
-        Unit *u;
-        int r;
-
-        if (!unit_name_to_section(name))
-                return NULL;
-
-        u = manager_find_unit(m, name);
-        if (!u) {
-                if (g_hash_table_size(m->units) >= UNITS_MAX) {
-                        log_warning("More than %u units, ignoring '%s'.", UNITS_MAX, name);
-                        return NULL;
-                }
-
-                r = unit_new(m, name, &u);
-                if (r < 0)
-                        goto oom;
-        }
-
-        if (!streq_ptr(u->path, path)) {
-                if (u->path)
-                        g_hash_table_remove(m->units_by_path, u->path);
-                if (free_and_strdup(&u->path, path) < 0)
-                        goto oom;
-                g_hash_table_insert(m->units_by_path, u->path, u);
-        }
-
-        u->loaded = true;
-        return u;
-
-oom:
-        log_oom();
-        return NULL;
-}
-
-static void unit_gone(Unit *u) {
+void systemd_watch_unit_gone(Unit *u) {
         u->loaded = false;
         manager_mark_dirty(u->manager, u);
 }
 
-static bool is_active_state(const char *s) {
+bool systemd_active_state(const char *s) {
         return !streq(s, "inactive") && !streq(s, "failed");
-}
-
-/* ---- the list of all units */
-
-static int on_units_listed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        SystemdWatch *w = ASSERT_PTR(userdata);
-        const char *name, *active, *following, *path;
-        GHashTableIter it;
-        gpointer p;
-        int r;
-
-        w->list_slot = sd_bus_slot_unref(w->list_slot);
-
-        if (sd_bus_message_is_method_error(reply, NULL)) {
-                log_warning("Cannot list the units of systemd, trying again: %s",
-                            sd_bus_message_get_error(reply)->message);
-                schedule_rescan(w);
-                return 0;
-        }
-
-        g_hash_table_iter_init(&it, w->manager->units);
-        while (g_hash_table_iter_next(&it, NULL, &p))
-                ((Unit *) p)->seen = false;
-
-        r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
-        if (r < 0)
-                goto fail;
-
-        while ((r = sd_bus_message_read(reply, "(ssssssouso)", &name, NULL, NULL, &active, NULL, &following, &path,
-                                        NULL, NULL, NULL)) > 0) {
-                Unit *u = get_unit(w, name, path);
-
-                if (!u)
-                        continue;
-
-                u->seen = true;
-                u->active = is_active_state(active);
-                systemd_fetch_queue(w, u, /* files= */ true, /* cgroup= */ false);
-        }
-        if (r < 0)
-                goto fail;
-
-        g_hash_table_iter_init(&it, w->manager->units);
-        while (g_hash_table_iter_next(&it, NULL, &p))
-                if (!((Unit *) p)->seen)
-                        unit_gone(p);
-
-        w->listed = true;
-        systemd_watch_check_settled(w);
-        return 0;
-
-fail:
-        log_warning_errno(r, "Cannot understand systemd's list of units, trying again: %m");
-        schedule_rescan(w);
-        return 0;
-}
-
-void systemd_watch_rescan(SystemdWatch *w) {
-        static const char *const patterns[] = { "*.slice", "*.service", "*.scope", NULL };
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
-        int r;
-
-        w->rescan_source = sd_event_source_disable_unref(w->rescan_source);
-        w->list_slot = sd_bus_slot_unref(w->list_slot);
-        w->listed = false;
-        manager_set_settled(w->manager, false);
-
-        r = sd_bus_message_new_method_call(w->manager->bus, &call, SYSTEMD_SERVICE, SYSTEMD_PATH,
-                                           SYSTEMD_MANAGER_INTERFACE, "ListUnitsByPatterns");
-        if (r >= 0)
-                r = sd_bus_message_append_strv(call, NULL);
-        if (r >= 0)
-                r = sd_bus_message_append_strv(call, (char **) patterns);
-        if (r >= 0)
-                r = sd_bus_call_async(w->manager->bus, &w->list_slot, call, on_units_listed, w, 0);
-        if (r < 0) {
-                log_warning_errno(r, "Cannot ask systemd for its units, trying again: %m");
-                schedule_rescan(w);
-        }
-}
-
-static int on_rescan(sd_event_source *s, uint64_t usec, void *userdata) {
-        systemd_watch_rescan(userdata);
-        return 0;
-}
-
-static void schedule_rescan(SystemdWatch *w) {
-        int r;
-
-        w->rescan_source = sd_event_source_disable_unref(w->rescan_source);
-        r = sd_event_add_time_relative(w->manager->event, &w->rescan_source, CLOCK_MONOTONIC,
-                                       RESCAN_AFTER_ERROR_USEC, 0, on_rescan, w);
-        if (r < 0)
-                log_error_errno(r, "Cannot arm the timer to ask systemd again: %m");
 }
 
 void systemd_watch_check_settled(SystemdWatch *w) {
@@ -159,7 +22,7 @@ void systemd_watch_check_settled(SystemdWatch *w) {
         /* Some answer is missing: what is known is used, but nothing is concluded from what is not. */
         if (w->incomplete) {
                 w->incomplete = false;
-                schedule_rescan(w);
+                systemd_list_schedule_rescan(w);
                 return;
         }
 
@@ -176,9 +39,13 @@ static int on_unit_new(sd_bus_message *msg, void *userdata, sd_bus_error *error)
         if (w->reloading || sd_bus_message_read(msg, "so", &name, &path) < 0)
                 return 0;
 
-        u = get_unit(w, name, path);
-        if (u)
-                systemd_fetch_queue(w, u, /* files= */ true, /* cgroup= */ false);
+        u = systemd_list_get_unit(w, name, path);
+        if (u) {
+                /* Loaded from disk, maybe from other files than the last time. */
+                u->files_known = false;
+                manager_mark_dirty(w->manager, u);
+                systemd_list_note_new(w, name);
+        }
 
         return 0;
 }
@@ -193,7 +60,7 @@ static int on_unit_removed(sd_bus_message *msg, void *userdata, sd_bus_error *er
 
         u = manager_find_unit(w->manager, name);
         if (u)
-                unit_gone(u);
+                systemd_watch_unit_gone(u);
 
         return 0;
 }
@@ -255,9 +122,10 @@ static int on_properties_changed(sd_bus_message *msg, void *userdata, sd_bus_err
         if (!u || w->reloading || read_active_state(msg, &state) <= 0)
                 return 0;
 
-        u->active = is_active_state(state);
-        if (systemd_fetch_wants_cgroup(u))
-                systemd_fetch_queue(w, u, /* files= */ false, /* cgroup= */ true);
+        if (systemd_active_state(state))
+                systemd_fetch_active(w, u);
+        else
+                systemd_fetch_inactive(u);
 
         return 0;
 }
@@ -269,7 +137,7 @@ static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *er
         if (sd_bus_message_is_method_error(reply, NULL) &&
             !sd_bus_message_is_method_error(reply, "org.freedesktop.systemd1.AlreadySubscribed")) {
                 log_warning("Cannot subscribe to systemd's signals: %s", sd_bus_message_get_error(reply)->message);
-                schedule_rescan(w);
+                systemd_list_schedule_rescan(w);
         }
 
         return 0;
@@ -355,6 +223,7 @@ int systemd_watch_new(Manager *m, SystemdWatch **ret) {
 
         w->manager = m;
         g_queue_init(&w->queue);
+        w->new_names = g_ptr_array_new_with_free_func(g_free);
         m->watch = w;
 
         r = add_matches(w);
@@ -382,8 +251,7 @@ SystemdWatch *systemd_watch_free(SystemdWatch *w) {
 
         for (size_t i = 0; i < SYSTEMD_WATCH_MATCHES; i++)
                 sd_bus_slot_unref(w->match_slots[i]);
-        sd_bus_slot_unref(w->list_slot);
-        sd_event_source_disable_unref(w->rescan_source);
+        systemd_list_stop(w);
         g_queue_clear(&w->queue);
         w->manager->settled = false;
         w->manager->watch = NULL;

@@ -2,7 +2,7 @@
 
 #include "log.h"
 #include "manager.h"
-#include "systemd-fetch.h"
+#include "systemd-internal.h"
 #include "unit-query.h"
 
 typedef struct UnitQuery {

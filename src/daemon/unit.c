@@ -65,12 +65,16 @@ bool unit_is_managed(const Unit *u) {
         return u->setting.policy || u->link;
 }
 
-bool unit_is_fetching(const Unit *u) {
+bool unit_is_asked_about(const Unit *u) {
         for (UnitFetch i = 0; i < _UNIT_FETCH_MAX; i++)
                 if (u->fetch_slots[i])
                         return true;
 
-        return u->fetch_queued;
+        return false;
+}
+
+bool unit_is_fetching(const Unit *u) {
+        return u->fetch_queued || unit_is_asked_about(u);
 }
 
 int unit_source(const Unit *u, char **ret) {

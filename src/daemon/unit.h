@@ -68,6 +68,8 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Unit *, unit_free);
 
 /* Whether users want to hear of it: something is configured or attached. */
 bool unit_is_managed(const Unit *u);
+/* Calls about the unit are on their way, or wait for their turn as well. */
+bool unit_is_asked_about(const Unit *u);
 bool unit_is_fetching(const Unit *u);
 
 /* "FILE:LINE" of the line that decided, NULL if none did. */
