@@ -40,5 +40,5 @@ install_project() {
 # Runs the unit tests; what came out of them is in meson's testlog.json, so a failed one is no failed step.
 run_unit_tests() {
         rm -f "$(project_dir)/meson-logs/testlog.json"
-        in_project meson test -C /build/project --no-rebuild --print-errorlogs || true
+        in_project meson test -C /build/project --print-errorlogs || true
 }
