@@ -83,7 +83,10 @@ verb_test() {
         if [[ -n $debug ]]; then
                 vm_tests debug product,debug "${names[@]}"
         else
-                vm_tests product product "${names[@]}"
+                # Installed programs have no header to look at: they are for the product kernel.
+                if has_tests product "${names[@]}" || ! has_tests stock "${names[@]}"; then
+                        vm_tests product product "${names[@]}"
+                fi
                 ! has_tests stock "${names[@]}" || vm_tests stock stock "${names[@]}"
                 [[ -z $long ]] || vm_tests debug product,debug "${names[@]}"
         fi
