@@ -226,7 +226,8 @@ static void unit_reconcile(Unit *u) {
         int r;
 
         if (!u->loaded) {
-                unit_drop_link(u);
+                if (u->link)
+                        control_group_gone(u);
                 if (!unit_is_asked_about(u)) /* the last answer comes back here */
                         unit_free(u);
                 return;
@@ -239,7 +240,8 @@ static void unit_reconcile(Unit *u) {
         /* Announced, but not started: not a unit of ours before that. */
         if (!u->files_known) {
                 if (!u->active) {
-                        unit_drop_link(u);
+                        if (u->link)
+                                control_group_gone(u);
                         policy_setting_done(&u->setting);
                         unit_set_state(u, UNIT_UNCONFIGURED, NULL);
                 }
