@@ -52,8 +52,8 @@ static int parse_logical_line(ConfParser *p, unsigned line, char *s) {
         }
 
         e = strchr(s, '=');
-        if (!e) {
-                log_syntax(p->level, p->file, line, "Missing '=', ignoring line.");
+        if (!e || e == s) {
+                log_syntax(p->level, p->file, line, "Missing %s'=', ignoring line.", e ? "key name before " : "");
                 return 0;
         }
         if (p->section_broken)

@@ -70,7 +70,7 @@ static void test_garbage(void **state) {
         check("[S]\nk=\xff\xfe\nj=v\n", "3 [S] j=v\n");
         check("k=v\n[S]\nj=w\n", "3 [S] j=w\n");
         check("[S]\nk=v\n[broken\nj=w\n[]\nl=x\n[T]\nm=y\n", "2 [S] k=v\n8 [T] m=y\n");
-        check("[S]\n=v\n", "2 [S] =v\n");
+        check("[S]\n =v\n", "");
         check("\\\n\\\n\\", "");
         check("[", "");
         check("]\n=\n", "");

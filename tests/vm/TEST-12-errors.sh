@@ -38,13 +38,15 @@ like "$(unit_key t12-name.slice reason)" 'is not a policy name' 'a name with a s
 
 # --- a unit file full of garbage
 
-make_unit t12-garbage.slice $'[Slice]\nthis is no assignment\nCachePolicy lfu\n\xff\xfe\nCachePolicy=mru\n'
+make_unit t12-garbage.slice $'[Slice]\nthis is no assignment\nCachePolicy lfu\n=\nCachePolicy=mru\n\001[Nonsense\n'
+make_dropin t12-garbage.slice 50 $'[Slice]\n\xff\xfe=\xfd\n'
 systemctl start t12-garbage.slice
 unit_runs t12-garbage.slice mru
 once 'line 2 is named' "t12-garbage.slice:2: Missing '='"
-once 'line 4 is named' "t12-garbage.slice:4: Line is not valid UTF-8"
-make_unit t12-refused.slice $'[Slice]\nCachePolicy=mru\n=\n'
-fails 'systemd refuses a file that is worse' systemctl start t12-refused.slice
+once 'line 4 is named' "t12-garbage.slice:4: Missing key name before '='"
+once 'line 2 of the drop-in is named' '50.conf:2: Line is not valid UTF-8'
+make_unit t12-refused.slice $'[Slice]\nCachePolicy=mru\n\xff\xfe\n'
+fails 'systemd refuses a unit file that is worse' systemctl start t12-refused.slice
 make_unit t12-section.slice $'[Unit]\nCachePolicy=lfu\n'
 systemctl start t12-section.slice
 wait_until 20 daemon_log 't12-section.slice:2: CachePolicy= belongs into section [Slice]'
