@@ -57,7 +57,7 @@ vm_tests() {
         planned=$(grep -c . "$results/planned" 2>/dev/null || true)
         count_result "${good:-0}" $((${planned:-0} - ${good:-0}))
         if [[ -s $results/planned ]]; then
-                grep -vxFf <(cut -d' ' -f2 "$results/done") "$results/planned" | sed 's/^/== FAIL (not run) /' || true
+                grep -vxFf <(cut -d' ' -f2 "$results/done") "$results/planned" | sed 's/^/== FAIL (did not end) /' || true
         fi
         if [[ $RESULT -eq 124 || $RESULT -eq 125 || $RESULT -ne 0 && ${planned:-0} -eq ${good:-0} ]]; then
                 echo "== FAIL the machine with the $kernel kernel (status $RESULT; see above)"
