@@ -3,7 +3,7 @@
 # The build root: a Debian 13 directory tree with every compiler, library and the kernel source, so that
 # the host's release does not matter. Commands run in it by in_buildroot.
 
-MIRROR=${CACHEBPF_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' "Created-By: Packages" | head -n 1)}
+MIRROR=${CACHEBPF_MIRROR:-}
 BUILDROOT=
 
 BUILD_PACKAGES=(
@@ -16,10 +16,25 @@ BUILD_PACKAGES=(
         systemd dbus-daemon libxml2-utils # what the project's tests and checks call
 )
 
+# archive LABEL: where the host gets packages of that archive from (Debian, Debian-Security).
+archive() {
+        apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+                sed -n "s|^$1 \\(.*[^/]\\)/*\$|\\1|p" | head -n 1
+}
+
+# The same mirror for the machine as for its host, unless told otherwise.
+find_mirror() {
+        [[ -z $MIRROR ]] || return 0
+        MIRROR=$(archive Debian)
+        [[ -n $MIRROR ]] || { step 'package lists' apt-get update && MIRROR=$(archive Debian); }
+        [[ -n $MIRROR ]] || die "apt has no Debian archive in its sources: set CACHEBPF_MIRROR to the URL of one"
+}
+
 # bootstrap DIRECTORY VARIANT PACKAGE…: a Debian 13 root, without documentation and translations.
 bootstrap() {
-        local dir=$1 variant=$2
+        local dir=$1 variant=$2 security
         shift 2
+        security=$(archive Debian-Security)
         mmdebstrap --mode=root --variant="$variant" --include="$*" \
                 --aptopt='Acquire::Retries "5"' --dpkgopt=force-unsafe-io \
                 --dpkgopt='path-exclude=/usr/share/doc/*' \
@@ -27,7 +42,7 @@ bootstrap() {
                 --dpkgopt='path-exclude=/usr/share/locale/*' \
                 trixie "$dir" \
                 "deb $MIRROR trixie main" "deb $MIRROR trixie-updates main" \
-                "deb ${MIRROR%/}-security trixie-security main"
+                ${security:+"deb $security trixie-security main"}
 }
 
 make_buildroot() {
@@ -41,6 +56,7 @@ make_buildroot() {
 ensure_buildroot() {
         [[ -z $BUILDROOT ]] || return 0
         locked setup ensure_setup
+        find_mirror
         BUILDROOT=$CACHE/buildroot-$(printf '%s\n' "$MIRROR" "${BUILD_PACKAGES[@]}" | digest)
         locked buildroot make_buildroot
 }
