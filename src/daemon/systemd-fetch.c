@@ -201,6 +201,7 @@ static int start_unit(SystemdWatch *w, Unit *u) {
 
         if (u->want_files) {
                 u->want_files = false;
+                u->files_asked = w->n_rescans;
                 r = start_fetch(w, u, UNIT_FETCH_FRAGMENT);
                 if (r >= 0)
                         r = start_fetch(w, u, UNIT_FETCH_DROPINS);

@@ -29,6 +29,7 @@ struct SystemdWatch {
 
         bool reloading;      /* systemd reads its configuration: what it says now does not last */
         bool listed;
+        uint64_t n_rescans;
         bool incomplete;     /* some answer was an error */
 
         GQueue queue;        /* of Unit, waiting for their turn to be asked about */

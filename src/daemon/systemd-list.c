@@ -100,7 +100,10 @@ static void unit_listed(SystemdWatch *w, Unit *u, bool active) {
         u->active = active;
         if (!active)
                 systemd_fetch_inactive(u);
-        systemd_fetch_queue(w, u, /* files= */ true, /* cgroup= */ false);
+
+        /* A unit that started while the list was made was asked for its files already. */
+        if (u->files_asked < w->n_rescans)
+                systemd_fetch_queue(w, u, /* files= */ true, /* cgroup= */ false);
 }
 
 static int on_units_listed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
@@ -136,6 +139,7 @@ void systemd_watch_rescan(SystemdWatch *w) {
         w->rescan_source = sd_event_source_disable_unref(w->rescan_source);
         w->list_slot = sd_bus_slot_unref(w->list_slot);
         w->listed = false;
+        w->n_rescans++;
         manager_set_settled(w->manager, false);
 
         r = call_list(w, NULL, patterns, on_units_listed, &w->list_slot);

@@ -34,13 +34,17 @@ void systemd_watch_check_settled(SystemdWatch *w) {
 static int on_unit_new(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         SystemdWatch *w = ASSERT_PTR(userdata);
         const char *name, *path;
+        bool known;
         Unit *u;
 
         if (w->reloading || sd_bus_message_read(msg, "so", &name, &path) < 0)
                 return 0;
 
+        u = manager_find_unit(w->manager, name);
+        known = u && u->loaded; /* by a list that was faster than the signal */
+
         u = systemd_list_get_unit(w, name, path);
-        if (u) {
+        if (u && !known) {
                 /* Loaded from disk, maybe from other files than the last time. */
                 u->files_known = false;
                 manager_mark_dirty(w->manager, u);

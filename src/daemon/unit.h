@@ -36,6 +36,7 @@ struct Unit {
         sd_bus_slot *fetch_slots[_UNIT_FETCH_MAX];
         bool want_files, want_cgroup, fetch_queued, files_known;
         bool seen;                  /* by the listing in progress */
+        uint64_t files_asked;       /* the number of the last rescan when its files were asked for */
         GArray *queries;            /* clients that wait for an answer (unit-query.c) */
 
         /* what is configured */

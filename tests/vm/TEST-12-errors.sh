@@ -39,7 +39,7 @@ like "$(unit_key t12-name.slice reason)" 'is not a policy name' 'a name with a s
 # --- a unit file full of garbage
 
 make_unit t12-garbage.slice $'[Slice]\nthis is no assignment\nCachePolicy lfu\n=\nCachePolicy=mru\n\001[Nonsense\n'
-make_dropin t12-garbage.slice 50 $'[Slice]\n\xff\xfe=\xfd\n'
+make_dropin t12-garbage.slice 50 $'[Slice]\nCachePolicy=\xff\xfe\n'
 systemctl start t12-garbage.slice
 unit_runs t12-garbage.slice mru
 once 'line 2 is named' "t12-garbage.slice:2: Missing '='"
