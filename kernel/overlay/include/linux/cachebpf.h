@@ -162,6 +162,9 @@ struct cachebpf_reclaim {
 	struct cachebpf_policy	*policy;
 	struct mem_cgroup	*target;
 	struct mem_cgroup	*scope;
+	/* the cgroup whose protection was looked up last */
+	struct mem_cgroup	*judged;
+	bool			judged_protected;
 	unsigned long		want;
 	int			nid;
 	int			reclaim_idx;

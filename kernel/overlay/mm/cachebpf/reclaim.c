@@ -52,6 +52,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	r->want = inside ? nr_needed : min(nr_needed, nr_share);
 	r->nid = lruvec_pgdat(lruvec)->node_id;
 	r->nr_isolated = 0;
+	r->judged = NULL;
 	return true;
 }
 
@@ -122,9 +123,14 @@ static bool protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
 {
 	if (memcg == r->policy->memcg || memcg == r->target)
 		return false;
-	calculate_protection(r->target, memcg);
-	return mem_cgroup_below_min(r->target, memcg) ||
-	       (!r->low_ok && mem_cgroup_below_low(r->target, memcg));
+	/* neighbours on a list mostly belong together: judge a cgroup once */
+	if (memcg != r->judged) {
+		calculate_protection(r->target, memcg);
+		r->judged = memcg;
+		r->judged_protected = mem_cgroup_below_min(r->target, memcg) ||
+				      (!r->low_ok && mem_cgroup_below_low(r->target, memcg));
+	}
+	return r->judged_protected;
 }
 
 /* Is @folio, of which the caller has a reference, @r's to take?  If not, why. */
