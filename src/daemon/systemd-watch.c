@@ -272,5 +272,6 @@ void systemd_watch_forget(SystemdWatch *w, Unit *u) {
         if (u->fetch_queued)
                 g_queue_remove(&w->queue, u);
         u->fetch_queued = u->want_files = u->want_cgroup = false;
+        u->files_asked = 0; /* the next watcher counts from the start */
         unit_query_answer(u);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
-# timeout: 240
+# timeout: 400
 # CachePolicy= from its line in a file to the kernel, and back when it changes or goes.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
-# timeout: 240
+# timeout: 400
 # The policy outlives the daemon: killed, it leaves everything running; back again, it adopts what it finds, and
 # the kernel's counters show that nothing was detached in between.
 . "$(dirname "$0")/lib.sh"

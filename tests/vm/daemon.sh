@@ -35,6 +35,19 @@ unit_is() { # UNIT STATE [SECONDS]: a point of the test: the unit gets into that
         fi
 }
 
+# make_slices SETTINGS SLICE…: make_slice for several, with one reload. NAME in the settings stands for what is
+# between dash and dot in the slice's name.
+make_slices() {
+        local settings=$1 slice name
+        shift
+        for slice; do
+                echo "$slice" >>"$TEST_UNITS"
+                name=${slice#*-}
+                printf '[Slice]\n%s\n' "${settings//NAME/${name%.slice}}" >"/run/systemd/system/$slice"
+        done
+        systemctl daemon-reload
+}
+
 # systemd unloads a unit that stopped as soon as nobody needs it, and the daemon forgets it then.
 has_ended() { # UNIT
         [[ $(unit_key "$1" state) =~ ^(|inactive)$ ]]
