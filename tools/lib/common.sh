@@ -35,6 +35,7 @@ end_session() {
         trap - EXIT
         trap '' INT TERM HUP
         [[ -z $STEP_PID ]] || kill -TERM -- "-$STEP_PID" 2>/dev/null || true
+        [[ ${#WORKERS[@]} -eq 0 ]] || kill -TERM "${WORKERS[@]}" 2>/dev/null || true
         stop_machine
         rm -rf --one-file-system "$SCRATCH"
         exit "$status"

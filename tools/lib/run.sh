@@ -78,7 +78,7 @@ prepare_machine() {
         MACHINE=$SCRATCH/machine
         rm -rf "$MACHINE"
         mkdir -p "$MACHINE/job"
-        CONSOLE=${KEEP_CONSOLE:-$CACHE/log/console-$(date +%m%d-%H%M%S)-$$.log}
+        CONSOLE=${KEEP_CONSOLE:-$CACHE/log/console-$(date +%m%d-%H%M%S)-$BASHPID.log}
         : >"$CONSOLE"
         prune 30 "$CACHE"/log/console-*
         choose_accel "$BZIMAGE" "$LAB"

@@ -1,9 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# All tests: meson's unit tests in the build root, then the tests of tests/vm, one machine for each kernel.
+# All tests: meson's unit tests in the build root, then the tests of tests/vm in machines. Two machines work
+# side by side and take the tests of a kernel one by one; a test is taken by making a directory in the shared
+# directory of results.
 
 PASSED=0
 FAILED=0
+RESULTS=
+WORKERS=()
+declare -A BZIMAGES=()
 
 count_result() { # PASSED FAILED
         PASSED=$((PASSED + $1))
@@ -40,34 +45,99 @@ has_tests() {
         return 1
 }
 
-# vm_tests KERNEL KINDS NAME…: one boot; a test the machine did not come to counts as failed.
-vm_tests() {
-        local kernel=$1 kinds=$2 results=$SCRATCH/results-$1 good planned
+# tests_left KERNEL: no machine was there yet, or it left tests to be taken.
+tests_left() {
+        local name
+        [[ -e $RESULTS/$1/planned ]] || return 0
+        while IFS= read -r name; do
+                [[ -e $RESULTS/$1/$name.taken ]] || return 0
+        done <"$RESULTS/$1/planned"
+        return 1
+}
+
+# test_worker NUMBER KERNELS [NAME…]: boots one kernel after the other, each for the tests it finds left.
+test_worker() {
+        local number=$1 kernel kinds
+        local -a kernels
+        read -ra kernels <<<"$2"
         shift 2
-        rm -rf "$results"
-        mkdir -p "$results"
-        machine_defaults
-        KERNEL=$kernel TIMEOUT=1800
-        [[ $kernel != debug ]] || MEMORY=4G TIMEOUT=5400
-        SHARES=("$results:/run/vm-results")
-        COMMAND=(/usr/lib/cachebpf/tests/run "$kinds" /run/vm-results "$@")
-        echo "== kernel $kernel"
-        run_machine
-        good=$(grep -c '^pass ' "$results/done" 2>/dev/null || true)
-        planned=$(grep -c . "$results/planned" 2>/dev/null || true)
-        count_result "${good:-0}" $((${planned:-0} - ${good:-0}))
-        if [[ -s $results/planned ]]; then
-                grep -vxFf <(cut -d' ' -f2 "$results/done") "$results/planned" | sed 's/^/== FAIL (did not end) /' || true
+        SCRATCH=$SCRATCH/worker-$number
+        mkdir -p "$SCRATCH"
+        for kernel in "${kernels[@]}"; do
+                tests_left "$kernel" || continue
+                machine_defaults
+                KERNEL=${BZIMAGES[$kernel]} TIMEOUT=1800 kinds=$kernel
+                [[ $kernel != debug ]] || MEMORY=4G TIMEOUT=5400 kinds=product,debug
+                SHARES=("$RESULTS/$kernel:/run/vm-results")
+                COMMAND=(/usr/lib/cachebpf/tests/run "$kinds" /run/vm-results "$@")
+                run_machine
+                # shellcheck disable=SC2153
+                [[ $RESULT -eq 0 ]] || echo "$RESULT" >"$RESULTS/$kernel/machine-$number.broken"
+        done
+}
+
+# judge_kernel KERNEL: a test that did not end, and a machine that broke, count as failed.
+judge_kernel() {
+        local dir=$RESULTS/$1 name good=0 bad=0 file
+        if [[ -e $dir/planned ]]; then
+                while IFS= read -r name; do
+                        if [[ -e $dir/$name.pass ]]; then
+                                good=$((good + 1))
+                        else
+                                bad=$((bad + 1))
+                                if [[ -e $dir/$name.fail ]]; then
+                                        echo "== FAIL $name on the $1 kernel"
+                                else
+                                        echo "== FAIL $name on the $1 kernel: it did not end"
+                                fi
+                        fi
+                done <"$dir/planned"
         fi
-        if [[ $RESULT -eq 124 || $RESULT -eq 125 || $RESULT -ne 0 && ${planned:-0} -eq ${good:-0} ]]; then
-                echo "== FAIL the machine with the $kernel kernel (status $RESULT; see above)"
-                count_result 0 1
+        for file in "$dir"/*.broken; do
+                [[ -e $file ]] || continue
+                echo "== FAIL a machine with the $1 kernel broke (status $(<"$file"), see above)"
+                bad=$((bad + 1))
+        done
+        count_result "$good" "$bad"
+}
+
+# vm_tests "KERNEL…" [NAME…]: the tests for these kernels, on as many machines as there is room for.
+vm_tests() {
+        local kernel second worker
+        local -a kernels workers=()
+        read -ra kernels <<<"$1"
+        shift
+        RESULTS=$SCRATCH/results
+        rm -rf "$RESULTS"
+        for kernel in "${kernels[@]}"; do
+                ensure_kernel "$kernel"
+                BZIMAGES[$kernel]=$KERNEL_DIR/bzImage # what is edited from now on does not matter
+                mkdir -p "$RESULTS/$kernel"
+        done
+        ensure_image
+        choose_accel "$KERNEL_DIR/bzImage" '' # the probe of KVM is done once, here
+        echo "== machines: kernel ${kernels[*]}"
+
+        (trap - EXIT INT TERM HUP && test_worker 1 "${kernels[*]}" "$@") &
+        workers+=($!)
+        if [[ $# -eq 0 && $(nproc) -gt 1 ]]; then
+                second=$(printf '%s\n' "${kernels[@]}" | tac | tr '\n' ' ')
+                (trap - EXIT INT TERM HUP && test_worker 2 "$second" "$@") &
+                workers+=($!)
         fi
+        WORKERS=("${workers[@]}")
+        for worker in "${workers[@]}"; do
+                wait "$worker" || count_result 0 1 # it has said why
+        done
+        WORKERS=()
+        for kernel in "${kernels[@]}"; do
+                judge_kernel "$kernel"
+        done
 }
 
 verb_test() {
         local long='' debug=''
-        local -a names=()
+        local -a names=() kernels=()
         while [[ $# -gt 0 ]]; do
                 case $1 in
                 --long) long=1 ;;
@@ -80,16 +150,15 @@ verb_test() {
 
         ensure_buildroot
         [[ ${#names[@]} -gt 0 || ! -e $TOP/meson.build ]] || unit_tests
+        # Programs that are installed as tests have no header to look at: they are for the product kernel.
         if [[ -n $debug ]]; then
-                vm_tests debug product,debug "${names[@]}"
-        else
-                # Installed programs have no header to look at: they are for the product kernel.
-                if has_tests product "${names[@]}" || ! has_tests stock "${names[@]}"; then
-                        vm_tests product product "${names[@]}"
-                fi
-                ! has_tests stock "${names[@]}" || vm_tests stock stock "${names[@]}"
-                [[ -z $long ]] || vm_tests debug product,debug "${names[@]}"
+                kernels=(debug)
+        elif has_tests product "${names[@]}" || ! has_tests stock "${names[@]}"; then
+                kernels=(product)
         fi
+        [[ -n $debug ]] || ! has_tests stock "${names[@]}" || kernels+=(stock)
+        [[ -z $long ]] || kernels+=(debug)
+        vm_tests "${kernels[*]}" "${names[@]}"
         echo "$PASSED passed, $FAILED failed"
         [[ $FAILED -eq 0 && $PASSED -gt 0 ]]
 }
