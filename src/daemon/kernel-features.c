@@ -10,12 +10,6 @@
 
 #define SYSFS_FILE_MAX (64U * 1024U)
 
-const KernelPaths kernel_paths = {
-        .sysfs = "/sys/kernel/cachebpf",
-        .cgroup = "/sys/fs/cgroup",
-        .bpffs = "/sys/fs/bpf",
-};
-
 void kernel_features_done(KernelFeatures *f) {
         free(f->reason);
         strv_free(f->features);
@@ -135,7 +129,7 @@ const char *policy_step_error(PolicyStep step, int error) {
         /* libbpf passes this kernel-internal number on where an operation is not implemented. */
         if (error == 524)
                 return "the kernel does not implement the operation";
-        if (IN_ERRNO(error, EPERM, EACCES) && step != POLICY_STEP_OPEN)
+        if (error == EPERM && step != POLICY_STEP_OPEN)
                 return "permission denied (the daemon needs CAP_BPF and CAP_PERFMON)";
         if (error == ENOMEM)
                 return "out of memory";
@@ -147,11 +141,16 @@ const char *policy_step_error(PolicyStep step, int error) {
                         return "the object file is gone";
                 if (IN_ERRNO(error, ENOEXEC, LIBBPF_ERRNO__LIBELF, LIBBPF_ERRNO__FORMAT))
                         return "it is not a BPF object file";
+                if (error >= __LIBBPF_ERRNO__START || error == EINVAL)
+                        return "the BPF object is damaged, or made for a newer libbpf";
                 break;
 
         case POLICY_STEP_LOAD:
-                if (error == EINVAL || error == LIBBPF_ERRNO__VERIFY)
+                /* EACCES, too, is the verifier's: the program touches what it may not. */
+                if (IN_ERRNO(error, EINVAL, EACCES, LIBBPF_ERRNO__VERIFY))
                         return "the kernel rejects its program";
+                if (error == E2BIG)
+                        return "its program is too complex for the kernel's verifier";
                 if (IN_ERRNO(error, ESRCH, ENOTSUP))
                         return "it uses something that this kernel does not have";
                 break;

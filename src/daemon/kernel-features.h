@@ -15,14 +15,12 @@ typedef struct KernelFeatures {
         char **features;    /* words */
 } KernelFeatures;
 
-/* Paths are given so that tests can look somewhere else; NULL means the real ones. */
+/* Where to look; tests look somewhere else. */
 typedef struct KernelPaths {
         const char *sysfs;  /* /sys/kernel/cachebpf */
         const char *cgroup; /* /sys/fs/cgroup */
         const char *bpffs;  /* /sys/fs/bpf; not looked at if NULL */
 } KernelPaths;
-
-extern const KernelPaths kernel_paths;
 
 int kernel_features_load(const KernelPaths *paths, KernelFeatures *ret);
 void kernel_features_done(KernelFeatures *f);

@@ -39,8 +39,13 @@ int policy_object_open(const char *path, struct bpf_object **ret, struct bpf_map
 
         obj = bpf_object__open_file(path, NULL);
         if (!obj) {
+                _cleanup_free_ char *detail = NULL;
+
                 r = -errno;
-                if (asprintf(ret_problem, "%s: %s", path, policy_step_error(POLICY_STEP_OPEN, r)) < 0)
+                if (!IN_ERRNO(r, -ENOENT, -EACCES, -ENOEXEC, -LIBBPF_ERRNO__LIBELF, -LIBBPF_ERRNO__FORMAT))
+                        detail = bpf_log_cause();
+                if (asprintf(ret_problem, "%s: %s%s%s", path, policy_step_error(POLICY_STEP_OPEN, r),
+                             detail ? ": " : "", strempty(detail)) < 0)
                         return -ENOMEM;
                 return r;
         }

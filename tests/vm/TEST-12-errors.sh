@@ -80,6 +80,30 @@ systemctl reload cachebpfd.service
 unit_runs t12-there.slice there
 unit_runs t12-text.slice text
 
+# --- a policy that the verifier does not accept: the last instruction but one reads through nothing
+
+python3 - /usr/lib/cachebpf/policies/lfu.bpf.o $POLICIES/wild.bpf.o <<'PYTHON'
+import struct, sys
+elf = bytearray(open(sys.argv[1], 'rb').read())
+shoff, = struct.unpack_from('<Q', elf, 40)
+shentsize, shnum, shstrndx = struct.unpack_from('<HHH', elf, 58)
+section = lambda i: struct.unpack_from('<IIQQQQ', elf, shoff + i * shentsize)
+names = section(shstrndx)[4]
+for i in range(shnum):
+    name, _, _, _, offset, size = section(i)
+    if size and elf[names + name:].startswith(b'struct_ops'):
+        elf[offset + size - 16:offset + size - 8] = bytes([0x79, 0x90, 0, 0, 0, 0, 0, 0]) # r0 = *(u64 *)(r9 + 0)
+        break
+open(sys.argv[2], 'wb').write(elf)
+PYTHON
+make_slice t12-wild.slice $'MemoryMax=64M\nCachePolicy=wild'
+systemctl reload cachebpfd.service
+systemctl start t12-wild.slice
+unit_is t12-wild.slice failed
+like "$(unit_key t12-wild.slice reason)" "policy 'wild' .*: the kernel rejects its program: lfu_.*R9 " \
+        'the reason has the program and what the verifier says'
+once 'said once' "t12-wild.slice: Cache policy 'wild' failed"
+
 # --- a policy object that changes for the worse under a running unit
 
 make_slice t12-change.slice $'MemoryMax=64M\nCachePolicy=lfu'
