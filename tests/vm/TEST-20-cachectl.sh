@@ -19,6 +19,9 @@ make_slice ctidle.slice 'X-CachePolicy=fifo'
 make_slice ctlfu.slice $'MemoryMax=64M\nCachePolicy=lfu\n[Unit]\nAfter=ctidle.slice'
 make_slice ctplain.slice 'MemoryMax=64M'
 systemctl start ctlfu.slice ctplain.slice
+# loaded for ctlfu.slice's sake; the daemon looks at units that do not run when systemd reloads
+systemctl daemon-reload
+succeeds 'a reload makes it known' wait_until 30 bash -c 'cachectl list --no-legend | grep -q ctidle'
 succeeds 'status of a unit becomes 0' wait_until 30 cachectl status --quiet ctlfu.slice
 
 # --- the three policies, from the kernel's files
