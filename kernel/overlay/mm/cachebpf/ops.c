@@ -9,6 +9,7 @@
 #include <linux/bpf_verifier.h>
 #include <linux/btf.h>
 #include <linux/btf_ids.h>
+#include <linux/filter.h>
 #include <linux/init.h>
 
 #include "internal.h"
@@ -79,8 +80,37 @@ static int ops_btf_struct_access(struct bpf_verifier_log *log, const struct bpf_
 	return -EACCES;
 }
 
+/* The same as the stock one, which comes with CONFIG_BPF_EVENTS and not without. */
+BPF_CALL_0(cachebpf_get_current_task)
+{
+	return (unsigned long)current;
+}
+
+static const struct bpf_func_proto get_current_task_btf_proto = {
+	.func		= cachebpf_get_current_task,
+	.gpl_only	= true,
+	.ret_type	= RET_PTR_TO_BTF_ID_TRUSTED,
+	.ret_btf_id	= &btf_tracing_ids[BTF_TRACING_TYPE_TASK],
+};
+
+/* Beyond what all programs may call: what is known about a task, such as its class. */
+static const struct bpf_func_proto *ops_get_func_proto(enum bpf_func_id func_id,
+						       const struct bpf_prog *prog)
+{
+	switch (func_id) {
+	case BPF_FUNC_get_current_task_btf:
+		return &get_current_task_btf_proto;
+	case BPF_FUNC_task_storage_get:
+		return &bpf_task_storage_get_proto;
+	case BPF_FUNC_task_storage_delete:
+		return &bpf_task_storage_delete_proto;
+	default:
+		return bpf_base_func_proto(func_id, prog);
+	}
+}
+
 static const struct bpf_verifier_ops ops_verifier_ops = {
-	.get_func_proto		= bpf_base_func_proto,
+	.get_func_proto		= ops_get_func_proto,
 	.is_valid_access	= ops_is_valid_access,
 	.btf_struct_access	= ops_btf_struct_access,
 };
