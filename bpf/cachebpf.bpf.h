@@ -26,6 +26,16 @@ enum {
 enum {
 	CACHEBPF_ADDED_REFAULT		= 1 << 0,
 	CACHEBPF_ADDED_ADOPTED		= 1 << 1,
+	CACHEBPF_ADDED_ADMITTED		= 1 << 2,
+};
+
+/* cachebpf_admission.flags */
+enum {
+	CACHEBPF_ADMISSION_READ		= 1 << 0,
+	CACHEBPF_ADMISSION_WRITE	= 1 << 1,
+	CACHEBPF_ADMISSION_READAHEAD	= 1 << 2,
+	CACHEBPF_ADMISSION_FAULT	= 1 << 3,
+	CACHEBPF_ADMISSION_REUSE	= 1 << 4,
 };
 
 /* folio_removed(): why */
@@ -60,6 +70,17 @@ struct cachebpf_evict {
 	__u32 nr_proposed;
 } __kernel_type;
 
+/* a folio that enters the cache, on behalf of the current task */
+struct cachebpf_admission {
+	__u64 ino;
+	/* in bytes */
+	__u64 pos;
+	/* as in stat(2) */
+	__u32 dev;
+	__u32 nr_pages;
+	__u32 flags;
+} __kernel_type;
+
 struct cachebpf_ops {
 	__s32 (*policy_init)(struct cachebpf_policy *policy);
 	void (*policy_exit)(struct cachebpf_policy *policy);
@@ -68,6 +89,8 @@ struct cachebpf_ops {
 	void (*folio_accessed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio);
 	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 			      __u32 why);
+	/* true: admit it; else it is dropped behind its reader and reclaimed first */
+	bool (*admit_folio)(struct cachebpf_policy *policy, struct cachebpf_admission *admission);
 	__u64 cgroup_id;
 	__u64 flags;
 	char name[16];

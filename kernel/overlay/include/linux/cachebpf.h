@@ -15,6 +15,7 @@
 struct mem_cgroup;
 struct lruvec;
 struct bpf_link;
+struct folio_batch;
 
 #define CACHEBPF_NAME_LEN	16
 #define CACHEBPF_DATA_SIZE	16
@@ -33,6 +34,8 @@ enum cachebpf_added {
 	CACHEBPF_ADDED_REFAULT		= 1 << 0,
 	/* it was cached before the policy was responsible for it */
 	CACHEBPF_ADDED_ADOPTED		= 1 << 1,
+	/* admit_folio() had rejected it, and changed its mind when it was used again */
+	CACHEBPF_ADDED_ADMITTED		= 1 << 2,
 };
 
 /* why folio_removed() is called */
@@ -44,6 +47,8 @@ enum cachebpf_removed {
 	CACHEBPF_REMOVED_MIGRATE,
 	/* still cached, but another policy is responsible for it now */
 	CACHEBPF_REMOVED_HANDOVER,
+	/* dropped behind its reader; only counted, since only rejected folios are */
+	CACHEBPF_REMOVED_DROPPED,
 	CACHEBPF_NR_REMOVED,
 };
 
@@ -80,6 +85,41 @@ struct cachebpf_folio {
 };
 
 struct cachebpf_policy;
+
+/* cachebpf_admission.flags */
+enum cachebpf_admission_flags {
+	/* its content comes from the disk */
+	CACHEBPF_ADMISSION_READ		= 1 << 0,
+	/* its content comes from write(2) or alike */
+	CACHEBPF_ADMISSION_WRITE	= 1 << 1,
+	/*
+	 * It is read ahead.  That may be the very folio somebody waits for:
+	 * most reads and faults that miss go through readahead.
+	 */
+	CACHEBPF_ADMISSION_READAHEAD	= 1 << 2,
+	/* a page fault needs it, or is the cause of the readahead */
+	CACHEBPF_ADMISSION_FAULT	= 1 << 3,
+	/* it is cached, was rejected, and is used again; not with READ or WRITE */
+	CACHEBPF_ADMISSION_REUSE	= 1 << 4,
+};
+
+/**
+ * struct cachebpf_admission - a folio that enters the page cache, for admit_folio()
+ * @ino:	inode number of its file
+ * @pos:	where it begins in the file, in bytes
+ * @dev:	device of the file system, encoded as stat(2) does
+ * @nr_pages:	its size
+ * @flags:	enum cachebpf_admission_flags
+ *
+ * Who brings it in, or uses it again, is the current task.
+ */
+struct cachebpf_admission {
+	u64	ino;
+	u64	pos;
+	u32	dev;
+	u32	nr_pages;
+	u32	flags;
+};
 
 /**
  * struct cachebpf_evict - one request for folios to evict
@@ -141,6 +181,16 @@ struct cachebpf_ops {
 	/** @folio_removed: A folio left the page cache or this policy; @why: enum cachebpf_removed */
 	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio, u32 why);
 
+	/**
+	 * @admit_folio: Is a folio of a regular file, that was not cached, worth
+	 * its place?  If not (false), it is cached no longer than somebody needs
+	 * it: it is dropped when it has been read, reclaim takes it first, and
+	 * the other callbacks do not hear of it.  When it is used again before
+	 * that, the question is asked once more.
+	 */
+	bool (*admit_folio)(struct cachebpf_policy *policy,
+			    struct cachebpf_admission *admission);
+
 	/** @cgroup_id: id of the cgroup to attach to */
 	u64 cgroup_id;
 
@@ -166,6 +216,8 @@ struct cachebpf_reclaim {
 	struct mem_cgroup	*judged;
 	bool			judged_protected;
 	unsigned long		want;
+	/* rejected folios that were not looked at yet */
+	unsigned long		nr_rejected;
 	int			nid;
 	int			reclaim_idx;
 	bool			may_unmap;
@@ -185,12 +237,21 @@ static __always_inline bool cachebpf_enabled(void)
 	return static_branch_unlikely(&cachebpf_key);
 }
 
+/* on while some policy has admit_folio() */
+DECLARE_STATIC_KEY_FALSE(cachebpf_admission_key);
+
+static __always_inline bool cachebpf_admission_enabled(void)
+{
+	return static_branch_unlikely(&cachebpf_admission_key);
+}
+
 void __cachebpf_folio_prepare(struct folio *folio, gfp_t gfp);
-void __cachebpf_folio_added(struct folio *folio, bool refault);
+void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault);
 void __cachebpf_folio_accessed(struct folio *folio);
 void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why);
 void __cachebpf_folio_replaced(struct folio *old, struct folio *new);
 void __cachebpf_folio_split(struct folio *head, struct folio *tail);
+void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t end);
 
 void cachebpf_memcg_online(struct mem_cgroup *memcg);
 void cachebpf_memcg_offline(struct mem_cgroup *memcg);
@@ -210,12 +271,18 @@ static inline bool cachebpf_enabled(void)
 	return false;
 }
 
+static inline bool cachebpf_admission_enabled(void)
+{
+	return false;
+}
+
 static inline void __cachebpf_folio_prepare(struct folio *folio, gfp_t gfp) {}
-static inline void __cachebpf_folio_added(struct folio *folio, bool refault) {}
+static inline void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault) {}
 static inline void __cachebpf_folio_accessed(struct folio *folio) {}
 static inline void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why) {}
 static inline void __cachebpf_folio_replaced(struct folio *old, struct folio *new) {}
 static inline void __cachebpf_folio_split(struct folio *head, struct folio *tail) {}
+static inline void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t end) {}
 static inline void cachebpf_memcg_online(struct mem_cgroup *memcg) {}
 static inline void cachebpf_memcg_offline(struct mem_cgroup *memcg) {}
 
@@ -228,11 +295,11 @@ static __always_inline void cachebpf_folio_prepare(struct folio *folio, gfp_t gf
 		__cachebpf_folio_prepare(folio, gfp);
 }
 
-/* @folio was inserted and charged, and is still locked. */
-static __always_inline void cachebpf_folio_added(struct folio *folio, bool refault)
+/* @folio was inserted with @gfp and charged, and is still locked. */
+static __always_inline void cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
 {
 	if (cachebpf_enabled())
-		__cachebpf_folio_added(folio, refault);
+		__cachebpf_folio_added(folio, gfp, refault);
 }
 
 /* @folio was used; any context. */
@@ -261,6 +328,14 @@ static __always_inline void cachebpf_folio_split(struct folio *head, struct foli
 {
 	if (cachebpf_enabled())
 		__cachebpf_folio_split(head, tail);
+}
+
+/* A read has arrived at @pos and has used those of @fbatch; the file ends at @end. */
+static __always_inline void cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos,
+						 loff_t end)
+{
+	if (cachebpf_admission_enabled())
+		__cachebpf_drop_behind(fbatch, pos, end);
 }
 
 #endif /* _LINUX_CACHEBPF_H */

@@ -64,7 +64,7 @@ void cachebpf_disown(struct cachebpf_policy *policy, struct cachebpf_folio *f)
  * Tell the policy about @f, which it already owns, and see that it ends up on
  * a list: the policy's choice, or the unlisted ones.
  */
-static void introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 why)
+void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 why)
 {
 	struct cachebpf_node *node = policy->nodes[cachebpf_folio_nid(f)];
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
@@ -85,17 +85,17 @@ static void introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f, 
 void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 {
 	cachebpf_count(policy, CACHEBPF_STAT_ADOPTED, 1UL << f->order);
-	introduce(policy, f, CACHEBPF_ADDED_ADOPTED);
+	cachebpf_introduce(policy, f, CACHEBPF_ADDED_ADOPTED);
 }
 
-/* @f leaves @policy for the reason @why; the policy is told. */
+/* @f leaves @policy for the reason @why; the policy is told, unless it had rejected it. */
 static void remove(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 		   enum cachebpf_removed why)
 {
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
 
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, 1UL << f->order);
-	if (ops && ops->folio_removed)
+	if (ops && ops->folio_removed && !cachebpf_is_rejected(f))
 		ops->folio_removed(policy, f, why);
 	cachebpf_disown(policy, f);
 }
@@ -173,7 +173,7 @@ void __cachebpf_folio_prepare(struct folio *folio, gfp_t gfp)
 	cachebpf_policy_put(policy);
 }
 
-void __cachebpf_folio_added(struct folio *folio, bool refault)
+void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
 {
 	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f;
@@ -189,7 +189,8 @@ void __cachebpf_folio_added(struct folio *folio, bool refault)
 	cachebpf_count(policy, CACHEBPF_STAT_ADDED, 1UL << f->order);
 	if (refault)
 		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, 1UL << f->order);
-	introduce(policy, f, refault ? CACHEBPF_ADDED_REFAULT : 0);
+	if (!cachebpf_admission_enabled() || cachebpf_admit(policy, folio, f, gfp))
+		cachebpf_introduce(policy, f, refault ? CACHEBPF_ADDED_REFAULT : 0);
 out:
 	rcu_read_unlock();
 }
@@ -208,6 +209,10 @@ void __cachebpf_folio_accessed(struct folio *folio)
 	f = cachebpf_table_lookup(folio_pfn(folio));
 	if (!f || READ_ONCE(f->owner) != policy->id)
 		goto out;
+	if (cachebpf_is_rejected(f)) {
+		cachebpf_rejected_used(policy, folio, f);
+		goto out;
+	}
 
 	/* racing increments may be lost: it is a statistic, not a reference */
 	accesses = READ_ONCE(f->accesses);

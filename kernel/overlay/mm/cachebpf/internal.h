@@ -24,6 +24,8 @@
 #define CACHEBPF_MAX_LISTS	128
 /* list 0 holds what the policy did not put anywhere */
 #define CACHEBPF_UNLISTED	0
+/* rejected folios: beyond the lists that a policy can name, and only if it has admit_folio() */
+#define CACHEBPF_REJECTED	CACHEBPF_MAX_LISTS
 /* cachebpf_folio.list while folio_added() runs: on no list at all */
 #define CACHEBPF_NO_LIST	0xff
 
@@ -34,6 +36,10 @@ enum cachebpf_stat {
 	CACHEBPF_STAT_ADOPTED,
 	CACHEBPF_STAT_UNMANAGED,
 	CACHEBPF_STAT_REFAULTS,
+	CACHEBPF_STAT_ADMIT_ASKED,
+	CACHEBPF_STAT_ADMIT_REJECTED,
+	CACHEBPF_STAT_ADMIT_ASKED_AGAIN,
+	CACHEBPF_STAT_ADMIT_REVERSED,
 	/* in the order of enum cachebpf_removed */
 	CACHEBPF_STAT_REMOVED,
 	CACHEBPF_STAT_REMOVED_LAST = CACHEBPF_STAT_REMOVED + CACHEBPF_NR_REMOVED - 1,
@@ -66,7 +72,7 @@ struct cachebpf_list {
 
 struct cachebpf_node {
 	spinlock_t		lock;
-	struct cachebpf_list	*lists[CACHEBPF_MAX_LISTS];
+	struct cachebpf_list	*lists[CACHEBPF_REJECTED + 1];
 };
 
 struct cachebpf_hangup;
@@ -77,6 +83,8 @@ struct cachebpf_policy {
 	u16				nr_lists;
 	/* set before an RCU grace period that precedes handing folios back */
 	bool				dead;
+	/* it has admit_folio() */
+	bool				admits;
 	u64				flags;
 	u64				serial;
 	u64				cgroup_id;
@@ -132,6 +140,7 @@ static inline int cachebpf_folio_nid(const struct cachebpf_folio *f)
 }
 
 /* list.c: eviction lists; all under the node's lock */
+int cachebpf_lists_create(struct cachebpf_policy *policy, int nr);
 int cachebpf_lists_add(struct cachebpf_policy *policy);
 void cachebpf_lists_free(struct cachebpf_policy *policy);
 void cachebpf_link(struct cachebpf_policy *policy, struct cachebpf_folio *f, u8 list, bool tail);
@@ -142,8 +151,34 @@ void cachebpf_list_replace(struct cachebpf_policy *policy, struct cachebpf_folio
 
 /* folio.c: the life of a managed folio */
 void cachebpf_disown(struct cachebpf_policy *policy, struct cachebpf_folio *f);
+void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 why);
 void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f);
 void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio);
+
+/* admit.c: folios that the policy does not want */
+int cachebpf_admission_start(struct cachebpf_policy *policy);
+void cachebpf_admission_stop(struct cachebpf_policy *policy);
+bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,
+		    struct cachebpf_folio *f, gfp_t gfp);
+void cachebpf_rejected_used(struct cachebpf_policy *policy, struct folio *folio,
+			    struct cachebpf_folio *f);
+void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_left);
+
+/* Always false while no policy has admit_folio(): then it is one static branch. */
+static inline bool cachebpf_is_rejected(const struct cachebpf_folio *f)
+{
+	return cachebpf_admission_enabled() && READ_ONCE(f->list) == CACHEBPF_REJECTED;
+}
+
+static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy, int nid)
+{
+	struct cachebpf_list *list = policy->nodes[nid]->lists[CACHEBPF_REJECTED];
+
+	return list ? READ_ONCE(list->nr_folios) : 0;
+}
+
+/* iter.c */
+bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio);
 
 /* adopt.c: what was cached before a policy came */
 void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *root);

@@ -25,7 +25,7 @@ static_assert(sizeof(struct cachebpf_iter) == sizeof(struct bpf_iter_cachebpf_li
 static_assert(__alignof__(struct cachebpf_iter) == __alignof__(struct bpf_iter_cachebpf_list));
 
 /* A guess, made without a reference, whether reclaim could take the folio now. */
-static bool worth_offering(struct cachebpf_evict *evict, struct folio *folio)
+bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio)
 {
 	const unsigned long busy = BIT(PG_locked) | BIT(PG_dirty) | BIT(PG_writeback) |
 				   BIT(PG_unevictable);
@@ -64,7 +64,7 @@ static void read_ahead(struct cachebpf_iter *iter)
 		iter->cursor = reverse ? f->prev : f->next;
 		iter->nr_left--;
 
-		if (likely(worth_offering(iter->evict, pfn_folio(pfn)))) {
+		if (likely(cachebpf_worth_offering(iter->evict, pfn_folio(pfn)))) {
 			iter->batch[iter->nr_batch++] = pfn;
 		} else if (iter->flags & CACHEBPF_ITER_ROTATE) {
 			cachebpf_unlink(policy, f);
@@ -87,7 +87,7 @@ static struct cachebpf_node *lock_owned(struct cachebpf_policy *policy, struct c
 	struct cachebpf_node *node = policy->nodes[cachebpf_folio_nid(f)];
 
 	spin_lock_irqsave(&node->lock, *flags);
-	if (likely(f->owner == policy->id))
+	if (likely(f->owner == policy->id && !cachebpf_is_rejected(f)))
 		return node;
 	spin_unlock_irqrestore(&node->lock, *flags);
 	return NULL;
@@ -317,8 +317,9 @@ __bpf_kfunc struct cachebpf_folio *bpf_iter_cachebpf_list_next(struct bpf_iter_c
 			break;
 
 		f = cachebpf_table_lookup(iter->batch[iter->nr_used++]);
-		/* it may have gone since it was read ahead */
-		if (likely(f && READ_ONCE(f->owner) == iter->evict->policy->id)) {
+		/* it may have gone since it was read ahead, and another one be there */
+		if (likely(f && READ_ONCE(f->owner) == iter->evict->policy->id &&
+			   !cachebpf_is_rejected(f))) {
 			iter->nr_offers--;
 			return f;
 		}

@@ -14,18 +14,11 @@ static struct cachebpf_folio *entry(u32 pfn)
 	return cachebpf_table_lookup(pfn);
 }
 
-/**
- * cachebpf_lists_add - create one more list, on every node
- *
- * Return: its number, or a negative errno.
- */
-int cachebpf_lists_add(struct cachebpf_policy *policy)
+/* Create the list @nr, on every node.  Returns 0 or a negative errno. */
+int cachebpf_lists_create(struct cachebpf_policy *policy, int nr)
 {
 	struct cachebpf_list *list;
-	int nid, nr = policy->nr_lists;
-
-	if (nr == CACHEBPF_MAX_LISTS)
-		return -ENOSPC;
+	int nid;
 
 	for_each_node(nid) {
 		list = kzalloc_node(sizeof(*list), GFP_KERNEL,
@@ -36,7 +29,22 @@ int cachebpf_lists_add(struct cachebpf_policy *policy)
 		kfree(policy->nodes[nid]->lists[nr]);
 		policy->nodes[nid]->lists[nr] = list;
 	}
-	return policy->nr_lists++;
+	return 0;
+}
+
+/**
+ * cachebpf_lists_add - create one more of the lists that a policy can use
+ *
+ * Return: its number, or a negative errno.
+ */
+int cachebpf_lists_add(struct cachebpf_policy *policy)
+{
+	int err;
+
+	if (policy->nr_lists == CACHEBPF_MAX_LISTS)
+		return -ENOSPC;
+	err = cachebpf_lists_create(policy, policy->nr_lists);
+	return err ?: policy->nr_lists++;
 }
 
 void cachebpf_lists_free(struct cachebpf_policy *policy)
@@ -46,7 +54,7 @@ void cachebpf_lists_free(struct cachebpf_policy *policy)
 	for_each_node(nid) {
 		if (!policy->nodes[nid])
 			continue;
-		for (i = 0; i < CACHEBPF_MAX_LISTS; i++)
+		for (i = 0; i < ARRAY_SIZE(policy->nodes[nid]->lists); i++)
 			kfree(policy->nodes[nid]->lists[i]);
 	}
 }

@@ -235,6 +235,11 @@ static void folio_removed_stub(struct cachebpf_policy *policy, struct cachebpf_f
 {
 }
 
+static bool admit_folio_stub(struct cachebpf_policy *policy, struct cachebpf_admission *admission)
+{
+	return true;
+}
+
 static struct cachebpf_ops cfi_stubs = {
 	.policy_init	= policy_init_stub,
 	.policy_exit	= policy_exit_stub,
@@ -242,6 +247,7 @@ static struct cachebpf_ops cfi_stubs = {
 	.folio_added	= folio_added_stub,
 	.folio_accessed	= folio_accessed_stub,
 	.folio_removed	= folio_removed_stub,
+	.admit_folio	= admit_folio_stub,
 };
 
 static struct bpf_struct_ops bpf_cachebpf_ops = {

@@ -130,6 +130,7 @@ static void free_policy(struct cachebpf_policy *policy)
 {
 	int nid;
 
+	cachebpf_admission_stop(policy);
 	cachebpf_lists_free(policy);
 	for_each_node(nid)
 		kfree(policy->nodes[nid]);
@@ -175,6 +176,8 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 	}
 	/* CACHEBPF_UNLISTED */
 	err = cachebpf_lists_add(policy);
+	if (!err && ops->admit_folio)
+		err = cachebpf_admission_start(policy);
 	if (err < 0)
 		goto fail;
 
@@ -255,9 +258,13 @@ static void retire(struct cachebpf_policy *policy, struct cachebpf_ops *ops,
 	synchronize_rcu();
 
 	for_each_node(nid) {
+		struct cachebpf_node *node = policy->nodes[nid];
+
 		for (i = 0; i < policy->nr_lists; i++)
-			hand_over_list(policy, policy->nodes[nid], policy->nodes[nid]->lists[i],
-				       successor);
+			hand_over_list(policy, node, node->lists[i], successor);
+		/* the answer was for this policy: to the next one they are like all others */
+		if (policy->admits)
+			hand_over_list(policy, node, node->lists[CACHEBPF_REJECTED], successor);
 	}
 
 	/* reclaimers and cachebpf_folio_prepare() */

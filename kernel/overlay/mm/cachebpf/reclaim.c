@@ -32,6 +32,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 {
 	struct cachebpf_policy *policy;
 	struct mem_cgroup *memcg = lruvec_memcg(lruvec);
+	int nid = lruvec_pgdat(lruvec)->node_id;
 	bool inside;
 
 	if (!cachebpf_enabled() || !memcg)
@@ -39,7 +40,9 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 
 	rcu_read_lock();
 	policy = rcu_dereference(memcg->cachebpf);
-	if (!policy || policy->flags & CACHEBPF_F_STOCK_RECLAIM ||
+	/* what was rejected goes first, whoever decides about the others */
+	r->nr_rejected = policy ? cachebpf_nr_rejected(policy, nid) : 0;
+	if (!policy || (policy->flags & CACHEBPF_F_STOCK_RECLAIM && !r->nr_rejected) ||
 	    !refcount_inc_not_zero(&policy->ref)) {
 		rcu_read_unlock();
 		return false;
@@ -50,14 +53,14 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	r->policy = policy;
 	r->scope = inside && r->target != policy->memcg ? r->target : NULL;
 	r->want = inside ? nr_needed : min(nr_needed, nr_share);
-	r->nid = lruvec_pgdat(lruvec)->node_id;
+	r->nid = nid;
 	r->nr_isolated = 0;
 	r->judged = NULL;
 	return true;
 }
 
 /**
- * cachebpf_reclaim_propose - ask the policy for candidates
+ * cachebpf_reclaim_propose - find candidates: rejected folios, then the policy's
  * @r: the round
  * @nr: pages wanted
  *
@@ -76,18 +79,22 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	evict.policy = policy;
 	evict.scope = r->scope;
 
-	rcu_read_lock();
-	ops = rcu_dereference(policy->ops);
-	if (ops)
-		ops->evict_folios(policy, &evict);
-	rcu_read_unlock();
+	if (r->nr_rejected)
+		cachebpf_offer_rejected(&evict, &r->nr_rejected);
+	if (!evict.nr_proposed && !(policy->flags & CACHEBPF_F_STOCK_RECLAIM)) {
+		rcu_read_lock();
+		ops = rcu_dereference(policy->ops);
+		if (ops)
+			ops->evict_folios(policy, &evict);
+		rcu_read_unlock();
+		cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
+	}
 
 	for (i = 0; i < evict.nr_proposed; i++)
 		r->pfn[i] = evict.candidates[i].pfn;
 	r->nr_proposed = evict.nr_proposed;
 	r->nr_isolated = 0;
 
-	cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
 	cachebpf_count(policy, CACHEBPF_STAT_EVICT_PROPOSED, r->nr_proposed);
 	return r->nr_proposed;
 }
@@ -260,7 +267,7 @@ cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
  */
 void cachebpf_reclaim_settle(struct cachebpf_reclaim *r)
 {
-	int i;
+	int i, nr_kept = 0;
 
 	rcu_read_lock();
 	for (i = 0; i < r->nr_isolated; i++) {
@@ -268,7 +275,7 @@ void cachebpf_reclaim_settle(struct cachebpf_reclaim *r)
 
 		if (!owned(r->policy, r->isolated[i]))
 			continue;
-		cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_KEPT, 1);
+		nr_kept++;
 		if (!folio_try_get(folio))
 			continue;
 		if (folio_test_active(folio) && owned(r->policy, folio_pfn(folio)))
@@ -276,12 +283,19 @@ void cachebpf_reclaim_settle(struct cachebpf_reclaim *r)
 		folio_put(folio);
 	}
 	rcu_read_unlock();
+	cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_KEPT, nr_kept);
+	/* not one could be had: it is the policy's turn */
+	if (nr_kept == r->nr_isolated)
+		r->nr_rejected = 0;
 	r->nr_isolated = 0;
 }
 
 /* @nr_reclaimed: pages that the whole round brought; ends the use of the policy. */
 void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed)
 {
+	/* of a policy without say in reclaim rejected folios are wanted, if there are any */
+	if (r->policy->flags & CACHEBPF_F_STOCK_RECLAIM)
+		r->want = nr_reclaimed;
 	cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_ASKED, r->want);
 	cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_RECLAIMED, nr_reclaimed);
 	if (nr_reclaimed < r->want)

@@ -22,11 +22,16 @@ static const char * const stat_names[] = {
 	[CACHEBPF_STAT_ADOPTED]		= "adopted",
 	[CACHEBPF_STAT_UNMANAGED]	= "unmanaged",
 	[CACHEBPF_STAT_REFAULTS]	= "refaults",
+	[CACHEBPF_STAT_ADMIT_ASKED]	= "admit_asked",
+	[CACHEBPF_STAT_ADMIT_REJECTED]	= "admit_rejected",
+	[CACHEBPF_STAT_ADMIT_ASKED_AGAIN]	= "admit_asked_again",
+	[CACHEBPF_STAT_ADMIT_REVERSED]	= "admit_reversed",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_RECLAIM]	= "removed_reclaim",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_TRUNCATE]	= "removed_truncate",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_INVALIDATE]	= "removed_invalidate",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_MIGRATE]	= "removed_migrate",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_HANDOVER]	= "removed_handover",
+	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_DROPPED]	= "removed_dropped",
 	[CACHEBPF_STAT_EVICT_CALLS]	= "evict_calls",
 	[CACHEBPF_STAT_EVICT_ASKED]	= "evict_asked",
 	[CACHEBPF_STAT_EVICT_PROPOSED]	= "evict_proposed",
@@ -62,19 +67,26 @@ static int policy_show(struct seq_file *m, void *v)
 
 static void show_managed(struct seq_file *m, struct cachebpf_policy *policy)
 {
-	unsigned long folios = 0, pages = 0;
+	unsigned long folios = 0, pages = 0, rejected = 0;
+	struct cachebpf_list *list;
 	int nid, i;
 
 	for_each_node_state(nid, N_MEMORY) {
 		for (i = 0; i < policy->nr_lists; i++) {
-			struct cachebpf_list *list = policy->nodes[nid]->lists[i];
-
+			list = policy->nodes[nid]->lists[i];
 			folios += READ_ONCE(list->nr_folios);
 			pages += READ_ONCE(list->nr_pages);
 		}
+		if (policy->admits) {
+			list = policy->nodes[nid]->lists[CACHEBPF_REJECTED];
+			folios += READ_ONCE(list->nr_folios);
+			rejected += READ_ONCE(list->nr_pages);
+		}
 	}
+	pages += rejected;
 	seq_printf(m, "managed_folios %lu\n", folios);
 	seq_printf(m, "managed_pages %lu\n", pages);
+	seq_printf(m, "rejected_pages %lu\n", rejected);
 	/* without the one for unlisted folios */
 	seq_printf(m, "lists %d\n", policy->nr_lists - 1);
 }
@@ -120,7 +132,7 @@ static ssize_t abi_show(struct kobject *kobj, struct kobj_attribute *attr, char 
 
 static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "access-counter\nadoption\natomic-update\ninheritance\niterators\nmglru\nnuma\n"
+	return sysfs_emit(buf, "access-counter\nadmission\nadoption\natomic-update\ninheritance\niterators\nmglru\nnuma\n"
 			  "policy-data\nrank\nremoval-reason\n");
 }
 

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Admission: folios that the policy does not want in the cache.
+ *
+ * There are no private pages.  A rejected folio is read, written, mapped and
+ * shared through the page cache like any other; it only does not stay: it is
+ * dropped behind the reader that used it to its end, and reclaim takes what
+ * was not, such as folios that were written, mapped or sent, before anything
+ * else.  Being on the list of rejected folios is all that tells it apart, so
+ * that this follows it when it is migrated or split.
+ *
+ * A written folio is not dropped at the end of its writeback: that is an
+ * interrupt in the case of most file systems, where nothing can be taken out
+ * of the cache, and its memory is needed by nobody until somebody reclaims.
+ */
+#include <linux/fs.h>
+#include <linux/kdev_t.h>
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/pagemap.h>
+#include <linux/pagevec.h>
+
+#include "../internal.h"
+#include "internal.h"
+
+/* Unlock for a moment after so many folios. */
+#define LOCK_BATCH	64
+
+DEFINE_STATIC_KEY_FALSE(cachebpf_admission_key);
+
+/* @policy, not yet published, has admit_folio(). */
+int cachebpf_admission_start(struct cachebpf_policy *policy)
+{
+	int err = cachebpf_lists_create(policy, CACHEBPF_REJECTED);
+
+	if (err)
+		return err;
+	policy->admits = true;
+	static_branch_inc(&cachebpf_admission_key);
+	return 0;
+}
+
+/* @policy has no folios any more. */
+void cachebpf_admission_stop(struct cachebpf_policy *policy)
+{
+	if (policy->admits)
+		static_branch_dec(&cachebpf_admission_key);
+}
+
+/*
+ * Is this a page fault?  The first bit is for faults in user mode, if the
+ * kernel has it; the other is for all but those in mappings that were declared
+ * to be used at random or only once.
+ */
+static u32 fault_flag(void)
+{
+#ifdef CONFIG_MEMCG_V1
+	if (current->in_user_fault)
+		return CACHEBPF_ADMISSION_FAULT;
+#endif
+	return lru_gen_in_fault() ? CACHEBPF_ADMISSION_FAULT : 0;
+}
+
+/* Whoever inserts a folio tells by @gfp what for. */
+static u32 insertion_flags(gfp_t gfp)
+{
+	const gfp_t readahead = __GFP_NORETRY | __GFP_NOWARN;
+
+	if (gfp & __GFP_WRITE)
+		return CACHEBPF_ADMISSION_WRITE;
+	/* readahead_gfp_mask() */
+	if ((gfp & readahead) == readahead)
+		return CACHEBPF_ADMISSION_READ | CACHEBPF_ADMISSION_READAHEAD;
+	return CACHEBPF_ADMISSION_READ;
+}
+
+/* Does the policy want @folio, which is locked, in the cache? */
+static bool ask(struct cachebpf_policy *policy, struct folio *folio, u32 flags)
+{
+	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
+	struct inode *inode = folio->mapping->host;
+	struct cachebpf_admission admission = {
+		.ino = inode->i_ino,
+		.pos = folio_pos(folio),
+		.dev = new_encode_dev(inode->i_sb->s_dev),
+		.nr_pages = folio_nr_pages(folio),
+		.flags = flags | fault_flag(),
+	};
+
+	return !ops || !ops->admit_folio || ops->admit_folio(policy, &admission);
+}
+
+/*
+ * Remember for whom @f was rejected, in the bytes that the policy has no use
+ * for yet.  Only ever compared with current: the task may be gone.
+ */
+static void remember_task(struct cachebpf_folio *f)
+{
+	WRITE_ONCE(f->data[0], (unsigned long)current);
+}
+
+static bool was_asked(struct cachebpf_folio *f)
+{
+	return READ_ONCE(f->data[0]) == (unsigned long)current;
+}
+
+static struct cachebpf_node *lock_node(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				       unsigned long *flags)
+{
+	struct cachebpf_node *node = policy->nodes[cachebpf_folio_nid(f)];
+
+	spin_lock_irqsave(&node->lock, *flags);
+	return node;
+}
+
+/* Take @f off the list of rejected ones if it is there, with the node locked. */
+static bool take_rejected(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+{
+	if (f->owner != policy->id || f->list != CACHEBPF_REJECTED)
+		return false;
+	cachebpf_unlink(policy, f);
+	return true;
+}
+
+/**
+ * cachebpf_admit - ask the policy about a folio that was just inserted
+ * @policy: a policy
+ * @folio: the folio, locked
+ * @f: its entry, the policy's and on no list
+ * @gfp: what it was inserted with
+ *
+ * File system metadata, which the cache of the block device holds, is never
+ * asked for: it serves everybody.
+ *
+ * Return: false if it was rejected, and is on the list of those that were.
+ */
+bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,
+		    struct cachebpf_folio *f, gfp_t gfp)
+{
+	struct cachebpf_node *node;
+	unsigned long flags;
+
+	if (!policy->admits || !S_ISREG(folio->mapping->host->i_mode))
+		return true;
+	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_ASKED, 1UL << f->order);
+	if (ask(policy, folio, insertion_flags(gfp)))
+		return true;
+
+	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_REJECTED, 1UL << f->order);
+	remember_task(f);
+	node = lock_node(policy, f, &flags);
+	if (f->owner == policy->id) {
+		/* a call about the folio that was here before may have put it on a list */
+		if (f->list != CACHEBPF_NO_LIST)
+			cachebpf_unlink(policy, f);
+		cachebpf_link(policy, f, CACHEBPF_REJECTED, true);
+	}
+	spin_unlock_irqrestore(&node->lock, flags);
+	return false;
+}
+
+/* Ask about @folio, rejected and locked, which is used again. */
+static void reconsider(struct cachebpf_policy *policy, struct folio *folio,
+		       struct cachebpf_folio *f)
+{
+	struct cachebpf_node *node;
+	unsigned long flags;
+	bool taken;
+
+	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_ASKED_AGAIN, 1UL << f->order);
+	if (!ask(policy, folio, CACHEBPF_ADMISSION_REUSE)) {
+		remember_task(f);
+		return;
+	}
+
+	node = lock_node(policy, f, &flags);
+	taken = take_rejected(policy, f);
+	if (taken)
+		memset(f->data, 0, sizeof(f->data));
+	spin_unlock_irqrestore(&node->lock, flags);
+	if (!taken)
+		return;
+	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_REVERSED, 1UL << f->order);
+	cachebpf_introduce(policy, f, CACHEBPF_ADDED_ADMITTED);
+}
+
+/**
+ * cachebpf_rejected_used - a rejected folio is used; any context
+ * @policy: its policy
+ * @folio: the folio, of which the caller has a reference
+ * @f: its entry
+ *
+ * The first use by the task that brought it in is what it was rejected for.
+ * Any other one may change the policy's mind.
+ */
+void cachebpf_rejected_used(struct cachebpf_policy *policy, struct folio *folio,
+			    struct cachebpf_folio *f)
+{
+	u16 accesses = READ_ONCE(f->accesses);
+
+	if (accesses != U16_MAX)
+		WRITE_ONCE(f->accesses, accesses + 1);
+	cachebpf_count(policy, accesses ? CACHEBPF_STAT_HITS : CACHEBPF_STAT_MISSES, 1);
+	if (!accesses && was_asked(f))
+		return;
+	/* reclaim, which found that a mapping is in use: it cannot tell whose */
+	if (current->flags & PF_MEMALLOC)
+		return;
+
+	/* keeps it from being removed before the policy has been told that it is there */
+	if (!folio_trylock(folio))
+		return;
+	if (folio->mapping && READ_ONCE(f->owner) == policy->id && cachebpf_is_rejected(f))
+		reconsider(policy, folio, f);
+	folio_unlock(folio);
+}
+
+/* Is @folio, of which the caller has a reference, rejected, and needed by nobody else? */
+static bool may_drop(struct folio *folio)
+{
+	struct cachebpf_folio *f;
+	long nr_expected;
+	bool rejected;
+
+	rcu_read_lock();
+	f = cachebpf_table_lookup(folio_pfn(folio));
+	rejected = f && cachebpf_is_rejected(f);
+	rcu_read_unlock();
+
+	if (!rejected || folio_test_dirty(folio) || folio_test_writeback(folio) ||
+	    folio_mapped(folio))
+		return false;
+	/*
+	 * The cache's references and the caller's, and that of a batch on its
+	 * way to the LRU.  With more it can be somebody who is going to write
+	 * to it, such as a device: what is written must find its way to the
+	 * file, and out of the cache it would not.
+	 */
+	nr_expected = folio_nr_pages(folio) + folio_has_private(folio) + 1 +
+		      !folio_test_lru(folio);
+	return folio_ref_count(folio) <= nr_expected;
+}
+
+/* End the management of @folio, about to be dropped; false if it is not rejected any more. */
+static bool give_up(struct folio *folio)
+{
+	struct cachebpf_folio *f;
+	struct cachebpf_policy *policy = NULL;
+	struct cachebpf_node *node;
+	unsigned long flags;
+	bool taken = false;
+	u16 owner;
+
+	rcu_read_lock();
+	f = cachebpf_table_lookup(folio_pfn(folio));
+	/* pairs with the release that made the rest of the entry valid */
+	owner = f ? smp_load_acquire(&f->owner) : 0;
+	if (owner)
+		policy = cachebpf_policy_by_id(owner);
+	if (policy) {
+		node = lock_node(policy, f, &flags);
+		taken = take_rejected(policy, f);
+		if (taken)
+			WRITE_ONCE(f->owner, 0);
+		spin_unlock_irqrestore(&node->lock, flags);
+	}
+	if (taken) {
+		cachebpf_count(policy, CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_DROPPED,
+			       1UL << f->order);
+		cachebpf_table_put(f);
+	}
+	rcu_read_unlock();
+	return taken;
+}
+
+/*
+ * Take @folio, locked and without private data, out of the cache, as
+ * invalidation does it: references do not matter.
+ */
+static void drop(struct folio *folio)
+{
+	struct address_space *mapping = folio->mapping;
+	bool dropped;
+
+	spin_lock(&mapping->host->i_lock);
+	xa_lock_irq(&mapping->i_pages);
+	dropped = !folio_test_dirty(folio) && give_up(folio);
+	if (dropped)
+		__filemap_remove_folio(folio, NULL);
+	xa_unlock_irq(&mapping->i_pages);
+	if (dropped && mapping_shrinkable(mapping))
+		inode_add_lru(mapping->host);
+	spin_unlock(&mapping->host->i_lock);
+
+	if (dropped)
+		filemap_free_folio(mapping, folio);
+}
+
+/**
+ * __cachebpf_drop_behind - drop rejected folios that were read to their end
+ * @fbatch: folios that a read has used, with references
+ * @pos: where it has arrived
+ * @end: size of the file
+ *
+ * What is read in small pieces stays until the last of them.  Whatever stands
+ * in the way of dropping a folio now leaves it to reclaim.
+ */
+void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t end)
+{
+	int i;
+
+	for (i = 0; i < folio_batch_count(fbatch); i++) {
+		struct folio *folio = fbatch->folios[i];
+
+		if (pos < min_t(loff_t, folio_pos(folio) + folio_size(folio), end))
+			break;
+		if (!may_drop(folio) || !folio_trylock(folio))
+			continue;
+		/* nobody can begin to map it while it is locked */
+		if (folio->mapping && may_drop(folio) && filemap_release_folio(folio, 0))
+			drop(folio);
+		folio_unlock(folio);
+	}
+}
+
+/**
+ * cachebpf_offer_rejected - propose rejected folios for eviction
+ * @evict: the request, empty
+ * @nr_left: how many of them may still be looked at; counted down
+ *
+ * Those that were looked at go to the end: what cannot be evicted now is not
+ * in the way of the others.
+ */
+void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_left)
+{
+	struct cachebpf_policy *policy = evict->policy;
+	struct cachebpf_node *node = policy->nodes[evict->nid];
+	struct cachebpf_list *list = node->lists[CACHEBPF_REJECTED];
+	u32 nr_pages = 0;
+
+	rcu_read_lock();
+	spin_lock_irq(&node->lock);
+	while (nr_pages < evict->nr_wanted && *nr_left && list->head) {
+		u32 pfn = list->head;
+		struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
+
+		cachebpf_unlink(policy, f);
+		cachebpf_link(policy, f, CACHEBPF_REJECTED, true);
+		if (cachebpf_worth_offering(evict, pfn_folio(pfn))) {
+			evict->candidates[evict->nr_proposed++].pfn = pfn;
+			nr_pages += 1UL << f->order;
+		}
+		if (--*nr_left % LOCK_BATCH == 0) {
+			spin_unlock_irq(&node->lock);
+			spin_lock_irq(&node->lock);
+		}
+	}
+	if (!list->head)
+		*nr_left = 0;
+	spin_unlock_irq(&node->lock);
+	rcu_read_unlock();
+}
