@@ -144,6 +144,7 @@ static void test_verifier(void)
 		{ "create_exit",	"bpf_cachebpf_list_create is not allowed" },
 		{ "dummy",		"bpf_cachebpf_list_len is not allowed" },
 		{ "write_order",	"only cachebpf_folio.accesses may be written" },
+		{ "write_admission",	"only cachebpf_folio.accesses may be written" },
 		{ "long_data",		"invalid access to memory, mem_size=16 off=16" },
 		{ "as_number",		"R2 type=scalar expected=" },
 		{ "as_pointer",		"R2 must be" },

@@ -24,11 +24,13 @@
 #define TIME_OUT	240
 
 extern const struct subject attach_subject, hierarchy_subject, update_subject, lists_subject,
-	adopt_subject, reclaim_subject, events_subject, misbehave_subject;
+	adopt_subject, reclaim_subject, events_subject, admission_subject, dropped_subject,
+	misbehave_subject;
 
 static const struct subject *const subjects[] = {
 	&attach_subject, &hierarchy_subject, &update_subject, &lists_subject,
-	&adopt_subject, &reclaim_subject, &events_subject, &misbehave_subject,
+	&adopt_subject, &reclaim_subject, &events_subject, &admission_subject,
+	&dropped_subject, &misbehave_subject,
 };
 
 static int nr_points, nr_bad;

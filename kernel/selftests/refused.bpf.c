@@ -95,6 +95,19 @@ __struct_ops struct cachebpf_ops long_data = {
 	.evict_folios	= (void *)evict_nothing,
 };
 
+bool CACHEBPF_OP(write_admission_admit, struct cachebpf_policy *policy,
+		 struct cachebpf_admission *admission)
+{
+	admission->flags = 0;
+	return true;
+}
+
+__struct_ops struct cachebpf_ops write_admission = {
+	.name		= "write_admission",
+	.admit_folio	= (void *)write_admission_admit,
+	.evict_folios	= (void *)evict_nothing,
+};
+
 /* --- folios remembered from an earlier call */
 
 static __u64 remembered;

@@ -97,4 +97,41 @@ struct misbehave_state {
 	__u64 visits;
 };
 
+enum admission_mode {
+	ADMIT_ALL,
+	ADMIT_NONE,
+	/* what is used again */
+	ADMIT_REUSED,
+	/* only the file admitted_ino */
+	ADMIT_FILE,
+	/* all but the threads of class rejected_class */
+	ADMIT_CLASS,
+};
+
+#define ADMISSION_NR_FLAGS	32
+
+/* admission.bpf.c */
+struct admission_state {
+	/* settings */
+	__u32 mode;
+	__u32 rejected_class;
+	__u64 admitted_ino;
+
+	/* pages, by cachebpf_admission.flags */
+	__u64 asked[ADMISSION_NR_FLAGS];
+	/* of the last question */
+	__u64 ino;
+	__u64 pos;
+	__u32 dev;
+	__u32 nr_pages;
+	__u32 pid;
+	/* pages, by why; and the access counter of the last one */
+	__u64 added[8];
+	__u32 accesses;
+	__u64 accessed;
+	__u64 removed;
+	/* folios whose 16 bytes were not empty when they were added */
+	__u64 damaged;
+};
+
 #endif /* STATES_H */
