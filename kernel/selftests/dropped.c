@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What becomes of rejected folios: dropped behind their reader, or reclaimed before others. */
+/* Rejected folios behind a reader: dropped when it has used them, and not before. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 
 #include "admission.h"
-
-static const char *lru_name(bool lru_gen)
-{
-	return lru_gen ? "mglru" : "classic";
-}
-
-static uint64_t inode_of(const struct file *file)
-{
-	struct stat st;
-
-	REQUIRE(!stat(file->path, &st));
-	return st.st_ino;
-}
 
 static void scan(bool lru_gen)
 {
@@ -149,79 +135,6 @@ static void test_pieces(void)
 	}
 }
 
-static int write_all(void *arg)
-{
-	struct file *file = arg;
-
-	return file_write(file, 0, file->nr_pages);
-}
-
-static void test_written(void)
-{
-	struct file *file = file_empty("f", 24 * MiB_PAGES);
-
-	set_up("admission", "a", ADMIT_NONE);
-	REQUIRE_EQ(cg_write(cg, "memory.max", "8388608"), 0);
-	EXPECT_EQ(cg_run(cg, write_all, file), 0);
-	EXPECT_EQ(asked(WRITE, READ | READAHEAD | FAULT | REUSE), 24 * MiB_PAGES);
-	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
-	/* nothing drops them behind their writer; reclaim does, as soon as they are clean */
-	EXPECT_OP(cg_stat(cg, "removed_reclaim"), >, 12 * MiB_PAGES);
-	EXPECT_EQ(cg_stat(cg, "removed_dropped"), 0);
-
-	/* dirty pages are read, and not dropped */
-	EXPECT_EQ(cg_run(cg, write_all, file), 0);
-	EXPECT_EQ(cg_run(cg, read_sequential, file), 0);
-	EXPECT_EQ(file_read_sequential(file), 0);
-	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
-	/* clean ones are */
-	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
-	EXPECT_EQ(cg_run(cg, read_sequential, file), 0);
-	EXPECT_EQ(file_cached(file, NULL), 0);
-	check_books();
-}
-
-static int read_mapping(void *arg)
-{
-	struct file *file = arg;
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	volatile uint64_t *map;
-	uint64_t sum = 0;
-	size_t i;
-
-	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	if (fd < 0 || map == MAP_FAILED)
-		return 1;
-	for (i = 0; i < file->nr_pages * PAGE / sizeof(*map); i += 16)
-		sum += map[i] - map[0];
-	/* what is mapped is not dropped, whoever reads it */
-	if (file_read_sequential(file) || file_cached(file, NULL) != file->nr_pages)
-		return 2;
-	for (i = 0; i < file->nr_pages * PAGE / sizeof(*map); i += 16)
-		sum -= map[i] - map[0];
-	return sum ? 3 : 0;
-}
-
-static void test_mapped(void)
-{
-	struct file *file = file_new(NULL, "f", 4 * MiB_PAGES);
-
-	set_up("admission", "a", ADMIT_NONE);
-	EXPECT_EQ(cg_run(cg, read_mapping, file), 0);
-	EXPECT_EQ(asked(READ | FAULT, WRITE | REUSE), 4 * MiB_PAGES);
-	EXPECT_EQ(cg_stat(cg, "rejected_pages"), 4 * MiB_PAGES);
-
-	/* reclaim has them when the mapping is gone, and asks nobody */
-	EXPECT_EQ(cg_reclaim(cg, MiB), 0);
-	EXPECT_OP(file_cached(file, NULL), <=, 3 * MiB_PAGES);
-	EXPECT_EQ(cg_stat(cg, "evict_calls"), 0);
-	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
-	/* and so has a read */
-	EXPECT_EQ(file_read_sequential(file), 0);
-	EXPECT_EQ(cg_stat(cg, "rejected_pages"), 0);
-	check_books();
-}
-
 /* A pipe refers to the pages that were sent to it; they are not dropped while it does. */
 static void test_spliced(void)
 {
@@ -273,102 +186,6 @@ static void test_many_readers(void)
 	EXPECT_EQ(cg_stat(cg, "removed_dropped") + cg_stat(cg, "managed_pages"),
 		  cg_stat(cg, "added"));
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
-	check_books();
-}
-
-/* What was rejected goes before what is wanted, even if it was used later. */
-static void pressure(const char *map, bool lru_gen)
-{
-	struct file *wanted = file_new(NULL, "wanted", 4 * MiB_PAGES);
-	struct file *rejected = file_new(NULL, "rejected", 4 * MiB_PAGES);
-	char *name;
-
-	REQUIRE(asprintf(&name, "%s-%s", map, lru_name(lru_gen)) > 0);
-	set_up(map, name, ADMIT_FILE);
-	state->admitted_ino = inode_of(wanted);
-	cg_read_file(cg, wanted, 0, wanted->nr_pages);
-	EXPECT_EQ(cg_run(cg, read_beginnings, rejected), 0);
-	EXPECT_EQ(cg_stat(cg, "rejected_pages"), 4 * MiB_PAGES);
-
-	EXPECT_EQ(cg_reclaim(cg, 3 * MiB), 0);
-	EXPECT_EQ(file_cached(wanted, NULL), wanted->nr_pages);
-	EXPECT_OP(file_cached(rejected, NULL), <=, MiB_PAGES);
-	EXPECT_EQ(cg_stat(cg, "rejected_pages"), file_cached(rejected, NULL));
-	EXPECT_EQ(cg_stat(cg, "evict_calls"), 0);
-	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
-	EXPECT_EQ(cg_stat(cg, "evict_reclaimed"), cg_stat(cg, "removed_reclaim"));
-
-	/* not enough of them: the others go by the policy, or by the LRU */
-	EXPECT_EQ(cg_reclaim(cg, 3 * MiB), 0);
-	EXPECT_EQ(file_cached(rejected, NULL), 0);
-	EXPECT_OP(file_cached(wanted, NULL), <=, 2 * MiB_PAGES);
-	EXPECT_OP(file_cached(wanted, NULL), >, 0);
-	if (!strcmp(map, "filter"))
-		EXPECT_EQ(cg_stat(cg, "evict_calls"), 0);
-	else
-		EXPECT_OP(cg_stat(cg, "evict_calls"), >, 0);
-	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
-	check_books();
-	REQUIRE_EQ(bpf_link__destroy(attachment), 0);
-}
-
-static void pressure_policy(bool lru_gen)
-{
-	pressure("admission", lru_gen);
-}
-
-static void test_pressure(void)
-{
-	with_both_lrus(pressure_policy);
-}
-
-static void pressure_filter(bool lru_gen)
-{
-	pressure("filter", lru_gen);
-}
-
-static void test_pressure_filter(void)
-{
-	with_both_lrus(pressure_filter);
-}
-
-static int hold_mapping(void *arg)
-{
-	struct file *file = arg;
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	volatile char *map;
-	size_t i;
-
-	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	if (fd < 0 || map == MAP_FAILED)
-		return 1;
-	for (;;)
-		for (i = 0; i < file->nr_pages; i++)
-			(void)map[i * PAGE];
-}
-
-/* Rejected folios that are in use stay, and are not in the way of the policy. */
-static void test_busy(void)
-{
-	struct file *wanted = file_new(NULL, "wanted", 4 * MiB_PAGES);
-	struct file *rejected = file_new(NULL, "rejected", 512);
-	pid_t pid;
-
-	set_up("admission", "a", ADMIT_FILE);
-	state->admitted_ino = inode_of(wanted);
-	pid = cg_start(cg, hold_mapping, rejected);
-	cg_read_file(cg, wanted, 0, wanted->nr_pages);
-	REQUIRE(EVENTUALLY(cg_stat(cg, "rejected_pages") == 512));
-	usleep(300000);
-
-	EXPECT_EQ(cg_reclaim(cg, 64 * PAGE), 0);
-	EXPECT_EQ(file_cached(rejected, NULL), 512);
-	EXPECT_OP(file_cached(wanted, NULL), <=, wanted->nr_pages - 64);
-	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
-	/* reclaim's look at them is nobody's use */
-	EXPECT_EQ(cg_stat(cg, "admit_asked_again"), 0);
-	EXPECT_EQ(cg_write(cg, "cgroup.kill", "1"), 0);
-	EXPECT_EQ(cg_wait(pid), -EINTR);
 	check_books();
 }
 
@@ -429,13 +246,8 @@ static const struct test tests[] = {
 	{ "a scan leaves nothing in the cache",			test_scan },
 	{ "nor do single pages",				test_random },
 	{ "read in pieces, and once from the disk",		test_pieces },
-	{ "written folios",					test_written,	.spread = true },
-	{ "mapped folios",					test_mapped },
 	{ "folios in a pipe",					test_spliced },
 	{ "several readers of one file",			test_many_readers, .spread = true },
-	{ "reclaim takes rejected folios first",		test_pressure },
-	{ "also from stock reclaim",				test_pressure_filter },
-	{ "rejected folios in use",				test_busy },
 	{ "large folios",					test_large_folios },
 };
 

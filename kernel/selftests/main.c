@@ -25,12 +25,12 @@
 
 extern const struct subject attach_subject, hierarchy_subject, update_subject, lists_subject,
 	adopt_subject, reclaim_subject, events_subject, admission_subject, dropped_subject,
-	misbehave_subject;
+	rejected_subject, misbehave_subject;
 
 static const struct subject *const subjects[] = {
 	&attach_subject, &hierarchy_subject, &update_subject, &lists_subject,
 	&adopt_subject, &reclaim_subject, &events_subject, &admission_subject,
-	&dropped_subject, &misbehave_subject,
+	&dropped_subject, &rejected_subject, &misbehave_subject,
 };
 
 static int nr_points, nr_bad;
