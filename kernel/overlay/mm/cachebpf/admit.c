@@ -104,13 +104,9 @@ static bool was_asked(struct cachebpf_folio *f)
 	return READ_ONCE(f->data[0]) == (unsigned long)current;
 }
 
-static struct cachebpf_node *lock_node(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				       unsigned long *flags)
+static struct cachebpf_node *node_of(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 {
-	struct cachebpf_node *node = policy->nodes[cachebpf_folio_nid(f)];
-
-	spin_lock_irqsave(&node->lock, *flags);
-	return node;
+	return policy->nodes[cachebpf_folio_nid(f)];
 }
 
 /* Take @f off the list of rejected ones if it is there, with the node locked. */
@@ -148,7 +144,8 @@ bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,
 
 	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_REJECTED, 1UL << f->order);
 	remember_task(f);
-	node = lock_node(policy, f, &flags);
+	node = node_of(policy, f);
+	spin_lock_irqsave(&node->lock, flags);
 	if (f->owner == policy->id) {
 		/* a call about the folio that was here before may have put it on a list */
 		if (f->list != CACHEBPF_NO_LIST)
@@ -173,7 +170,8 @@ static void reconsider(struct cachebpf_policy *policy, struct folio *folio,
 		return;
 	}
 
-	node = lock_node(policy, f, &flags);
+	node = node_of(policy, f);
+	spin_lock_irqsave(&node->lock, flags);
 	taken = take_rejected(policy, f);
 	if (taken)
 		memset(f->data, 0, sizeof(f->data));
@@ -258,7 +256,8 @@ static bool give_up(struct folio *folio)
 	if (owner)
 		policy = cachebpf_policy_by_id(owner);
 	if (policy) {
-		node = lock_node(policy, f, &flags);
+		node = node_of(policy, f);
+		spin_lock_irqsave(&node->lock, flags);
 		taken = take_rejected(policy, f);
 		if (taken)
 			WRITE_ONCE(f->owner, 0);
