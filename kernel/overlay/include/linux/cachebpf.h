@@ -251,7 +251,8 @@ void __cachebpf_folio_accessed(struct folio *folio);
 void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why);
 void __cachebpf_folio_replaced(struct folio *old, struct folio *new);
 void __cachebpf_folio_split(struct folio *head, struct folio *tail);
-void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t end);
+void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t size);
+void __cachebpf_drop_spliced(struct page *page, unsigned int end);
 
 void cachebpf_memcg_online(struct mem_cgroup *memcg);
 void cachebpf_memcg_offline(struct mem_cgroup *memcg);
@@ -282,7 +283,8 @@ static inline void __cachebpf_folio_accessed(struct folio *folio) {}
 static inline void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why) {}
 static inline void __cachebpf_folio_replaced(struct folio *old, struct folio *new) {}
 static inline void __cachebpf_folio_split(struct folio *head, struct folio *tail) {}
-static inline void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t end) {}
+static inline void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t size) {}
+static inline void __cachebpf_drop_spliced(struct page *page, unsigned int end) {}
 static inline void cachebpf_memcg_online(struct mem_cgroup *memcg) {}
 static inline void cachebpf_memcg_offline(struct mem_cgroup *memcg) {}
 
@@ -330,12 +332,19 @@ static __always_inline void cachebpf_folio_split(struct folio *head, struct foli
 		__cachebpf_folio_split(head, tail);
 }
 
-/* A read has arrived at @pos and has used those of @fbatch; the file ends at @end. */
+/* A read has arrived at @pos in a file of @size bytes and has used the folios of @fbatch. */
 static __always_inline void cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos,
-						 loff_t end)
+						 loff_t size)
 {
 	if (cachebpf_admission_enabled())
-		__cachebpf_drop_behind(fbatch, pos, end);
+		__cachebpf_drop_behind(fbatch, pos, size);
+}
+
+/* @page leaves a pipe, which had it up to @end and gives up its reference next. */
+static __always_inline void cachebpf_drop_spliced(struct page *page, unsigned int end)
+{
+	if (cachebpf_admission_enabled())
+		__cachebpf_drop_spliced(page, end);
 }
 
 #endif /* _LINUX_CACHEBPF_H */

@@ -4,10 +4,10 @@
  *
  * There are no private pages.  A rejected folio is read, written, mapped and
  * shared through the page cache like any other; it only does not stay: it is
- * dropped behind the reader that used it to its end, and reclaim takes what
- * was not, such as folios that were written, mapped or sent, before anything
- * else.  Being on the list of rejected folios is all that tells it apart, so
- * that this follows it when it is migrated or split.
+ * dropped behind the reader, or the pipe, that used it to its end.  What was
+ * not, such as folios that were written or mapped, reclaim takes before
+ * anything else.  Being on the list of rejected folios is all that tells it
+ * apart, so that this follows it when it is migrated or split.
  *
  * A written folio is not dropped at the end of its writeback: that is an
  * interrupt in the case of most file systems, where nothing can be taken out
@@ -279,6 +279,7 @@ static bool give_up(struct folio *folio)
 static void drop(struct folio *folio)
 {
 	struct address_space *mapping = folio->mapping;
+	void (*free_folio)(struct folio *folio) = mapping->a_ops->free_folio;
 	bool dropped;
 
 	spin_lock(&mapping->host->i_lock);
@@ -289,37 +290,67 @@ static void drop(struct folio *folio)
 	xa_unlock_irq(&mapping->i_pages);
 	if (dropped && mapping_shrinkable(mapping))
 		inode_add_lru(mapping->host);
+	/* with this the inode may go, if it is only the page that somebody has left */
 	spin_unlock(&mapping->host->i_lock);
 
-	if (dropped)
-		filemap_free_folio(mapping, folio);
+	if (dropped) {
+		if (free_folio)
+			free_folio(folio);
+		folio_put_refs(folio, folio_nr_pages(folio));
+	}
+}
+
+/* Does a read of a file of @size bytes that has come to @pos need no more of @folio? */
+static bool read_to_end(struct folio *folio, loff_t pos, loff_t size)
+{
+	return pos >= min_t(loff_t, folio_pos(folio) + folio_size(folio), size);
+}
+
+/* Drop @folio, read up to @pos, if there is nothing to be said against it. */
+static void drop_behind(struct folio *folio, loff_t pos)
+{
+	struct address_space *mapping;
+
+	if (!may_drop(folio) || !folio_trylock(folio))
+		return;
+	/* while it is locked nobody takes it out, or begins to map it */
+	mapping = folio->mapping;
+	if (mapping && read_to_end(folio, pos, i_size_read(mapping->host)) && may_drop(folio) &&
+	    filemap_release_folio(folio, 0))
+		drop(folio);
+	folio_unlock(folio);
 }
 
 /**
  * __cachebpf_drop_behind - drop rejected folios that were read to their end
  * @fbatch: folios that a read has used, with references
  * @pos: where it has arrived
- * @end: size of the file
+ * @size: size of the file
  *
  * What is read in small pieces stays until the last of them.  Whatever stands
  * in the way of dropping a folio now leaves it to reclaim.
  */
-void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t end)
+void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t size)
 {
 	int i;
 
 	for (i = 0; i < folio_batch_count(fbatch); i++) {
-		struct folio *folio = fbatch->folios[i];
-
-		if (pos < min_t(loff_t, folio_pos(folio) + folio_size(folio), end))
+		if (!read_to_end(fbatch->folios[i], pos, size))
 			break;
-		if (!may_drop(folio) || !folio_trylock(folio))
-			continue;
-		/* nobody can begin to map it while it is locked */
-		if (folio->mapping && may_drop(folio) && filemap_release_folio(folio, 0))
-			drop(folio);
-		folio_unlock(folio);
+		drop_behind(fbatch->folios[i], pos);
 	}
+}
+
+/**
+ * __cachebpf_drop_spliced - drop a rejected folio that has left a pipe
+ * @page: a page of it, with a reference
+ * @end: up to where in the page the pipe had it
+ */
+void __cachebpf_drop_spliced(struct page *page, unsigned int end)
+{
+	struct folio *folio = page_folio(page);
+
+	drop_behind(folio, folio_pos(folio) + folio_page_idx(folio, page) * PAGE_SIZE + end);
 }
 
 /**
