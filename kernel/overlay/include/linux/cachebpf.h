@@ -21,6 +21,8 @@ struct folio_batch;
 #define CACHEBPF_DATA_SIZE	16
 /* folios proposed and isolated at a time: one SWAP_CLUSTER_MAX */
 #define CACHEBPF_BATCH		32
+/* folios that the walks of one request may look at, all together */
+#define CACHEBPF_MAX_VISITS	65536
 
 /* cachebpf_ops.flags */
 enum cachebpf_flags {
@@ -132,6 +134,7 @@ struct cachebpf_evict {
 	u32			nr_wanted;
 	u32			nr_proposed;
 	int			nid;
+	u32			visits_left;
 	struct cachebpf_policy	*policy;
 	/* only folios charged below this cgroup may be taken; NULL: all */
 	struct mem_cgroup	*scope;
@@ -222,6 +225,15 @@ struct cachebpf_reclaim {
 	int			reclaim_idx;
 	bool			may_unmap;
 	bool			low_ok;
+	/* the policy had to stop looking before it came to the end */
+	bool			exhausted;
+	/* of all requests of the round: folios, and time in the policy */
+	struct {
+		u32		proposed;
+		u32		isolated;
+		u32		garbage;
+		u64		ns;
+	} sum;
 	u32			nr_proposed;
 	u32			nr_isolated;
 	u32			pfn[CACHEBPF_BATCH];

@@ -18,7 +18,9 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #define CACHEBPF_MAX_POLICIES	4096
 #define CACHEBPF_MAX_LISTS	128
@@ -49,9 +51,11 @@ enum cachebpf_stat {
 	CACHEBPF_STAT_EVICT_ISOLATED,
 	CACHEBPF_STAT_EVICT_RECLAIMED,
 	CACHEBPF_STAT_EVICT_FALLBACK,
+	CACHEBPF_STAT_EVICT_NS,
 	CACHEBPF_STAT_REJECT_STALE,
 	CACHEBPF_STAT_REJECT_BUSY,
 	CACHEBPF_STAT_REJECT_SCOPE,
+	CACHEBPF_STAT_REJECT_PROTECTED,
 	CACHEBPF_STAT_REJECT_KEPT,
 	CACHEBPF_NR_STATS,
 };
@@ -77,6 +81,40 @@ struct cachebpf_node {
 
 struct cachebpf_hangup;
 
+/* in cachebpf_policy.flags, beside those of enum cachebpf_flags: never ask it again */
+#define CACHEBPF_F_EJECTED	BIT_ULL(63)
+/* reclaim does not ask */
+#define CACHEBPF_NOT_ASKED	(CACHEBPF_F_STOCK_RECLAIM | CACHEBPF_F_EJECTED)
+
+/* What remains of an ejected policy, until the next one is attached to its cgroup. */
+struct cachebpf_ejection {
+	struct list_head	link;
+	struct rcu_head		rcu;
+	struct mem_cgroup	*memcg;
+	u64			serial;
+	char			name[CACHEBPF_NAME_LEN];
+	char			reason[120];
+};
+
+/* See watchdog.c. */
+struct cachebpf_watchdog {
+	spinlock_t		lock;
+	/* calls over the time budget in a row; the longest call ever */
+	u32			nr_overruns;
+	u64			ns_max;
+	/* proposals of this window: those that were taken, and nonsense */
+	u32			nr_taken;
+	u32			nr_garbage;
+	/* pages that requests fell short of since the counters were looked at, and how they were */
+	unsigned long		nr_missing;
+	u64			reclaimed_before;
+	u64			chosen_before;
+	bool			excused;
+	/* until used */
+	struct cachebpf_ejection *ejection;
+	struct work_struct	work;
+};
+
 struct cachebpf_policy {
 	struct cachebpf_ops __rcu	*ops;
 	u16				id;
@@ -96,6 +134,7 @@ struct cachebpf_policy {
 	struct cachebpf_stats __percpu	*stats;
 	/* until used; protected by cachebpf_mutex */
 	struct cachebpf_hangup		*hangup;
+	struct cachebpf_watchdog	watchdog;
 	refcount_t			ref;
 	struct rcu_head			rcu;
 	struct cachebpf_node		*nodes[];
@@ -183,15 +222,45 @@ bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio);
 /* adopt.c: what was cached before a policy came */
 void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *root);
 
+/* ops.c */
+extern struct rw_semaphore cachebpf_changes;
+
 /* policy.c: policies and the cgroups they serve */
 struct cachebpf_policy *cachebpf_policy_by_id(u16 id);
 int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link);
 int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old,
 			    struct bpf_link *link);
 void cachebpf_policy_detach(struct cachebpf_ops *ops);
+void cachebpf_policy_expel(struct cachebpf_policy *policy);
 void cachebpf_policy_put(struct cachebpf_policy *policy);
 
+/* watchdog.c: policies that do not do their work */
+extern const struct attribute_group cachebpf_watchdog_group;
+extern atomic64_t cachebpf_nr_ejected;
+extern u32 cachebpf_budget_us;
+int cachebpf_watchdog_init(struct cachebpf_policy *policy);
+void cachebpf_watchdog_free(struct cachebpf_policy *policy);
+void cachebpf_ejection_publish(struct cachebpf_policy *policy);
+void cachebpf_ejection_forget(struct mem_cgroup *memcg);
+struct cachebpf_ejection *cachebpf_ejection_of(struct mem_cgroup *memcg);
+void cachebpf_watchdog_overrun(struct cachebpf_policy *policy, u64 ns);
+void cachebpf_watchdog_round(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
+
+/* A call of evict_folios() took @ns. */
+static inline void cachebpf_watchdog_call(struct cachebpf_policy *policy, u64 ns)
+{
+	struct cachebpf_watchdog *w = &policy->watchdog;
+
+	/* of two calls that race the longer one may be forgotten */
+	if (ns > READ_ONCE(w->ns_max))
+		WRITE_ONCE(w->ns_max, ns);
+	if (unlikely(ns > READ_ONCE(cachebpf_budget_us) * (u64)NSEC_PER_USEC ||
+		     READ_ONCE(w->nr_overruns)))
+		cachebpf_watchdog_overrun(policy, ns);
+}
+
 /* stat.c */
+u64 cachebpf_stat_sum(struct cachebpf_policy *policy, enum cachebpf_stat item);
 extern atomic64_t cachebpf_nr_attached, cachebpf_nr_detached, cachebpf_nr_updated;
 
 #endif /* _MM_CACHEBPF_INTERNAL_H */

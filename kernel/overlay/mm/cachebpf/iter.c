@@ -54,10 +54,13 @@ static void read_ahead(struct cachebpf_iter *iter)
 	bool reverse = iter->flags & CACHEBPF_ITER_REVERSE;
 	struct cachebpf_folio *f;
 	unsigned long irq;
-	u32 pfn;
+	u32 pfn, nr_left;
 
 	spin_lock_irqsave(&node->lock, irq);
 	cachebpf_list_rotate(policy, iter);
+	/* walk in a walk, or walk after walk: all share the request's budget */
+	iter->nr_left = min(iter->nr_left, iter->evict->visits_left);
+	nr_left = iter->nr_left;
 	while (iter->nr_batch < nr_wanted && iter->nr_left && iter->cursor) {
 		pfn = iter->cursor;
 		f = cachebpf_table_lookup(pfn);
@@ -69,15 +72,13 @@ static void read_ahead(struct cachebpf_iter *iter)
 		} else if (iter->flags & CACHEBPF_ITER_ROTATE) {
 			cachebpf_unlink(policy, f);
 			cachebpf_link(policy, f, iter->list_id, !reverse);
-			/* it was the last one: the walk would meet it again */
-			if (!iter->cursor)
-				iter->nr_left = 0;
 		}
 		if (iter->nr_left % LOCK_BATCH == 0) {
 			spin_unlock_irqrestore(&node->lock, irq);
 			spin_lock_irqsave(&node->lock, irq);
 		}
 	}
+	iter->evict->visits_left -= nr_left - iter->nr_left;
 	spin_unlock_irqrestore(&node->lock, irq);
 }
 

@@ -16,6 +16,8 @@
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
+#include <trace/events/cachebpf.h>
+
 #include "internal.h"
 
 /* folios handed back or over between two chances to schedule */
@@ -119,6 +121,19 @@ static void schedule_hangup(struct cachebpf_policy *policy)
 	schedule_work(&hangup->work);
 }
 
+/* @policy was ejected: leave word of it and hang up.  The caller has a reference. */
+void cachebpf_policy_expel(struct cachebpf_policy *policy)
+{
+	struct mem_cgroup *memcg = policy->memcg;
+
+	mutex_lock(&cachebpf_mutex);
+	if (own(memcg) == policy && !css_is_dying(&memcg->css)) {
+		cachebpf_ejection_publish(policy);
+		schedule_hangup(policy);
+	}
+	mutex_unlock(&cachebpf_mutex);
+}
+
 void cachebpf_policy_put(struct cachebpf_policy *policy)
 {
 	/* free_policy() waits; the structure stays until after a grace period */
@@ -138,6 +153,7 @@ static void free_policy(struct cachebpf_policy *policy)
 		ida_free(&policy_ids, policy->id);
 	free_percpu(policy->stats);
 	kfree(policy->hangup);
+	cachebpf_watchdog_free(policy);
 	css_put(&policy->memcg->css);
 	kfree_rcu(policy, rcu);
 }
@@ -164,7 +180,7 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 
 	policy->stats = alloc_percpu(struct cachebpf_stats);
 	policy->hangup = kzalloc(sizeof(*policy->hangup), GFP_KERNEL);
-	if (!policy->stats || !policy->hangup)
+	if (cachebpf_watchdog_init(policy) || !policy->stats || !policy->hangup)
 		goto fail;
 	INIT_WORK(&policy->hangup->work, hangup_work);
 	for_each_node(nid) {
@@ -205,6 +221,7 @@ static void start(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 {
 	lockdep_assert_held(&cachebpf_mutex);
 
+	cachebpf_ejection_forget(policy->memcg);
 	policy->serial = ++last_serial;
 	ops->policy = policy;
 	rcu_assign_pointer(policies[policy->id], policy);
@@ -303,6 +320,15 @@ static int get_table(void)
 	return err;
 }
 
+/* End of @policy, which never started. */
+static void abandon(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
+{
+	if (ops->policy_exit)
+		ops->policy_exit(policy);
+	free_policy(policy);
+	put_table();
+}
+
 int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 {
 	struct cachebpf_policy *policy;
@@ -336,14 +362,12 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 	if (err) {
 		pr_info("cgroup %llu %s; policy %s is not attached\n", ops->cgroup_id,
 			err == -EBUSY ? "already has a policy" : "is being removed", ops->name);
-		if (ops->policy_exit)
-			ops->policy_exit(policy);
-		free_policy(policy);
-		put_table();
+		abandon(policy, ops);
 		return err;
 	}
-	cachebpf_adopt_cached(policy, memcg);
 	atomic64_inc(&cachebpf_nr_attached);
+	trace_cachebpf_attach(policy->name, policy->serial, policy->cgroup_id);
+	cachebpf_adopt_cached(policy, memcg);
 	return 0;
 }
 
@@ -351,6 +375,7 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 			    struct bpf_link *link)
 {
 	struct cachebpf_policy *policy, *old = old_ops->policy;
+	u64 old_serial = old->serial;
 	int err;
 
 	if (ops->cgroup_id != old_ops->cgroup_id) {
@@ -370,6 +395,13 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 	policy->nr_updates = old->nr_updates + 1;
 
 	mutex_lock(&cachebpf_mutex);
+	/* the link hangs up: what is attached to it now would be detached unheard */
+	if (READ_ONCE(old->flags) & CACHEBPF_F_EJECTED) {
+		mutex_unlock(&cachebpf_mutex);
+		pr_info("policy %s is ejected; %s does not replace it\n", old->name, ops->name);
+		abandon(policy, ops);
+		return -ENOLINK;
+	}
 	start(policy, ops);
 	old_ops->policy = NULL;
 	/* the cgroup was removed meanwhile: nobody else will notice the new one */
@@ -377,9 +409,10 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 		schedule_hangup(policy);
 	mutex_unlock(&cachebpf_mutex);
 
+	atomic64_inc(&cachebpf_nr_updated);
+	trace_cachebpf_update(policy->name, policy->serial, policy->cgroup_id, old_serial);
 	retire(old, old_ops, policy);
 	put_table();
-	atomic64_inc(&cachebpf_nr_updated);
 	return 0;
 }
 
@@ -397,6 +430,7 @@ void cachebpf_policy_detach(struct cachebpf_ops *ops)
 		refcount_inc(&heir->ref);
 	mutex_unlock(&cachebpf_mutex);
 
+	trace_cachebpf_detach(policy->name, policy->serial, policy->cgroup_id);
 	retire(policy, ops, NULL);
 	if (heir) {
 		cachebpf_adopt_cached(heir, memcg);
@@ -419,5 +453,6 @@ void cachebpf_memcg_offline(struct mem_cgroup *memcg)
 	mutex_lock(&cachebpf_mutex);
 	if (own(memcg))
 		schedule_hangup(own(memcg));
+	cachebpf_ejection_forget(memcg);
 	mutex_unlock(&cachebpf_mutex);
 }

@@ -10,6 +10,7 @@
  */
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
+#include <linux/sched/clock.h>
 #include <linux/swap.h>
 
 #include "internal.h"
@@ -42,7 +43,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	policy = rcu_dereference(memcg->cachebpf);
 	/* what was rejected goes first, whoever decides about the others */
 	r->nr_rejected = policy ? cachebpf_nr_rejected(policy, nid) : 0;
-	if (!policy || (policy->flags & CACHEBPF_F_STOCK_RECLAIM && !r->nr_rejected) ||
+	if (!policy || (READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED && !r->nr_rejected) ||
 	    !refcount_inc_not_zero(&policy->ref)) {
 		rcu_read_unlock();
 		return false;
@@ -56,7 +57,32 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	r->nid = nid;
 	r->nr_isolated = 0;
 	r->judged = NULL;
+	r->exhausted = false;
+	memset(&r->sum, 0, sizeof(r->sum));
 	return true;
+}
+
+/* Have the policy make its proposals. */
+static void ask(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
+{
+	struct cachebpf_policy *policy = r->policy;
+	struct cachebpf_ops *ops;
+	u64 ns = 0;
+
+	rcu_read_lock();
+	ops = rcu_dereference(policy->ops);
+	if (ops) {
+		ns = local_clock();
+		ops->evict_folios(policy, evict);
+		ns = max_t(s64, local_clock() - ns, 0);
+	}
+	rcu_read_unlock();
+
+	r->sum.ns += ns;
+	r->exhausted |= !evict->visits_left;
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_NS, ns);
+	cachebpf_watchdog_call(policy, ns);
 }
 
 /**
@@ -70,25 +96,19 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 {
 	struct cachebpf_policy *policy = r->policy;
 	struct cachebpf_evict evict;
-	struct cachebpf_ops *ops;
 	int i;
 
 	evict.nr_wanted = min_t(unsigned long, nr, CACHEBPF_BATCH);
 	evict.nr_proposed = 0;
 	evict.nid = r->nid;
+	evict.visits_left = CACHEBPF_MAX_VISITS;
 	evict.policy = policy;
 	evict.scope = r->scope;
 
 	if (r->nr_rejected)
 		cachebpf_offer_rejected(&evict, &r->nr_rejected);
-	if (!evict.nr_proposed && !(policy->flags & CACHEBPF_F_STOCK_RECLAIM)) {
-		rcu_read_lock();
-		ops = rcu_dereference(policy->ops);
-		if (ops)
-			ops->evict_folios(policy, &evict);
-		rcu_read_unlock();
-		cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
-	}
+	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED))
+		ask(r, &evict);
 
 	for (i = 0; i < evict.nr_proposed; i++)
 		r->pfn[i] = evict.candidates[i].pfn;
@@ -96,6 +116,7 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	r->nr_isolated = 0;
 
 	cachebpf_count(policy, CACHEBPF_STAT_EVICT_PROPOSED, r->nr_proposed);
+	r->sum.proposed += r->nr_proposed;
 	return r->nr_proposed;
 }
 
@@ -152,13 +173,32 @@ static bool may_take(struct cachebpf_reclaim *r, struct folio *folio, unsigned l
 		return false;
 
 	*why = CACHEBPF_STAT_REJECT_SCOPE;
-	if (folio_nid(folio) != r->nid || folio_zonenum(folio) > r->reclaim_idx ||
-	    (r->scope && !mem_cgroup_is_descendant(memcg, r->scope)) || protected(r, memcg))
+	if (folio_nid(folio) != r->nid ||
+	    (r->scope && !mem_cgroup_is_descendant(memcg, r->scope)))
+		return false;
+
+	/* what a policy cannot know of */
+	*why = CACHEBPF_STAT_REJECT_PROTECTED;
+	if (folio_zonenum(folio) > r->reclaim_idx || protected(r, memcg))
 		return false;
 
 	*why = CACHEBPF_STAT_REJECT_BUSY;
 	return folio_test_lru(folio) && !folio_test_unevictable(folio) &&
 	       (r->may_unmap || !folio_mapped(folio));
+}
+
+/* Count a candidate that is not taken; if it was nonsense, the watchdog wants to know. */
+static noinline_for_stack void reject(struct cachebpf_reclaim *r, unsigned long pfn,
+				      enum cachebpf_stat why)
+{
+	bool garbage = why == CACHEBPF_STAT_REJECT_STALE || why == CACHEBPF_STAT_REJECT_SCOPE;
+	int i;
+
+	/* the same candidate twice? */
+	for (i = 0; why == CACHEBPF_STAT_REJECT_BUSY && i < r->nr_isolated && !garbage; i++)
+		garbage = r->isolated[i] == pfn;
+	r->sum.garbage += garbage;
+	cachebpf_count(r->policy, why, 1);
 }
 
 /*
@@ -182,11 +222,13 @@ static int pin_candidates(struct cachebpf_reclaim *r, struct folio **folios)
 		r->pfn[i] = 0;
 		folio = page_folio(pfn_to_page(pfn));
 		if (!folio_try_get(folio)) {
-			cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_BUSY, 1);
+			/* somebody is taking it apart at this moment, or did so */
+			reject(r, pfn, owned(r->policy, pfn) ? CACHEBPF_STAT_REJECT_BUSY :
+							       CACHEBPF_STAT_REJECT_STALE);
 			continue;
 		}
 		if (!may_take(r, folio, pfn, &why)) {
-			cachebpf_count(r->policy, why, 1);
+			reject(r, pfn, why);
 			folio_put(folio);
 			continue;
 		}
@@ -249,9 +291,11 @@ cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 		unlock_page_lruvec_irq(lruvec);
 
 		/* a last reference must not be dropped under the lru_lock */
-		for (i = 0; i < nr_busy; i++)
+		for (i = 0; i < nr_busy; i++) {
+			reject(r, folio_pfn(folios[i]), CACHEBPF_STAT_REJECT_BUSY);
 			folio_put(folios[i]);
-		cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_BUSY, nr_busy);
+		}
+		r->sum.isolated += nr - nr_busy;
 	} while (!*nr_taken);
 
 	cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_ISOLATED, *nr_taken);
@@ -300,5 +344,6 @@ void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed
 	cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_RECLAIMED, nr_reclaimed);
 	if (nr_reclaimed < r->want)
 		cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_FALLBACK, r->want - nr_reclaimed);
+	cachebpf_watchdog_round(r, nr_reclaimed);
 	cachebpf_policy_put(r->policy);
 }

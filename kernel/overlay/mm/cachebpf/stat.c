@@ -38,16 +38,30 @@ static const char * const stat_names[] = {
 	[CACHEBPF_STAT_EVICT_ISOLATED]	= "evict_isolated",
 	[CACHEBPF_STAT_EVICT_RECLAIMED]	= "evict_reclaimed",
 	[CACHEBPF_STAT_EVICT_FALLBACK]	= "evict_fallback",
+	[CACHEBPF_STAT_EVICT_NS]	= "evict_ns",
 	[CACHEBPF_STAT_REJECT_STALE]	= "reject_stale",
 	[CACHEBPF_STAT_REJECT_BUSY]	= "reject_busy",
 	[CACHEBPF_STAT_REJECT_SCOPE]	= "reject_scope",
+	[CACHEBPF_STAT_REJECT_PROTECTED] = "reject_protected",
 	[CACHEBPF_STAT_REJECT_KEPT]	= "reject_kept",
 };
 static_assert(ARRAY_SIZE(stat_names) == CACHEBPF_NR_STATS);
 
+/* All CPUs together; callers may do with a sum that is a moment old. */
+u64 cachebpf_stat_sum(struct cachebpf_policy *policy, enum cachebpf_stat item)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(policy->stats, cpu)->count[item]);
+	return sum;
+}
+
 static int policy_show(struct seq_file *m, void *v)
 {
 	struct mem_cgroup *memcg = mem_cgroup_from_seq(m);
+	struct cachebpf_ejection *ejected;
 	struct cachebpf_policy *policy;
 
 	rcu_read_lock();
@@ -61,6 +75,10 @@ static int policy_show(struct seq_file *m, void *v)
 	} else {
 		seq_puts(m, "policy none\n");
 	}
+	ejected = cachebpf_ejection_of(memcg);
+	if (ejected)
+		seq_printf(m, "ejected %s id %llu: %s\n", ejected->name, ejected->serial,
+			   ejected->reason);
 	rcu_read_unlock();
 	return 0;
 }
@@ -95,19 +113,15 @@ static int stat_show(struct seq_file *m, void *v)
 {
 	struct mem_cgroup *memcg = mem_cgroup_from_seq(m);
 	struct cachebpf_policy *policy;
-	int i, cpu;
+	int i;
 
 	rcu_read_lock();
 	policy = rcu_dereference(memcg->cachebpf);
 	if (policy) {
 		show_managed(m, policy);
-		for (i = 0; i < CACHEBPF_NR_STATS; i++) {
-			u64 sum = 0;
-
-			for_each_possible_cpu(cpu)
-				sum += per_cpu_ptr(policy->stats, cpu)->count[i];
-			seq_printf(m, "%s %llu\n", stat_names[i], sum);
-		}
+		for (i = 0; i < CACHEBPF_NR_STATS; i++)
+			seq_printf(m, "%s %llu\n", stat_names[i], cachebpf_stat_sum(policy, i));
+		seq_printf(m, "evict_ns_max %llu\n", READ_ONCE(policy->watchdog.ns_max));
 	}
 	rcu_read_unlock();
 	return 0;
@@ -132,8 +146,9 @@ static ssize_t abi_show(struct kobject *kobj, struct kobj_attribute *attr, char 
 
 static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "access-counter\nadmission\nadoption\natomic-update\ninheritance\niterators\nmglru\nnuma\n"
-			  "policy-data\nrank\nremoval-reason\n");
+	return sysfs_emit(buf,
+			  "access-counter\nadmission\nadoption\natomic-update\ninheritance\niterators\n"
+			  "mglru\nnuma\npolicy-data\nrank\nremoval-reason\ntracepoints\nwatchdog\n");
 }
 
 static ssize_t stat_attr_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -141,9 +156,11 @@ static ssize_t stat_attr_show(struct kobject *kobj, struct kobj_attribute *attr,
 	s64 attached = atomic64_read(&cachebpf_nr_attached);
 	s64 detached = atomic64_read(&cachebpf_nr_detached);
 
-	return sysfs_emit(buf, "policies %lld\nattached %lld\ndetached %lld\nupdated %lld\n",
+	return sysfs_emit(buf,
+			  "policies %lld\nattached %lld\ndetached %lld\nupdated %lld\nejected %lld\n",
 			  attached - detached, attached, detached,
-			  (s64)atomic64_read(&cachebpf_nr_updated));
+			  (s64)atomic64_read(&cachebpf_nr_updated),
+			  (s64)atomic64_read(&cachebpf_nr_ejected));
 }
 
 static struct kobj_attribute abi_attr = __ATTR_RO(abi);
@@ -169,6 +186,8 @@ static int __init cachebpf_stat_init(void)
 	if (!kobj)
 		return -ENOMEM;
 	err = sysfs_create_group(kobj, &cachebpf_group);
+	if (!err)
+		err = sysfs_create_group(kobj, &cachebpf_watchdog_group);
 	if (!err)
 		err = cgroup_add_dfl_cftypes(&memory_cgrp_subsys, cachebpf_files);
 	return err;
