@@ -11,8 +11,12 @@
 #include <linux/btf_ids.h>
 #include <linux/filter.h>
 #include <linux/init.h>
+#include <linux/rwsem.h>
 
 #include "internal.h"
+
+/* held by those who attach, replace and detach, so that somebody else can keep them waiting */
+DECLARE_RWSEM(cachebpf_changes);
 
 static u32 ops_type_id;
 static const struct btf_type *folio_type;
@@ -184,6 +188,7 @@ static int ops_validate(void *kdata)
 static int ops_reg(void *kdata, struct bpf_link *link)
 {
 	struct cachebpf_ops *ops = kdata;
+	int err;
 
 	if (!link) {
 		pr_info("policy %s must be attached with a link\n", ops->name);
@@ -192,21 +197,30 @@ static int ops_reg(void *kdata, struct bpf_link *link)
 	/* one map, one instance */
 	if (ops->policy)
 		return -EBUSY;
-	return cachebpf_policy_attach(ops, link);
+	down_read(&cachebpf_changes);
+	err = cachebpf_policy_attach(ops, link);
+	up_read(&cachebpf_changes);
+	return err;
 }
 
 static void ops_unreg(void *kdata, struct bpf_link *link)
 {
+	down_read(&cachebpf_changes);
 	cachebpf_policy_detach(kdata);
+	up_read(&cachebpf_changes);
 }
 
 static int ops_update(void *kdata, void *old_kdata, struct bpf_link *link)
 {
 	struct cachebpf_ops *ops = kdata;
+	int err;
 
 	if (ops->policy)
 		return -EBUSY;
-	return cachebpf_policy_replace(ops, old_kdata, link);
+	down_read(&cachebpf_changes);
+	err = cachebpf_policy_replace(ops, old_kdata, link);
+	up_read(&cachebpf_changes);
+	return err;
 }
 
 static s32 policy_init_stub(struct cachebpf_policy *policy)
