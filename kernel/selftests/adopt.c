@@ -43,6 +43,7 @@ static void live(bool lru_gen)
 			break;
 	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
 	EXPECT_EQ(state->damaged, 0);
+	EXPECT_BOOKS();
 	REQUIRE_EQ(bpf_link__destroy(link), 0);
 }
 
@@ -69,6 +70,7 @@ static void test_nested(void)
 	EXPECT_EQ(cg_stat(top, "managed_pages"), 200);
 	EXPECT_EQ(cg_stat(top, "removed_handover"), 300);
 
+	EXPECT_BOOKS();
 	REQUIRE_EQ(bpf_link__destroy(link), 0);
 	EXPECT_EQ(cg_stat(top, "managed_pages"), 500);
 	EXPECT_EQ(cg_stat(top, "adopted"), 300);
@@ -111,6 +113,7 @@ static void test_often(void)
 		link = policy_start(names[i % ARRAY_SIZE(names)], cg);
 		EXPECT_EQ(cg_stat(cg, "managed_pages"), file->nr_pages);
 		EXPECT_EQ(file_cached(file, NULL), file->nr_pages);
+		EXPECT_BOOKS();
 		REQUIRE_EQ(bpf_link__destroy(link), 0);
 	}
 	EXPECT_EQ(file_read(file, 0, file->nr_pages), 0);

@@ -68,7 +68,9 @@ void skip(const char *format, ...)
 	_exit(nr_failed ? EXIT_FAILED : EXIT_SKIPPED);
 }
 
+/* Whatever is attached still is, so it is the time to have the kernel check itself. */
 void conclude(void)
 {
+	EXPECT_BOOKS();
 	_exit(nr_failed ? EXIT_FAILED : EXIT_PASSED);
 }

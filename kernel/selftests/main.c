@@ -25,12 +25,13 @@
 
 extern const struct subject attach_subject, hierarchy_subject, update_subject, lists_subject,
 	adopt_subject, reclaim_subject, events_subject, admission_subject, dropped_subject,
-	rejected_subject, misbehave_subject;
+	rejected_subject, misbehave_subject, watchdog_subject, trace_subject;
 
 static const struct subject *const subjects[] = {
 	&attach_subject, &hierarchy_subject, &update_subject, &lists_subject,
 	&adopt_subject, &reclaim_subject, &events_subject, &admission_subject,
-	&dropped_subject, &rejected_subject, &misbehave_subject,
+	&dropped_subject, &rejected_subject, &misbehave_subject, &watchdog_subject,
+	&trace_subject,
 };
 
 static int nr_points, nr_bad;
@@ -66,6 +67,7 @@ static unsigned long taint(void)
 static void run_test(const struct subject *subject, const struct test *test)
 {
 	unsigned long taint_before = taint();
+	long long ejected_before = kernel_stat("ejected");
 	const char *verdict = NULL;
 	char reason[64];
 	int status;
@@ -98,8 +100,12 @@ static void run_test(const struct subject *subject, const struct test *test)
 		verdict = "see above";
 	} else if (taint() != taint_before) {
 		verdict = "the kernel warned, see its log";
-	} else if (kernel_stat("policies") != 0) {
+	} else if (!EVENTUALLY(kernel_stat("policies") == 0)) {
 		verdict = "a policy is still attached after the end of the test";
+	} else if (!test->ejects && kernel_stat("ejected") != ejected_before) {
+		verdict = "the kernel ejected a policy, see its log";
+	} else {
+		verdict = books_wrong();
 	}
 
 	nr_points++;

@@ -10,8 +10,8 @@ static struct file *file;
 static struct misbehave_state *state;
 static struct bpf_link *attached;
 
-/* Read a file under the policy @name and reclaim a quarter of it. */
-static void use(const char *name)
+/* Read a file under the policy @name and reclaim @nr pages of it. */
+static void use_for(const char *name, unsigned long nr)
 {
 	struct policy *p;
 
@@ -23,18 +23,24 @@ static void use(const char *name)
 	cg_read_file(cg, file, 0, NR);
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR);
 
-	EXPECT_EQ(cg_reclaim(cg, MiB), 0);
+	EXPECT_EQ(cg_reclaim(cg, nr * PAGE), 0);
 	EXPECT_OP(state->requests, >, 0);
-	EXPECT_OP(file_cached(file, NULL), <=, NR - MiB_PAGES);
+	EXPECT_OP(file_cached(file, NULL), <=, NR - nr);
 	EXPECT_OP(file_cached(file, NULL), >, NR / 4);
-}
-
-/* The books are right, a limit is kept, and everything ends well. */
-static void afterwards(void)
-{
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
 	EXPECT_EQ(cg_stat(cg, "removed_reclaim"), NR - file_cached(file, NULL));
 	EXPECT_EQ(cg_stat(cg, "reject_stale"), 0);
+	EXPECT_BOOKS();
+}
+
+static void use(const char *name)
+{
+	use_for(name, MiB_PAGES);
+}
+
+/* A limit is kept, and everything ends well. */
+static void afterwards(void)
+{
 
 	REQUIRE_EQ(cg_write(cg, "memory.max", "4194304"), 0);
 	cg_read_file(cg, file, 0, NR);
@@ -42,6 +48,24 @@ static void afterwards(void)
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
 
 	EXPECT_EQ(bpf_link__detach(attached), 0);
+	EXPECT_STR(cg_policy(cg, "policy"), "none");
+	cg_read_file(cg, file, 0, NR);
+	EXPECT_EQ(cg_remove(cg), 0);
+}
+
+/* The same, if the kernel does not stand it for long. */
+static void until_ejected(const char *reason)
+{
+	char *line;
+
+	REQUIRE_EQ(cg_write(cg, "memory.max", "4194304"), 0);
+	cg_read_file(cg, file, 0, NR);
+	cg_read_file(cg, file, 0, NR);
+	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
+	REQUIRE(EVENTUALLY(link_hung_up(attached)));
+	line = cg_policy(cg, "ejected");
+	expect(line && strstr(line, reason), __FILE__, __LINE__, "ejected for \"%s\"",
+	       line ?: "(nothing)");
 	EXPECT_STR(cg_policy(cg, "policy"), "none");
 	cg_read_file(cg, file, 0, NR);
 	EXPECT_EQ(cg_remove(cg), 0);
@@ -75,21 +99,21 @@ static void test_unlisted(void)
 
 static void test_same(void)
 {
-	use("same");
+	use_for("same", MiB_PAGES / 4);
 	/* no more than wanted are listened to, one is taken, the others are found out */
 	EXPECT_EQ(cg_stat(cg, "evict_proposed"), state->proposals);
 	EXPECT_OP(state->proposals, <=, state->requests * 32);
 	EXPECT_EQ(cg_stat(cg, "evict_isolated"), cg_stat(cg, "evict_calls"));
 	EXPECT_EQ(cg_stat(cg, "reject_busy") + cg_stat(cg, "evict_isolated"),
 		  cg_stat(cg, "evict_proposed"));
-	afterwards();
+	until_ejected(": garbage: of ");
 }
 
 static void test_same_rank(void)
 {
-	use("same_rank");
+	use_for("same_rank", MiB_PAGES / 4);
 	EXPECT_EQ(cg_stat(cg, "evict_isolated"), cg_stat(cg, "evict_calls"));
-	afterwards();
+	until_ejected(": garbage: of ");
 }
 
 static void test_busybody(void)
@@ -138,8 +162,8 @@ static const struct test tests[] = {
 	{ "proposes nothing",					test_nothing },
 	{ "has nothing but evict_folios()",			test_minimal },
 	{ "puts no folio on any list",				test_unlisted },
-	{ "proposes the same folio over and over",		test_same },
-	{ "ranks the same folio over and over",			test_same_rank },
+	{ "proposes the same folio over and over",		test_same, .ejects = true },
+	{ "ranks the same folio over and over",			test_same_rank, .ejects = true },
 	{ "looks at everything all the time",			test_busybody },
 	{ "changes a list while it is walked",			test_nested },
 	{ "moves folios back and forth",			test_shuffle },

@@ -25,6 +25,7 @@ static void subtree(bool lru_gen)
 	EXPECT_OP(file_cached(fa, NULL) + file_cached(fb, NULL), <=, 3 * MiB_PAGES);
 	EXPECT_OP(file_cached(fb, NULL), <, fb->nr_pages);
 	EXPECT_EQ(cg_stat(top, "evict_fallback"), 0);
+	EXPECT_BOOKS();
 	REQUIRE_EQ(bpf_link__destroy(link), 0);
 }
 
@@ -59,6 +60,7 @@ static void fifo_order(bool lru_gen)
 	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
 	EXPECT_EQ(cg_stat(cg, "reject_busy"), 0);
 	EXPECT_EQ(cg_stat(cg, "reject_stale"), 0);
+	EXPECT_BOOKS();
 	REQUIRE_EQ(bpf_link__destroy(link), 0);
 }
 
@@ -86,6 +88,7 @@ static void counters(bool lru_gen)
 	cg_read_file(cg, file, 0, MiB_PAGES);
 	EXPECT_EQ(cg_stat(cg, "refaults"), MiB_PAGES);
 	EXPECT(EVENTUALLY(cg_key(cg, "memory.stat", "workingset_refault_file") == MiB_PAGES));
+	EXPECT_BOOKS();
 	REQUIRE_EQ(bpf_link__destroy(link), 0);
 }
 
@@ -153,6 +156,7 @@ static void limit(const char *lru, int nr, int part)
 		if (!EXPECT_OP(cg_stat(cg, "evict_fallback"), <=,
 			       part ? cg_stat(cg, "evict_asked") / part : 0))
 			show_stat(name, cg);
+		EXPECT_BOOKS();
 		REQUIRE_EQ(bpf_link__destroy(link), 0);
 		file_drop(load.file);
 	}
@@ -205,6 +209,7 @@ static void dirty(bool lru_gen)
 		EXPECT_EQ(cg_run(cg, write_all, file), 0);
 		EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
 		EXPECT_OP(cg_stat(cg, "removed_reclaim"), >, 12 * MiB_PAGES);
+		EXPECT_BOOKS();
 		REQUIRE_EQ(bpf_link__destroy(link), 0);
 		/* what the disk has */
 		file_drop(file);

@@ -81,6 +81,27 @@ __struct_ops struct cachebpf_ops write_order = {
 	.evict_folios	= (void *)evict_nothing,
 };
 
+void CACHEBPF_OP(write_cgroup_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	policy->cgroup_id = 1;
+}
+
+__struct_ops struct cachebpf_ops write_cgroup = {
+	.name		= "write_cgroup",
+	.folio_added	= (void *)write_cgroup_added,
+	.evict_folios	= (void *)evict_nothing,
+};
+
+void CACHEBPF_OP(write_wanted_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	evict->nr_wanted = 1000;
+}
+
+__struct_ops struct cachebpf_ops write_wanted = {
+	.name		= "write_wanted",
+	.evict_folios	= (void *)write_wanted_evict,
+};
+
 void CACHEBPF_OP(long_data_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
 	__u8 *data = bpf_cachebpf_data(folio, 16);
@@ -106,6 +127,53 @@ __struct_ops struct cachebpf_ops write_admission = {
 	.name		= "write_admission",
 	.admit_folio	= (void *)write_admission_admit,
 	.evict_folios	= (void *)evict_nothing,
+};
+
+/* --- what is acquired and not given back */
+
+struct task_struct {
+	int pid;
+} __kernel_type;
+
+extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;
+
+void CACHEBPF_OP(leak_task_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	bpf_task_from_pid(1);
+}
+
+__struct_ops struct cachebpf_ops leak_task = {
+	.name		= "leak_task",
+	.evict_folios	= (void *)leak_task_evict,
+};
+
+void CACHEBPF_OP(leak_walk_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	struct bpf_iter_cachebpf_list it;
+
+	bpf_iter_cachebpf_list_new(&it, evict, 1, 0, 0);
+}
+
+__struct_ops struct cachebpf_ops leak_walk = {
+	.name		= "leak_walk",
+	.evict_folios	= (void *)leak_walk_evict,
+};
+
+/* --- memory of a process, which can be anywhere, or nowhere */
+
+extern int bpf_copy_from_user_str(void *dst, __u32 dst__sz, const void *unsafe_ptr__ign,
+				  __u64 flags) __ksym;
+
+void CACHEBPF_OP(may_fault_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	char text[8];
+
+	bpf_copy_from_user_str(text, sizeof(text), (const void *)4096, 0);
+}
+
+__struct_ops struct cachebpf_ops may_fault = {
+	.name		= "may_fault",
+	.evict_folios	= (void *)may_fault_evict,
 };
 
 /* --- folios remembered from an earlier call */

@@ -32,6 +32,8 @@ struct test {
 	void		(*run)(void);
 	/* on any processor; the others are deterministic only on one */
 	bool		spread;
+	/* the watchdog has something to do; otherwise a policy that is ejected is a failure */
+	bool		ejects;
 };
 
 struct subject {
@@ -72,6 +74,13 @@ void diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	while (!(cond) && --_left)				\
 		usleep(50000);					\
 	_left > 0; })
+
+/* books.c: the kernel's self-check, if it has one; more tests ask for it in the middle */
+const char *books_wrong(void);
+long long books_number(const char *key);
+#define EXPECT_BOOKS() ({							\
+	const char *_wrong = books_wrong();					\
+	expect(!_wrong, __FILE__, __LINE__, "the kernel's self-check: %s", _wrong); })
 
 /* cgroup.c; a cgroup is named by its directory */
 extern const char *scratch_cgroup;

@@ -134,4 +134,25 @@ struct admission_state {
 	__u64 damaged;
 };
 
+/* watchdog.bpf.c */
+struct watchdog_state {
+	/* settings */
+	__u32 one_in;
+	__u32 slow_us;
+	/* serve one request with folios that are gone when it ends, as soon as they are */
+	__u32 armed;
+	__u32 gone;
+	/* memory that policy_init() reads */
+	__u64 pages;
+	__u32 nr_pages;
+
+	/* results */
+	__u32 requests;
+	__u32 proposed;
+	__u32 errors;
+	__u64 visits;
+	/* of one request */
+	__u64 most_visits;
+};
+
 #endif /* STATES_H */

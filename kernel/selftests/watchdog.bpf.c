@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Policies that the watchdog has to find out, or must leave alone; a test loads
+ * one of them and tells it what to do.
+ */
+#include "cachebpf.bpf.h"
+#include "states.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* the most that one bpf_loop() does */
+#define MAX_LOOPS	(1 << 23)
+
+struct watchdog_state state SEC(".bss.state");
+
+static __u32 queue;
+
+static __always_inline int create_queue(struct cachebpf_policy *policy)
+{
+	int list = bpf_cachebpf_list_create(policy);
+
+	if (list < 0)
+		return list;
+	queue = list;
+	return 0;
+}
+
+__s32 CACHEBPF_SLEEPABLE_OP(one_list, struct cachebpf_policy *policy)
+{
+	return create_queue(policy);
+}
+
+void CACHEBPF_OP(append, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	bpf_cachebpf_list_add(policy, folio, queue, TAIL);
+}
+
+#define POLICY(id, how)							\
+	SEC(".struct_ops.link") struct cachebpf_ops id = {		\
+		.name		= #id,					\
+		.policy_init	= (void *)one_list,			\
+		.folio_added	= (void *)append,			\
+		.evict_folios	= (void *)how,				\
+	}
+
+static __always_inline void propose(struct cachebpf_evict *evict, __u32 nr)
+{
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, queue, nr, CACHEBPF_ITER_ROTATE)
+		if (bpf_cachebpf_evict(evict, folio))
+			break;
+}
+
+/* --- proposes a part of what is wanted, and nothing else */
+
+void CACHEBPF_OP(lazy_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	state.requests++;
+	if (state.requests % state.one_in == 0)
+		propose(evict, 0);
+}
+
+POLICY(lazy, lazy_evict);
+
+/* --- does its work, and takes its time */
+
+static long think(__u32 i, void *ctx)
+{
+	__u64 *end = ctx;
+
+	return bpf_ktime_get_ns() >= *end;
+}
+
+void CACHEBPF_OP(slow_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	__u64 end = bpf_ktime_get_ns() + state.slow_us * 1000ULL;
+
+	state.requests++;
+	propose(evict, 0);
+	/* every so many requests it is quick */
+	if (!state.one_in || state.requests % state.one_in)
+		bpf_loop(MAX_LOOPS, think, &end, 0);
+}
+
+POLICY(slow, slow_evict);
+
+/* --- walks and walks, and never comes to an end by itself */
+
+void CACHEBPF_OP(endless_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	struct cachebpf_folio *outer, *inner, *last;
+	__u64 before = state.visits;
+	int i;
+
+	state.requests++;
+	bpf_for(i, 0, 1000)
+		for_each_folio(outer, evict, queue, 0, 0) {
+			state.visits++;
+			for_each_folio(inner, evict, queue, 0, CACHEBPF_ITER_REVERSE) {
+				state.visits++;
+				for_each_folio(last, evict, queue, 0, CACHEBPF_ITER_ROTATE)
+					state.visits++;
+			}
+		}
+	if (state.visits - before > state.most_visits)
+		state.most_visits = state.visits - before;
+}
+
+POLICY(endless, endless_evict);
+
+/* --- proposes folios, and waits until they are gone before it says so */
+
+static long wait_for_user(__u32 i, void *ctx)
+{
+	return *(volatile __u32 *)&state.gone != 0;
+}
+
+void CACHEBPF_OP(stale_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	struct cachebpf_folio *folio;
+	int i;
+
+	state.requests++;
+	if (!state.armed)
+		return;
+	for_each_folio(folio, evict, queue, 0, 0)
+		if (bpf_cachebpf_evict(evict, folio))
+			break;
+	state.proposed = evict->nr_proposed;
+	state.armed = 0;
+	bpf_for(i, 0, 100)
+		if (bpf_loop(MAX_LOOPS, wait_for_user, NULL, 0) < MAX_LOOPS)
+			break;
+}
+
+POLICY(stale, stale_evict);
+
+/* --- brings about reclaim while it starts, of the cgroup that it is for */
+
+extern int bpf_copy_from_user_str(void *dst, __u32 dst__sz, const void *unsafe_ptr__ign,
+				  __u64 flags) __ksym;
+
+__s32 CACHEBPF_SLEEPABLE_OP(reenter_init, struct cachebpf_policy *policy)
+{
+	char text[8];
+	int i;
+
+	bpf_for(i, 0, (int)state.nr_pages)
+		if (bpf_copy_from_user_str(text, sizeof(text),
+					   (const void *)(state.pages + i * 4096ULL), 0) < 0)
+			state.errors++;
+	return create_queue(policy);
+}
+
+void CACHEBPF_OP(take_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	state.requests++;
+	propose(evict, 0);
+}
+
+SEC(".struct_ops.link") struct cachebpf_ops reenter = {
+	.name		= "reenter",
+	.policy_init	= (void *)reenter_init,
+	.folio_added	= (void *)append,
+	.evict_folios	= (void *)take_evict,
+};
