@@ -13,6 +13,7 @@ static_assert(sizeof(ino_t) == sizeof(uint64_t), "a control group's id is its 64
 
 void kernel_policy_done(KernelPolicy *p) {
         free(p->name);
+        free(p->ejected);
         *p = (KernelPolicy) {};
 }
 
@@ -45,12 +46,34 @@ static int cgroup_read_file(const char *root, const char *path, uint64_t id, con
         return r;
 }
 
+/* "NAME id N: REASON" */
+static int parse_ejected(const char *value, KernelPolicy *p) {
+        const char *id = strstr(value, " id "), *reason = id ? strstr(id, ": ") : NULL;
+        _cleanup_free_ char *digits = NULL;
+        uint64_t u;
+
+        if (!reason)
+                return 0;
+
+        id += strlen(" id ");
+        digits = strndup(id, reason - id);
+        if (!digits)
+                return -ENOMEM;
+        if (safe_atou64(digits, &u) < 0)
+                return 0;
+
+        p->ejected_id = u;
+        return free_and_strdup(&p->ejected, reason + strlen(": "));
+}
+
 static int parse_policy_line(const char *key, const char *value, void *userdata) {
         KernelPolicy *p = ASSERT_PTR(userdata);
         uint64_t u;
 
         if (streq(key, "policy"))
                 return free_and_strdup(&p->name, streq(value, "none") ? NULL : value);
+        if (streq(key, "ejected"))
+                return parse_ejected(value, p);
 
         /* Keys of a later kernel interface may hold anything. */
         if (safe_atou64(value, &u) < 0)

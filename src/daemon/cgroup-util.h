@@ -10,6 +10,8 @@ typedef struct KernelPolicy {
         uint64_t cgroup_id; /* where it is attached */
         bool inherited;     /* there, meaning at an ancestor */
         uint64_t updates;   /* replacements in place */
+        uint64_t ejected_id; /* 0, or the attachment that the kernel ended of its own accord last, */
+        char *ejected;      /* and why */
 } KernelPolicy;
 
 void kernel_policy_done(KernelPolicy *p);

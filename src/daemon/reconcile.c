@@ -97,19 +97,23 @@ static void control_group_gone(Unit *u) {
         unit_set_state(u, UNIT_INACTIVE, NULL);
 }
 
-static void lost(Unit *u) {
+static void lost(Unit *u, const KernelPolicy *k) {
         _cleanup_free_ char *policy = strdup(strna(u->effective));
+        /* Not of an earlier policy, unless it is not known yet which one this was. */
+        const char *why = u->policy_id == 0 || u->policy_id == k->ejected_id ? k->ejected : NULL;
 
         unit_drop_link(u);
         unit_schedule_retry(u, /* transient= */ true);
 
         if (u->retry_at == UINT64_MAX)
                 set_statef(u, UNIT_LOST,
-                           "the kernel detached policy '%s' again and again, giving up; 'systemctl reload "
-                           "cachebpfd' tries once more", strna(policy));
+                           "the kernel %s policy '%s' again and again%s%s, giving up; 'systemctl reload "
+                           "cachebpfd' tries once more", why ? "ejected" : "detached", strna(policy),
+                           why ? ": " : "", strempty(why));
         else
-                set_statef(u, UNIT_LOST, "the kernel detached policy '%s'; attempt %u to attach it follows",
-                           strna(policy), u->n_attempts);
+                set_statef(u, UNIT_LOST, "the kernel %s policy '%s'%s%s; attempt %u to attach it follows",
+                           why ? "ejected" : "detached", strna(policy), why ? ": " : "", strempty(why),
+                           u->n_attempts);
 }
 
 static void attached(Unit *u, const KernelPolicy *k) {
@@ -162,7 +166,7 @@ static void apply(Unit *u, const Policy *p) {
         if (r == -ENOENT)
                 return control_group_gone(u);
         if (r < 0 || !policy_kernel_name_equal(p->name, kernel_policy_own(&k)))
-                return lost(u);
+                return lost(u, &k);
 
         if (update) {
                 u->adopted = false; /* what runs now is ours */
@@ -197,7 +201,7 @@ static void reconcile_active(Unit *u) {
         if (u->link && (u->hung_up || !own)) {
                 if (own && !u->effective)
                         (void) free_and_strdup(&u->effective, own);
-                return lost(u);
+                return lost(u, &k);
         }
         /* An adopted link: what it runs, the kernel says. */
         if (u->link && !u->effective)

@@ -123,6 +123,8 @@ static int fake_read_policy(void *userdata, const char *cgroup, uint64_t id, Ker
                 .id = c->policy_id,
                 .cgroup_id = id,
                 .updates = c->updates,
+                .ejected_id = c->ejected_id,
+                .ejected = c->ejected ? strdup(c->ejected) : NULL,
         };
         return 0;
 }

@@ -13,6 +13,8 @@ typedef struct FakeCgroup {
         char policy[16];     /* empty: none */
         uint64_t policy_id;
         uint64_t updates;
+        uint64_t ejected_id;
+        const char *ejected; /* what the kernel says about that one */
         int pipe[2];         /* [0]: the link; it hangs up when [1] is closed */
 } FakeCgroup;
 

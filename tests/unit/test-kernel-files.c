@@ -56,6 +56,20 @@ static void test_cgroup_policy(void **state) {
         free(test_file(dir, "a.slice/memory.cachebpf.policy", "policy none\n"));
         assert_int_equal(cgroup_read_policy(dir, "/a.slice", 0, &p), 0);
         assert_null(p.name);
+        assert_null(p.ejected);
+
+        free(test_file(dir, "a.slice/memory.cachebpf.policy",
+                       "policy none\nejected lfu id 17: useless: it chose 0 of the last 4096 pages\n"));
+        assert_int_equal(cgroup_read_policy(dir, "/a.slice", 0, &p), 0);
+        assert_null(p.name);
+        assert_int_equal(p.ejected_id, 17);
+        assert_string_equal(p.ejected, "useless: it chose 0 of the last 4096 pages");
+        kernel_policy_done(&p);
+
+        /* What cannot be understood is no reason. */
+        free(test_file(dir, "a.slice/memory.cachebpf.policy", "policy none\nejected lfu id x: y\nejected\nejected lfu 3\n"));
+        assert_int_equal(cgroup_read_policy(dir, "/a.slice", 0, &p), 0);
+        assert_null(p.ejected);
 }
 
 static void test_cgroup_missing(void **state) {

@@ -458,6 +458,27 @@ static void test_lost(void **state) {
         assert_int_equal(fixture->kernel.n_attach, 2);
 }
 
+static void test_ejected(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+        FakeCgroup *c = &fixture->kernel.cgroups[1];
+
+        run();
+        c->ejected = "useless: it chose 0 of 4096";
+        c->ejected_id = c->policy_id;
+        fake_cgroup_eject(&fixture->kernel, 1);
+        run();
+        assert_state(u, UNIT_LOST);
+        assert_reason(u, "the kernel ejected policy 'lfu': useless: it chose 0 of 4096; attempt 1 ");
+
+        /* That one was another one's. */
+        retry_now(u);
+        assert_state(u, UNIT_ATTACHED);
+        fake_cgroup_eject(&fixture->kernel, 1);
+        run();
+        assert_state(u, UNIT_LOST);
+        assert_reason(u, "the kernel detached policy 'lfu'; ");
+}
+
 static void test_lost_for_good(void **state) {
         Unit *u = add_unit("a.slice", "lfu", 1);
 
@@ -563,6 +584,7 @@ int main(void) {
                 T(test_orphans),
                 T(test_foreign_policy),
                 T(test_lost),
+                T(test_ejected),
                 T(test_lost_for_good),
                 T(test_kernel_is_believed),
                 T(test_transient_failure),
