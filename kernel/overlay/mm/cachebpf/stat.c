@@ -83,7 +83,7 @@ static int policy_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-static void show_managed(struct seq_file *m, struct cachebpf_policy *policy)
+static void show_state(struct seq_file *m, struct cachebpf_policy *policy)
 {
 	unsigned long folios = 0, pages = 0, rejected = 0;
 	struct cachebpf_list *list;
@@ -107,6 +107,7 @@ static void show_managed(struct seq_file *m, struct cachebpf_policy *policy)
 	seq_printf(m, "rejected_pages %lu\n", rejected);
 	/* without the one for unlisted folios */
 	seq_printf(m, "lists %d\n", policy->nr_lists - 1);
+	seq_printf(m, "evict_ns_max %llu\n", READ_ONCE(policy->watchdog.ns_max));
 }
 
 static int stat_show(struct seq_file *m, void *v)
@@ -118,10 +119,9 @@ static int stat_show(struct seq_file *m, void *v)
 	rcu_read_lock();
 	policy = rcu_dereference(memcg->cachebpf);
 	if (policy) {
-		show_managed(m, policy);
+		show_state(m, policy);
 		for (i = 0; i < CACHEBPF_NR_STATS; i++)
 			seq_printf(m, "%s %llu\n", stat_names[i], cachebpf_stat_sum(policy, i));
-		seq_printf(m, "evict_ns_max %llu\n", READ_ONCE(policy->watchdog.ns_max));
 	}
 	rcu_read_unlock();
 	return 0;
