@@ -25,6 +25,8 @@
 
 /* Unlock for a moment after so many folios. */
 #define LOCK_BATCH	64
+/* Rejected folios that reclaim looks at in vain before it goes on with the others. */
+#define MAX_VAIN	1024
 
 DEFINE_STATIC_KEY_FALSE(cachebpf_admission_key);
 
@@ -358,15 +360,15 @@ void __cachebpf_drop_spliced(struct page *page, unsigned int end)
  * @evict: the request, empty
  * @nr_left: how many of them may still be looked at; counted down
  *
- * Those that were looked at go to the end: what cannot be evicted now is not
- * in the way of the others.
+ * Those that were looked at go to the end: what cannot be evicted now, or is
+ * not of the cgroup that is being reclaimed, is not in the way of the others.
  */
 void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_left)
 {
 	struct cachebpf_policy *policy = evict->policy;
 	struct cachebpf_node *node = policy->nodes[evict->nid];
 	struct cachebpf_list *list = node->lists[CACHEBPF_REJECTED];
-	u32 nr_pages = 0;
+	u32 nr_pages = 0, nr_vain = 0;
 
 	rcu_read_lock();
 	spin_lock_irq(&node->lock);
@@ -379,6 +381,9 @@ void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_lef
 		if (cachebpf_worth_offering(evict, pfn_folio(pfn))) {
 			evict->candidates[evict->nr_proposed++].pfn = pfn;
 			nr_pages += 1UL << f->order;
+		} else if (++nr_vain == MAX_VAIN) {
+			*nr_left = 0;
+			break;
 		}
 		if (--*nr_left % LOCK_BATCH == 0) {
 			spin_unlock_irq(&node->lock);
