@@ -62,6 +62,7 @@ void check_books(void)
 	EXPECT_OP(cg_stat(cg, "rejected_pages"), <=, cg_stat(cg, "managed_pages"));
 	EXPECT_EQ(cg_stat(cg, "unmanaged"), 0);
 	EXPECT_EQ(state->damaged, 0);
+	EXPECT_BOOKS();
 }
 
 int read_sequential(void *arg)
