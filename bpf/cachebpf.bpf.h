@@ -22,11 +22,26 @@ enum {
 	CACHEBPF_F_STOCK_RECLAIM	= 1 << 0,
 };
 
+/* list_create(): what the kernel does with a list by itself */
+enum {
+	CACHEBPF_LIST_NEW_HEAD		= 1 << 0,
+	CACHEBPF_LIST_NEW_TAIL		= 1 << 1,
+	CACHEBPF_LIST_USED_HEAD		= 1 << 2,
+	CACHEBPF_LIST_USED_TAIL		= 1 << 3,
+};
+
+/* bpf_cachebpf_rank_list(): what the score is */
+enum {
+	CACHEBPF_BY_ACCESSES,
+	CACHEBPF_BY_DATA,
+};
+
 /* folio_added(): why */
 enum {
 	CACHEBPF_ADDED_REFAULT		= 1 << 0,
 	CACHEBPF_ADDED_ADOPTED		= 1 << 1,
 	CACHEBPF_ADDED_ADMITTED		= 1 << 2,
+	CACHEBPF_ADDED_WORKINGSET	= 1 << 3,
 };
 
 /* cachebpf_admission.flags */
@@ -100,7 +115,7 @@ struct bpf_iter_cachebpf_list {
 	__u64 __opaque[15];
 } __attribute__((aligned(8)));
 
-int bpf_cachebpf_list_create(struct cachebpf_policy *policy) __ksym;
+int bpf_cachebpf_list_create(struct cachebpf_policy *policy, __u32 flags) __ksym;
 int bpf_cachebpf_list_add(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
 			  bool tail) __ksym;
 int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
@@ -111,11 +126,27 @@ __u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const __u64 rdwr_buf_size)
 int bpf_cachebpf_evict(struct cachebpf_evict *evict, struct cachebpf_folio *folio) __ksym;
 void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf_folio *folio,
 		       __s64 score) __ksym;
+int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, __u32 list, __u32 nr_scan,
+			   __u32 key) __ksym;
 
 int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it, struct cachebpf_evict *evict,
 			       __u32 list, __u32 nr_max, __u32 flags) __ksym;
 struct cachebpf_folio *bpf_iter_cachebpf_list_next(struct bpf_iter_cachebpf_list *it) __ksym;
 void bpf_iter_cachebpf_list_destroy(struct bpf_iter_cachebpf_list *it) __ksym;
+
+/*
+ * In policy_init(): create a list and note its number in @list; @flags are
+ * CACHEBPF_LIST_*.  Returns 0 or a negative errno, to be returned in turn.
+ */
+static __always_inline int list_create(struct cachebpf_policy *policy, __u32 *list, __u32 flags)
+{
+	int nr = bpf_cachebpf_list_create(policy, flags);
+
+	if (nr < 0)
+		return nr;
+	*list = nr;
+	return 0;
+}
 
 /* Where to put a folio on a list. */
 #define HEAD	false

@@ -2,9 +2,9 @@
 /*
  * FIFO: evict in the order of arrival.
  *
- * One list.  A folio is appended when it is added; requests take from the
- * head.  What was proposed goes to the tail at once, so that a folio which
- * cannot be evicted now is not proposed again and again.
+ * One list, which new folios join at the tail; requests take from the head.
+ * What was proposed goes to the tail at once, so that a folio which cannot be
+ * evicted now is not proposed again and again.
  *
  * Source: cachebpf, section 5 (and figure 4).
  */
@@ -14,17 +14,7 @@ static __u32 queue;
 
 __s32 CACHEBPF_SLEEPABLE_OP(fifo_init, struct cachebpf_policy *policy)
 {
-	int list = bpf_cachebpf_list_create(policy);
-
-	if (list < 0)
-		return list;
-	queue = list;
-	return 0;
-}
-
-void CACHEBPF_OP(fifo_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
-{
-	bpf_cachebpf_list_add(policy, folio, queue, TAIL);
+	return list_create(policy, &queue, CACHEBPF_LIST_NEW_TAIL);
 }
 
 void CACHEBPF_OP(fifo_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
@@ -38,5 +28,4 @@ void CACHEBPF_OP(fifo_evict, struct cachebpf_policy *policy, struct cachebpf_evi
 
 CACHEBPF_POLICY(fifo, "Evicts in the order of arrival", "cachebpf, section 5",
 		.policy_init	= (void *)fifo_init,
-		.folio_added	= (void *)fifo_added,
 		.evict_folios	= (void *)fifo_evict);

@@ -3,10 +3,11 @@
  * MRU: evict what was used last; the best there is for repeated scans of more
  * data than fit, since it keeps a part of them instead of nothing.
  *
- * One list, the most recently used folio at its head.  Requests take from the
- * head but leave alone what readahead brought in and nobody has read yet; the
- * papers skip a fixed number of the newest folios for that.  If that is not
- * enough among the newest nr_scan folios, unread ones have to go as well.
+ * One list, the most recently used folio at its head: new ones come there, and
+ * used ones come back there.  Requests take from the head but leave alone what
+ * readahead brought in and nobody has read yet; the papers skip a fixed number
+ * of the newest folios for that.  If that is not enough among the newest
+ * nr_scan folios, unread ones have to go as well.
  *
  * Source: cachebpf, section 5.1.2.
  */
@@ -19,22 +20,7 @@ static __u32 stack;
 
 __s32 CACHEBPF_SLEEPABLE_OP(mru_init, struct cachebpf_policy *policy)
 {
-	int list = bpf_cachebpf_list_create(policy);
-
-	if (list < 0)
-		return list;
-	stack = list;
-	return 0;
-}
-
-void CACHEBPF_OP(mru_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
-{
-	bpf_cachebpf_list_add(policy, folio, stack, HEAD);
-}
-
-void CACHEBPF_OP(mru_accessed, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
-{
-	bpf_cachebpf_list_move(policy, folio, stack, HEAD);
+	return list_create(policy, &stack, CACHEBPF_LIST_NEW_HEAD | CACHEBPF_LIST_USED_HEAD);
 }
 
 void CACHEBPF_OP(mru_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
@@ -52,6 +38,4 @@ void CACHEBPF_OP(mru_evict, struct cachebpf_policy *policy, struct cachebpf_evic
 
 CACHEBPF_POLICY(mru, "Evicts the most recently used; for repeated scans", "cachebpf, section 5.1.2",
 		.policy_init	= (void *)mru_init,
-		.folio_added	= (void *)mru_added,
-		.folio_accessed	= (void *)mru_accessed,
 		.evict_folios	= (void *)mru_evict);

@@ -20,7 +20,7 @@ static __u32 queue;
 
 __s32 CACHEBPF_SLEEPABLE_OP(admission_init, struct cachebpf_policy *policy)
 {
-	int list = bpf_cachebpf_list_create(policy);
+	int list = bpf_cachebpf_list_create(policy, 0);
 
 	if (list < 0)
 		return list;

@@ -13,7 +13,8 @@ __s32 CACHEBPF_SLEEPABLE_OP(lists_init, struct cachebpf_policy *policy)
 	__u32 i;
 
 	for (i = 0; i < LISTS_MAX_LISTS && i < state.want_lists; i++) {
-		int number = bpf_cachebpf_list_create(policy);
+		int number = bpf_cachebpf_list_create(policy, i < LISTS_NR_FLAGS ?
+							      state.list_flags[i] : 0);
 
 		if (number < 0) {
 			state.create_error = number;
@@ -25,9 +26,12 @@ __s32 CACHEBPF_SLEEPABLE_OP(lists_init, struct cachebpf_policy *policy)
 	return 0;
 }
 
+/* in the second half of the policy's bytes; the first is for a score */
 static __u32 *number_of(struct cachebpf_folio *folio)
 {
-	return (__u32 *)bpf_cachebpf_data(folio, 16);
+	__u64 *data = (__u64 *)bpf_cachebpf_data(folio, 16);
+
+	return data ? (__u32 *)&data[1] : NULL;
 }
 
 void CACHEBPF_OP(lists_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
@@ -38,6 +42,8 @@ void CACHEBPF_OP(lists_added, struct cachebpf_policy *policy, struct cachebpf_fo
 	if (!number)
 		return;
 	*number = n;
+	if (state.data_is_score && n < LISTS_MAX_FOLIOS)
+		((__s64 *)number)[-1] = state.scores[n];
 	if (n == 0) {
 		state.error_add = bpf_cachebpf_list_add(policy, folio, state.nr_lists + 1, TAIL);
 		state.error_add_huge = bpf_cachebpf_list_add(policy, folio, ~0U, TAIL);
@@ -105,6 +111,10 @@ static __always_inline void do_walk(struct cachebpf_policy *policy, struct cache
 {
 	struct cachebpf_folio *folio;
 
+	if (walk->action == WALK_RANK_LIST) {
+		walk->last_error = bpf_cachebpf_rank_list(evict, walk->list, walk->nr_max, walk->to);
+		return;
+	}
 	for_each_folio(folio, evict, walk->list, walk->nr_max, walk->flags)
 		if (visit(policy, evict, walk, folio))
 			break;

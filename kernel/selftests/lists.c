@@ -7,6 +7,13 @@
 #define ROTATE	2
 #define NR	100
 
+#define LIST_NEW_HEAD	1
+#define LIST_NEW_TAIL	2
+#define LIST_USED_HEAD	4
+#define LIST_USED_TAIL	8
+
+enum { BY_ACCESSES, BY_DATA };
+
 static const char *cg;
 static struct lists_state *state;
 
@@ -334,6 +341,169 @@ static void test_rank_bound(void)
 		EXPECT(state->reclaimed[i] >= 18 && state->reclaimed[i] < 50);
 }
 
+/* As set_up(), for lists with flags; folios are put there by the kernel. */
+static struct file *set_up_flags(__u32 want_lists, const __u32 *flags, size_t nr_pages)
+{
+	struct file *file = file_new(NULL, "f", nr_pages);
+	struct policy *p;
+
+	cg = cg_new(NULL, "a");
+	p = policy_open("lists", NULL, cg);
+	REQUIRE_EQ(policy_load(p), 0);
+	state = policy_state(p);
+	state->want_lists = want_lists;
+	memcpy(state->list_flags, flags, want_lists * sizeof(*flags));
+	policy_attach_loaded(p);
+	cg_read_file(cg, file, 0, nr_pages);
+	REQUIRE_EQ(state->nr_added, nr_pages);
+	return file;
+}
+
+static void test_new_list(void)
+{
+	set_up_flags(2, (__u32[]){ 0, LIST_NEW_TAIL }, NR);
+	request(1, (struct walk[]){ { .list = 2 } });
+	EXPECT_EQ(state->len_before[0], 0);
+	EXPECT_EQ(state->walks[0].nr_visited, NR);
+	EXPECT(visited(0, 0, NR, 0, 1));
+}
+
+static void test_new_list_head(void)
+{
+	set_up_flags(1, (__u32[]){ LIST_NEW_HEAD }, NR);
+	request(1, (struct walk[]){ { .list = 1 } });
+	EXPECT(visited(0, 0, NR, NR - 1, -1));
+}
+
+static void test_used_head(void)
+{
+	struct file *file = set_up_flags(1, (__u32[]){ LIST_NEW_HEAD | LIST_USED_HEAD }, NR);
+
+	/* 20 to 39 again, and 30 once more: it is on top of them */
+	cg_read_file(cg, file, 20, 20);
+	cg_read_file(cg, file, 30, 1);
+	request(1, (struct walk[]){ { .list = 1 } });
+	EXPECT_EQ(state->walks[0].nr_visited, NR);
+	EXPECT(visited(0, 0, 1, 30, 1));
+	EXPECT(visited(0, 1, 9, 39, -1));
+	EXPECT(visited(0, 10, 10, 29, -1));
+	EXPECT(visited(0, 20, NR - 40, NR - 1, -1));
+	EXPECT(visited(0, NR - 20, 20, 19, -1));
+}
+
+static void test_used_tail(void)
+{
+	struct file *file = set_up_flags(1, (__u32[]){ LIST_NEW_TAIL | LIST_USED_TAIL }, NR);
+
+	cg_read_file(cg, file, 0, 10);
+	request(1, (struct walk[]){ { .list = 1 } });
+	EXPECT(visited(0, 0, NR - 10, 10, 1));
+	EXPECT(visited(0, NR - 10, 10, 0, 1));
+}
+
+static void test_bad_list_flags(void)
+{
+	static const struct {
+		__u32 flags[2];
+		int nr_good;
+		int error;
+	} cases[] = {
+		{ { LIST_NEW_HEAD | LIST_NEW_TAIL }, 0, -EINVAL },
+		{ { LIST_USED_HEAD | LIST_USED_TAIL }, 0, -EINVAL },
+		{ { 1U << 31 }, 0, -EINVAL },
+		{ { LIST_NEW_HEAD, LIST_NEW_TAIL }, 1, -EEXIST },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct policy *p;
+
+		cg = cg_new(NULL, (char[]){ 'a' + i, 0 });
+		p = policy_open("lists", NULL, cg);
+		REQUIRE_EQ(policy_load(p), 0);
+		state = policy_state(p);
+		state->want_lists = 2;
+		memcpy(state->list_flags, cases[i].flags, sizeof(cases[i].flags));
+		policy_attach_loaded(p);
+		EXPECT_EQ(state->nr_lists, cases[i].nr_good);
+		EXPECT_EQ(state->create_error, cases[i].error);
+	}
+}
+
+static void test_rank_list(void)
+{
+	enum { NR_FOLIOS = 300 };
+	bool gone[NR_FOLIOS] = { }, chosen[NR_FOLIOS];
+	struct file *file = file_new(NULL, "f", NR_FOLIOS);
+	unsigned int i, round, before;
+	uint32_t random = 4711;
+	struct policy *p;
+
+	cg = cg_new(NULL, "a");
+	p = policy_open("lists", NULL, cg);
+	REQUIRE_EQ(policy_load(p), 0);
+	state = policy_state(p);
+	state->want_lists = 1;
+	state->list_flags[0] = LIST_NEW_TAIL;
+	state->data_is_score = true;
+	for (i = 0; i < NR_FOLIOS; i++) {
+		random = random * 1664525 + 1013904223;
+		state->scores[i] = (int)(random >> 16) % 40 - 20;
+	}
+	policy_attach_loaded(p);
+	cg_read_file(cg, file, 0, NR_FOLIOS);
+
+	/* all of the list each time: ties depend on the order, which is a new one each time */
+	for (round = 0; round < 4; round++) {
+		long long worst = INT64_MIN;
+
+		choose(gone, NR_FOLIOS, 32, chosen);
+		for (i = 0; i < NR_FOLIOS; i++)
+			if (chosen[i] && state->scores[i] > worst)
+				worst = state->scores[i];
+		before = state->nr_reclaimed;
+		request(1, (struct walk[]){ { .list = 1, .nr_max = NR_FOLIOS, .to = BY_DATA,
+					      .action = WALK_RANK_LIST } });
+		EXPECT_EQ(state->walks[0].last_error, 0);
+		REQUIRE_EQ(state->nr_reclaimed, before + 32);
+		for (i = before; i < state->nr_reclaimed; i++)
+			gone[state->reclaimed[i]] = true;
+		for (i = 0; i < NR_FOLIOS; i++)
+			if (!expect(gone[i] ? true : state->scores[i] >= worst, __FILE__, __LINE__,
+				    "round %u: folio %u with score %lld stayed, %lld went", round, i,
+				    (long long)state->scores[i], worst))
+				break;
+	}
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+}
+
+static void test_rank_list_accesses(void)
+{
+	struct file *file = set_up_flags(1, (__u32[]){ LIST_NEW_TAIL }, NR);
+	unsigned int i;
+
+	/* the first 60 twice, 40 of them three times */
+	cg_read_file(cg, file, 0, 60);
+	cg_read_file(cg, file, 20, 40);
+	/* the 32 oldest of the 40 that were used once; then none can be lower */
+	request(1, (struct walk[]){ { .list = 1, .nr_max = NR, .to = BY_ACCESSES,
+				      .action = WALK_RANK_LIST } });
+	REQUIRE_EQ(state->nr_reclaimed, 32);
+	for (i = 0; i < 32; i++)
+		EXPECT(state->reclaimed[i] >= 60 && state->reclaimed[i] < 92);
+	/* what was not looked at is first in line now; a scan of 32 leaves no choice */
+	request(3, (struct walk[]){ { .list = 1, .nr_max = 9 },
+				    { .list = 1, .nr_max = 1, .to = 7, .action = WALK_RANK_LIST },
+				    { .list = 1, .nr_max = 32, .to = BY_ACCESSES,
+				      .action = WALK_RANK_LIST } });
+	EXPECT(visited(0, 0, 8, 92, 1));
+	EXPECT(visited(0, 8, 1, 0, 1));
+	EXPECT_EQ(state->walks[1].last_error, -EINVAL);
+	REQUIRE_EQ(state->nr_reclaimed, 64);
+	for (i = 32; i < 64; i++)
+		EXPECT(state->reclaimed[i] >= 92 || state->reclaimed[i] < 24);
+}
+
 static const struct test tests[] = {
 	{ "a hundred lists",					test_create },
 	{ "as many lists as there can be",			test_too_many },
@@ -349,6 +519,13 @@ static const struct test tests[] = {
 	{ "ranking: exactly the lowest, ties as offered",	test_rank },
 	{ "ranking: fewer than wanted",				test_rank_few },
 	{ "ranking: bounded",					test_rank_bound },
+	{ "ranking a list by the policy's bytes",		test_rank_list },
+	{ "ranking a list by accesses",				test_rank_list_accesses },
+	{ "a list for new folios, at its tail",			test_new_list },
+	{ "a list for new folios, at its head",			test_new_list_head },
+	{ "used folios move to the head",			test_used_head },
+	{ "used folios move to the tail",			test_used_tail },
+	{ "wrong flags of a list",				test_bad_list_flags },
 };
 
 SUBJECT(lists);

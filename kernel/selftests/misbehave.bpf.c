@@ -11,12 +11,12 @@ static __u32 queue, other;
 
 __s32 CACHEBPF_SLEEPABLE_OP(two_lists, struct cachebpf_policy *policy)
 {
-	int list = bpf_cachebpf_list_create(policy);
+	int list = bpf_cachebpf_list_create(policy, 0);
 
 	if (list < 0)
 		return list;
 	queue = list;
-	list = bpf_cachebpf_list_create(policy);
+	list = bpf_cachebpf_list_create(policy, 0);
 	if (list < 0)
 		return list;
 	other = list;

@@ -30,7 +30,7 @@ __struct_ops struct cachebpf_ops refuse = {
 
 void CACHEBPF_OP(create_late_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
-	bpf_cachebpf_list_create(policy);
+	bpf_cachebpf_list_create(policy, 0);
 }
 
 __struct_ops struct cachebpf_ops create_late = {
@@ -41,7 +41,7 @@ __struct_ops struct cachebpf_ops create_late = {
 
 void CACHEBPF_SLEEPABLE_OP(create_exit_exit, struct cachebpf_policy *policy)
 {
-	bpf_cachebpf_list_create(policy);
+	bpf_cachebpf_list_create(policy, 0);
 }
 
 /* may sleep, and yet is not policy_init() */

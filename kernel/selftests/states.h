@@ -8,6 +8,7 @@
 #define LISTS_MAX_FOLIOS	1024
 #define LISTS_MAX_LISTS		200
 #define LISTS_NR_WALKS		3
+#define LISTS_NR_FLAGS		4
 
 enum walk_action {
 	WALK_LOOK,
@@ -17,6 +18,8 @@ enum walk_action {
 	WALK_DEL,
 	WALK_EVICT,
 	WALK_RANK,
+	/* no walk: bpf_cachebpf_rank_list() with the key @to */
+	WALK_RANK_LIST,
 };
 
 /* one walk of an armed request, and what it met */
@@ -34,12 +37,15 @@ struct walk {
 
 /* lists.bpf.c; folios are known by the order in which they were added, from 0 */
 struct lists_state {
-	/* settings */
+	/* settings; flags are those of the first lists */
 	__u32 want_lists;
+	__u32 list_flags[LISTS_NR_FLAGS];
 	/* folio n goes to list 1 + n % add_to */
 	__u32 add_to;
 	__u32 add_to_head;
 	__u32 del_accessed;
+	/* in folio_added(): 8 bytes of the policy's are the score of the folio */
+	__u32 data_is_score;
 	/* requests left to be served; the others get no proposal */
 	__u32 armed;
 	__u32 nr_walks;

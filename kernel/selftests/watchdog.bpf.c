@@ -17,7 +17,7 @@ static __u32 queue;
 
 static __always_inline int create_queue(struct cachebpf_policy *policy)
 {
-	int list = bpf_cachebpf_list_create(policy);
+	int list = bpf_cachebpf_list_create(policy, 0);
 
 	if (list < 0)
 		return list;

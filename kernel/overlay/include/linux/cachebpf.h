@@ -38,6 +38,8 @@ enum cachebpf_added {
 	CACHEBPF_ADDED_ADOPTED		= 1 << 1,
 	/* admit_folio() had rejected it, and changed its mind when it was used again */
 	CACHEBPF_ADDED_ADMITTED		= 1 << 2,
+	/* so recently evicted that the stock LRU counts it to the workingset */
+	CACHEBPF_ADDED_WORKINGSET	= 1 << 3,
 };
 
 /* why folio_removed() is called */
@@ -52,6 +54,24 @@ enum cachebpf_removed {
 	/* dropped behind its reader; only counted, since only rejected folios are */
 	CACHEBPF_REMOVED_DROPPED,
 	CACHEBPF_NR_REMOVED,
+};
+
+/* what the kernel does with a list by itself; bpf_cachebpf_list_create() */
+enum cachebpf_list_flags {
+	/* a folio that is added goes to the head, or to the tail, of this list */
+	CACHEBPF_LIST_NEW_HEAD		= 1 << 0,
+	CACHEBPF_LIST_NEW_TAIL		= 1 << 1,
+	/* a folio on it that is used again moves to its head, or to its tail */
+	CACHEBPF_LIST_USED_HEAD		= 1 << 2,
+	CACHEBPF_LIST_USED_TAIL		= 1 << 3,
+};
+
+/* what bpf_cachebpf_rank_list() takes for the score */
+enum cachebpf_rank_key {
+	/* cachebpf_folio.accesses, at least 1 */
+	CACHEBPF_BY_ACCESSES,
+	/* the first 8 of the policy's bytes, a signed number */
+	CACHEBPF_BY_DATA,
 };
 
 /* bpf_iter_cachebpf_list_new() */
@@ -126,22 +146,24 @@ struct cachebpf_admission {
 /**
  * struct cachebpf_evict - one request for folios to evict
  * @nr_wanted:	pages the kernel wants to get back, at most %CACHEBPF_BATCH
- * @nr_proposed: folios proposed so far
+ * @nr_proposed: pages proposed so far
  *
  * The rest is private to the kernel.
  */
 struct cachebpf_evict {
 	u32			nr_wanted;
 	u32			nr_proposed;
+	u32			nr_folios;
 	int			nid;
 	u32			visits_left;
 	struct cachebpf_policy	*policy;
 	/* only folios charged below this cgroup may be taken; NULL: all */
 	struct mem_cgroup	*scope;
+	/* one more than can stay: a new one is sorted in before the last is dropped */
 	struct cachebpf_candidate {
-		s64		score;
-		u32		pfn;
-	} candidates[CACHEBPF_BATCH];
+		s64			score;
+		struct cachebpf_folio	*folio;
+	} candidates[CACHEBPF_BATCH + 1];
 };
 
 /**
@@ -171,7 +193,10 @@ struct cachebpf_ops {
 	 */
 	void (*evict_folios)(struct cachebpf_policy *policy, struct cachebpf_evict *evict);
 
-	/** @folio_added: A folio entered the page cache; @why: enum cachebpf_added */
+	/**
+	 * @folio_added: A folio entered the page cache; @why: enum cachebpf_added.
+	 * It is on the list that was created for new folios, if there is one.
+	 */
 	void (*folio_added)(struct cachebpf_policy *policy, struct cachebpf_folio *folio, u32 why);
 
 	/**
@@ -181,8 +206,9 @@ struct cachebpf_ops {
 	 */
 	void (*folio_accessed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio);
 
-	/** @folio_removed: A folio left the page cache or this policy; @why: enum cachebpf_removed */
-	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio, u32 why);
+	/** @folio_removed: A folio left the cache or this policy; @why: enum cachebpf_removed */
+	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+			      u32 why);
 
 	/**
 	 * @admit_folio: Is a folio of a regular file, that was not cached, worth
@@ -234,9 +260,11 @@ struct cachebpf_reclaim {
 		u32		garbage;
 		u64		ns;
 	} sum;
-	u32			nr_proposed;
+	/* proposed, checked, and with a reference held */
+	u32			nr_folios;
+	struct folio		*folios[CACHEBPF_BATCH];
+	/* taken off the LRU in this round */
 	u32			nr_isolated;
-	u32			pfn[CACHEBPF_BATCH];
 	u32			isolated[CACHEBPF_BATCH];
 };
 
@@ -257,7 +285,6 @@ static __always_inline bool cachebpf_admission_enabled(void)
 	return static_branch_unlikely(&cachebpf_admission_key);
 }
 
-void __cachebpf_folio_prepare(struct folio *folio, gfp_t gfp);
 void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault);
 void __cachebpf_folio_accessed(struct folio *folio);
 void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why);
@@ -274,7 +301,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr);
 struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
 					struct list_head *folios, unsigned long *nr_taken);
-void cachebpf_reclaim_settle(struct cachebpf_reclaim *r);
+void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left);
 void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
 
 #else /* !CONFIG_CACHEBPF */
@@ -289,7 +316,6 @@ static inline bool cachebpf_admission_enabled(void)
 	return false;
 }
 
-static inline void __cachebpf_folio_prepare(struct folio *folio, gfp_t gfp) {}
 static inline void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault) {}
 static inline void __cachebpf_folio_accessed(struct folio *folio) {}
 static inline void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why) {}
@@ -302,14 +328,7 @@ static inline void cachebpf_memcg_offline(struct mem_cgroup *memcg) {}
 
 #endif /* CONFIG_CACHEBPF */
 
-/* Before @folio is inserted: memory for its table entry, as @gfp allows. */
-static __always_inline void cachebpf_folio_prepare(struct folio *folio, gfp_t gfp)
-{
-	if (cachebpf_enabled())
-		__cachebpf_folio_prepare(folio, gfp);
-}
-
-/* @folio was inserted with @gfp and charged, and is still locked. */
+/* @folio was inserted and charged, and is still locked; @gfp as for its insertion. */
 static __always_inline void cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
 {
 	if (cachebpf_enabled())

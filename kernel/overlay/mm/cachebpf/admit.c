@@ -22,6 +22,7 @@
 
 #include "../internal.h"
 #include "internal.h"
+#include "list.h"
 
 /* Unlock for a moment after so many folios. */
 #define LOCK_BATCH	64
@@ -33,7 +34,7 @@ DEFINE_STATIC_KEY_FALSE(cachebpf_admission_key);
 /* @policy, not yet published, has admit_folio(). */
 int cachebpf_admission_start(struct cachebpf_policy *policy)
 {
-	int err = cachebpf_lists_create(policy, CACHEBPF_REJECTED);
+	int err = cachebpf_lists_create(policy, CACHEBPF_REJECTED, 0);
 
 	if (err)
 		return err;
@@ -106,17 +107,13 @@ static bool was_asked(struct cachebpf_folio *f)
 	return READ_ONCE(f->data[0]) == (unsigned long)current;
 }
 
-static struct cachebpf_node *node_of(struct cachebpf_policy *policy, struct cachebpf_folio *f)
-{
-	return policy->nodes[cachebpf_folio_nid(f)];
-}
-
 /* Take @f off the list of rejected ones if it is there, with the node locked. */
-static bool take_rejected(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+static bool take_rejected(struct cachebpf_policy *policy, struct cachebpf_node *node,
+			  struct cachebpf_folio *f, struct folio *folio)
 {
 	if (f->owner != policy->id || f->list != CACHEBPF_REJECTED)
 		return false;
-	cachebpf_unlink(policy, f);
+	cachebpf_unlink(node, f, folio_pfn(folio));
 	return true;
 }
 
@@ -146,13 +143,13 @@ bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,
 
 	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_REJECTED, 1UL << f->order);
 	remember_task(f);
-	node = node_of(policy, f);
+	node = policy->nodes[folio_nid(folio)];
 	spin_lock_irqsave(&node->lock, flags);
 	if (f->owner == policy->id) {
 		/* a call about the folio that was here before may have put it on a list */
 		if (f->list != CACHEBPF_NO_LIST)
-			cachebpf_unlink(policy, f);
-		cachebpf_link(policy, f, CACHEBPF_REJECTED, true);
+			cachebpf_unlink(node, f, folio_pfn(folio));
+		cachebpf_link(node, f, folio_pfn(folio), CACHEBPF_REJECTED, true);
 	}
 	spin_unlock_irqrestore(&node->lock, flags);
 	return false;
@@ -172,16 +169,16 @@ static void reconsider(struct cachebpf_policy *policy, struct folio *folio,
 		return;
 	}
 
-	node = node_of(policy, f);
+	node = policy->nodes[folio_nid(folio)];
 	spin_lock_irqsave(&node->lock, flags);
-	taken = take_rejected(policy, f);
+	taken = take_rejected(policy, node, f, folio);
 	if (taken)
 		memset(f->data, 0, sizeof(f->data));
 	spin_unlock_irqrestore(&node->lock, flags);
 	if (!taken)
 		return;
 	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_REVERSED, 1UL << f->order);
-	cachebpf_introduce(policy, f, CACHEBPF_ADDED_ADMITTED);
+	cachebpf_introduce(policy, f, folio, CACHEBPF_ADDED_ADMITTED);
 }
 
 /**
@@ -244,23 +241,19 @@ static bool may_drop(struct folio *folio)
 /* End the management of @folio, about to be dropped; false if it is not rejected any more. */
 static bool give_up(struct folio *folio)
 {
+	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f;
-	struct cachebpf_policy *policy = NULL;
 	struct cachebpf_node *node;
 	unsigned long flags;
 	bool taken = false;
-	u16 owner;
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
-	/* pairs with the release that made the rest of the entry valid */
-	owner = f ? smp_load_acquire(&f->owner) : 0;
-	if (owner)
-		policy = cachebpf_policy_by_id(owner);
+	policy = f ? cachebpf_owner_of(f) : NULL;
 	if (policy) {
-		node = node_of(policy, f);
+		node = policy->nodes[folio_nid(folio)];
 		spin_lock_irqsave(&node->lock, flags);
-		taken = take_rejected(policy, f);
+		taken = take_rejected(policy, node, f, folio);
 		if (taken)
 			WRITE_ONCE(f->owner, 0);
 		spin_unlock_irqrestore(&node->lock, flags);
@@ -268,7 +261,7 @@ static bool give_up(struct folio *folio)
 	if (taken) {
 		cachebpf_count(policy, CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_DROPPED,
 			       1UL << f->order);
-		cachebpf_table_put(f);
+		cachebpf_table_put(f, folio_pfn(folio));
 	}
 	rcu_read_unlock();
 	return taken;
@@ -362,25 +355,24 @@ void __cachebpf_drop_spliced(struct page *page, unsigned int end)
  *
  * Those that were looked at go to the end: what cannot be evicted now, or is
  * not of the cgroup that is being reclaimed, is not in the way of the others.
+ * In an RCU read side.
  */
 void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_left)
 {
 	struct cachebpf_policy *policy = evict->policy;
 	struct cachebpf_node *node = policy->nodes[evict->nid];
 	struct cachebpf_list *list = node->lists[CACHEBPF_REJECTED];
-	u32 nr_pages = 0, nr_vain = 0;
+	int nr_vain = 0;
 
-	rcu_read_lock();
 	spin_lock_irq(&node->lock);
-	while (nr_pages < evict->nr_wanted && *nr_left && list->head) {
-		u32 pfn = list->head;
-		struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
+	while (evict->nr_proposed < evict->nr_wanted && *nr_left && list->head.f) {
+		struct cachebpf_folio *f = list->head.f;
+		u32 pfn = list->head.pfn;
 
-		cachebpf_unlink(policy, f);
-		cachebpf_link(policy, f, CACHEBPF_REJECTED, true);
+		cachebpf_move_to_end(list, f, pfn, true);
 		if (cachebpf_worth_offering(evict, pfn_folio(pfn))) {
-			evict->candidates[evict->nr_proposed++].pfn = pfn;
-			nr_pages += 1UL << f->order;
+			evict->candidates[evict->nr_folios++].folio = f;
+			evict->nr_proposed += 1U << f->order;
 		} else if (++nr_vain == MAX_VAIN) {
 			*nr_left = 0;
 			break;
@@ -390,8 +382,7 @@ void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_lef
 			spin_lock_irq(&node->lock);
 		}
 	}
-	if (!list->head)
+	if (!list->head.f)
 		*nr_left = 0;
 	spin_unlock_irq(&node->lock);
-	rcu_read_unlock();
 }

@@ -44,7 +44,6 @@ static void adopt_list(struct cachebpf_policy *policy, struct lruvec *lruvec,
 	do {
 		nr = take_oldest(lruvec, list, &nr_pages, folios);
 		for (i = 0; i < nr; i++) {
-			cachebpf_folio_prepare(folios[i], GFP_KERNEL);
 			/* what is locked now is on its way in or out: stock reclaim keeps it */
 			if (folio_trylock(folios[i])) {
 				cachebpf_manage_cached(policy, folios[i]);

@@ -100,7 +100,7 @@ static bool walk_on(struct walk *w, unsigned long nr)
 
 	for (; nr; nr--) {
 		if (!w->next) {
-			if (w->list->tail != w->last)
+			if (w->list->tail.pfn != w->last)
 				w->wrong = "the tail is not where the walk ends";
 			else if (w->list->nr_folios != w->nr_folios)
 				w->wrong = "the number of folios is wrong";
@@ -143,7 +143,7 @@ static void walk_list(struct walk *w, bool exact)
 	w->wrong = NULL;
 	rcu_read_lock();
 	spin_lock_irq(&node->lock);
-	w->next = w->list->head;
+	w->next = w->list->head.pfn;
 	do {
 		more = walk_on(w, exact ? ULONG_MAX : LIST_BATCH);
 		if (more) {
@@ -200,6 +200,11 @@ static bool is_neighbour(struct cachebpf_folio *f, u32 other, bool before, u32 p
 	       (before ? n->next : n->prev) == pfn;
 }
 
+static bool is_end(const struct cachebpf_end *end, const struct cachebpf_folio *f, u32 pfn)
+{
+	return end->pfn == pfn && end->f == f;
+}
+
 /* Is @f, which belongs to @policy, where its links and its list say? */
 static const char *wrong_links(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 			       unsigned long pfn)
@@ -219,9 +224,9 @@ static const char *wrong_links(struct cachebpf_policy *policy, struct cachebpf_f
 		goto out;
 	}
 	list = node->lists[f->list];
-	if (f->prev ? !is_neighbour(f, f->prev, true, pfn) : list->head != pfn)
+	if (f->prev ? !is_neighbour(f, f->prev, true, pfn) : !is_end(&list->head, f, pfn))
 		wrong = "its entry and the one before do not agree";
-	else if (f->next ? !is_neighbour(f, f->next, false, pfn) : list->tail != pfn)
+	else if (f->next ? !is_neighbour(f, f->next, false, pfn) : !is_end(&list->tail, f, pfn))
 		wrong = "its entry and the one behind do not agree";
 out:
 	spin_unlock_irqrestore(&node->lock, flags);

@@ -13,201 +13,267 @@
 
 #include "../internal.h"
 #include "internal.h"
+#include "list.h"
 
 DEFINE_STATIC_KEY_FALSE(cachebpf_key);
 
 /* The policy that should manage @folio; in an RCU read side. */
-static struct cachebpf_policy *policy_of(struct folio *folio)
+static __always_inline struct cachebpf_policy *policy_of(struct folio *folio)
 {
+	struct cachebpf_policy *policy;
 	struct mem_cgroup *memcg;
 
 	if (unlikely(!folio_is_file_lru(folio)))
 		return NULL;
 	memcg = folio_memcg(folio);
-	return memcg ? rcu_dereference(memcg->cachebpf) : NULL;
+	policy = memcg ? rcu_dereference(memcg->cachebpf) : NULL;
+	return policy && likely(!READ_ONCE(policy->dead)) ? policy : NULL;
 }
 
-/* The policy that does manage @f, which may be gone as soon as this returns. */
-static struct cachebpf_policy *owner_of(struct cachebpf_folio *f)
+/*
+ * Give up @f, the entry of @folio, if it still is @policy's: off its list, out
+ * of use.  Detach may do the same at the same time, so the node's lock decides.
+ */
+static __always_inline void disown(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				   struct folio *folio)
 {
-	u16 owner = f ? smp_load_acquire(&f->owner) : 0;
-
-	return owner ? cachebpf_policy_by_id(owner) : NULL;
-}
-
-static void unmanage(struct cachebpf_policy *policy, struct cachebpf_folio *f)
-{
-	lockdep_assert_held(&policy->nodes[cachebpf_folio_nid(f)]->lock);
-
-	if (f->list != CACHEBPF_NO_LIST)
-		cachebpf_unlink(policy, f);
-	WRITE_ONCE(f->owner, 0);
-}
-
-/* Give up @f if it still is @policy's. */
-void cachebpf_disown(struct cachebpf_policy *policy, struct cachebpf_folio *f)
-{
-	struct cachebpf_node *node = policy->nodes[cachebpf_folio_nid(f)];
+	struct cachebpf_node *node = policy->nodes[folio_nid(folio)];
+	unsigned long pfn = folio_pfn(folio);
 	unsigned long flags;
 	bool owned;
 
 	spin_lock_irqsave(&node->lock, flags);
 	owned = f->owner == policy->id;
-	if (owned)
-		unmanage(policy, f);
+	if (likely(owned)) {
+		if (likely(f->list != CACHEBPF_NO_LIST))
+			cachebpf_unlink(node, f, pfn);
+		WRITE_ONCE(f->owner, 0);
+	}
 	spin_unlock_irqrestore(&node->lock, flags);
-	if (owned)
-		cachebpf_table_put(f);
+	if (likely(owned))
+		cachebpf_table_put(f, pfn);
 }
 
 /*
- * Tell the policy about @f, which it already owns, and see that it ends up on
- * a list: the policy's choice, or the unlisted ones.
+ * Put @f, the entry of @folio, on @list, unless it is on one already or @policy
+ * does not own it any more.
  */
-void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 why)
+static __always_inline void enlist(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				   struct folio *folio, u8 list, bool tail)
 {
-	struct cachebpf_node *node = policy->nodes[cachebpf_folio_nid(f)];
-	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
+	struct cachebpf_node *node = policy->nodes[folio_nid(folio)];
 	unsigned long flags;
 
-	if (ops && ops->folio_added)
-		ops->folio_added(policy, f, why);
-
-	if (READ_ONCE(f->list) != CACHEBPF_NO_LIST)
-		return;
 	spin_lock_irqsave(&node->lock, flags);
-	if (f->owner == policy->id && f->list == CACHEBPF_NO_LIST)
-		cachebpf_link(policy, f, CACHEBPF_UNLISTED, true);
+	if (likely(f->owner == policy->id && f->list == CACHEBPF_NO_LIST))
+		cachebpf_link(node, f, folio_pfn(folio), list, tail);
 	spin_unlock_irqrestore(&node->lock, flags);
 }
 
-/* @f, of a folio that was cached before, has become @policy's and is on no list yet. */
-void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f)
-{
-	cachebpf_count(policy, CACHEBPF_STAT_ADOPTED, 1UL << f->order);
-	cachebpf_introduce(policy, f, CACHEBPF_ADDED_ADOPTED);
-}
-
-/* @f leaves @policy for the reason @why; the policy is told, unless it had rejected it. */
-static void remove(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-		   enum cachebpf_removed why)
+/*
+ * Tell the policy of @f, which it owns already and finds on its list for new
+ * folios, if it has one.  A policy without one chooses a list itself; if it
+ * does not, the folio joins the unlisted ones.
+ */
+static noinline void tell_added(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				struct folio *folio, u32 why)
 {
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
 
-	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, 1UL << f->order);
-	if (ops && ops->folio_removed && !cachebpf_is_rejected(f))
-		ops->folio_removed(policy, f, why);
-	cachebpf_disown(policy, f);
+	if (ops)
+		ops->folio_added(policy, f, why);
+	if (READ_ONCE(f->list) == CACHEBPF_NO_LIST)
+		enlist(policy, f, folio, CACHEBPF_UNLISTED, true);
 }
 
-/* Begin to manage @folio; it is locked. */
-static struct cachebpf_folio *manage(struct cachebpf_policy *policy, struct folio *folio)
+/* Put @f, which @policy owns already, where new folios go and tell the policy. */
+static __always_inline void introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				      struct folio *folio, u32 why)
+{
+	/* a policy that is told puts it on a list itself, or wants to find it there */
+	if (!policy->hears_added || policy->new_list != CACHEBPF_UNLISTED)
+		enlist(policy, f, folio, policy->new_list, policy->new_at_tail);
+	if (policy->hears_added)
+		tell_added(policy, f, folio, why);
+}
+
+/* introduce() for others; rarely */
+void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+			struct folio *folio, u32 why)
+{
+	introduce(policy, f, folio, why);
+}
+
+/* @f, of a folio that was cached before, has become @policy's and is on no list yet. */
+void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f, struct folio *folio)
+{
+	cachebpf_count(policy, CACHEBPF_STAT_ADOPTED, 1UL << f->order);
+	cachebpf_introduce(policy, f, folio, CACHEBPF_ADDED_ADOPTED);
+}
+
+static noinline void tell_removed(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				  enum cachebpf_removed why)
+{
+	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
+
+	if (ops)
+		ops->folio_removed(policy, f, why);
+}
+
+/*
+ * @f, the entry of @folio, leaves @policy for the reason @why; the policy is told, unless
+ * it had rejected it.
+ */
+static __always_inline void remove(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				   struct folio *folio, enum cachebpf_removed why)
+{
+	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, 1UL << f->order);
+	if (unlikely(policy->hears_removed) && !cachebpf_is_rejected(f))
+		tell_removed(policy, f, why);
+	disown(policy, f, folio);
+}
+
+static bool populate(struct folio *folio, gfp_t gfp)
+{
+	struct mem_cgroup *old = set_active_memcg(folio_memcg(folio));
+	bool done = cachebpf_table_populate(folio_pfn(folio), gfp);
+
+	set_active_memcg(old);
+	return done;
+}
+
+/* An entry for @folio without waiting for memory. */
+static struct cachebpf_folio *get_entry_nowait(struct folio *folio)
 {
 	struct cachebpf_folio *f = cachebpf_table_get(folio_pfn(folio));
-	struct cachebpf_policy *previous;
-	struct mem_cgroup *memcg;
 
-	if (unlikely(!f)) {
-		/* the block that was prepared may have gone with the last of its folios */
-		memcg = set_active_memcg(folio_memcg(folio));
-		if (cachebpf_table_populate(folio_pfn(folio),
-					    GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT))
-			f = cachebpf_table_get(folio_pfn(folio));
-		set_active_memcg(memcg);
-	}
-	if (!f) {
-		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
+	if (!f && populate(folio, GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT))
+		f = cachebpf_table_get(folio_pfn(folio));
+	return f;
+}
+
+/*
+ * An entry for @folio of *@policy, for which memory may be waited for: leaves
+ * the RCU read side in between, after which *@policy may be another one, or none.
+ */
+static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy,
+						 struct folio *folio, gfp_t gfp)
+{
+	struct cachebpf_policy *old = *policy;
+
+	if (!refcount_inc_not_zero(&old->ref))
 		return NULL;
-	}
+	rcu_read_unlock();
+	populate(folio, (gfp & GFP_RECLAIM_MASK) | __GFP_NOWARN | __GFP_ACCOUNT);
+	rcu_read_lock();
+	cachebpf_policy_put(old);
 
-	previous = owner_of(f);
+	*policy = policy_of(folio);
+	/* the block that was populated may have gone with the last of its folios */
+	return *policy ? get_entry_nowait(folio) : NULL;
+}
+
+/* @f is in use for another policy, that of the cgroup which the folio came from. */
+static noinline void leave_previous(struct cachebpf_folio *f, struct folio *folio)
+{
+	struct cachebpf_policy *previous = cachebpf_owner_of(f);
+
 	if (previous)
-		remove(previous, f, CACHEBPF_REMOVED_HANDOVER);
+		remove(previous, f, folio, CACHEBPF_REMOVED_HANDOVER);
+}
+
+/* Begin to use @f, with the reference that was taken to it, for @folio; it is locked. */
+static __always_inline void own(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				struct folio *folio)
+{
+	if (unlikely(READ_ONCE(f->owner)))
+		leave_previous(f, folio);
 
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
 	f->accesses = 0;
 	f->data[0] = f->data[1] = 0;
 	smp_store_release(&f->owner, policy->id);
-	return f;
 }
 
 /* Begin to manage @folio, locked and cached for long, for an attached @policy. */
 void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 {
+	struct cachebpf_policy *now;
 	struct cachebpf_folio *f;
 
 	rcu_read_lock();
-	if (!folio->mapping || policy_of(folio) != policy || READ_ONCE(policy->dead))
+	now = policy_of(folio);
+	if (!folio->mapping || now != policy)
 		goto out;
 	f = cachebpf_table_lookup(folio_pfn(folio));
-	if (f && owner_of(f) == policy)
+	if (f && cachebpf_owner_of(f) == policy)
 		goto out;
-	f = manage(policy, folio);
-	if (!f)
+	f = cachebpf_table_get(folio_pfn(folio)) ?: get_entry(&now, folio, GFP_KERNEL);
+	if (!f) {
+		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
 		goto out;
+	}
+	if (now != policy) {
+		cachebpf_table_put(f, folio_pfn(folio));
+		goto out;
+	}
+	own(policy, f, folio);
 	f->accesses = 1 + folio_test_referenced(folio) + folio_test_active(folio);
-	cachebpf_adopt(policy, f);
+	cachebpf_adopt(policy, f, folio);
 out:
 	rcu_read_unlock();
-}
-
-void __cachebpf_folio_prepare(struct folio *folio, gfp_t gfp)
-{
-	struct cachebpf_policy *policy;
-	struct mem_cgroup *old;
-
-	rcu_read_lock();
-	policy = policy_of(folio);
-	if (!policy || cachebpf_table_lookup(folio_pfn(folio)) ||
-	    !refcount_inc_not_zero(&policy->ref)) {
-		rcu_read_unlock();
-		return;
-	}
-	rcu_read_unlock();
-
-	gfp = (gfp & GFP_RECLAIM_MASK) | __GFP_NOWARN | __GFP_ACCOUNT;
-	old = set_active_memcg(folio_memcg(folio));
-	cachebpf_table_populate(folio_pfn(folio), gfp);
-	set_active_memcg(old);
-	cachebpf_policy_put(policy);
 }
 
 void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
 {
 	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f;
+	u32 why = 0;
 
 	rcu_read_lock();
 	policy = policy_of(folio);
-	if (!policy || READ_ONCE(policy->dead))
+	if (!policy)
 		goto out;
-	f = manage(policy, folio);
-	if (!f)
+	f = cachebpf_table_get(folio_pfn(folio));
+	if (unlikely(!f))
+		f = get_entry(&policy, folio, gfp);
+	if (unlikely(!f)) {
+		if (policy)
+			cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
 		goto out;
+	}
 
+	own(policy, f, folio);
 	cachebpf_count(policy, CACHEBPF_STAT_ADDED, 1UL << f->order);
-	if (refault)
+	if (refault) {
 		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, 1UL << f->order);
+		why = CACHEBPF_ADDED_REFAULT;
+		if (folio_test_active(folio) || folio_test_workingset(folio))
+			why |= CACHEBPF_ADDED_WORKINGSET;
+	}
 	if (!cachebpf_admission_enabled() || cachebpf_admit(policy, folio, f, gfp))
-		cachebpf_introduce(policy, f, refault ? CACHEBPF_ADDED_REFAULT : 0);
+		introduce(policy, f, folio, why);
 out:
 	rcu_read_unlock();
 }
 
 void __cachebpf_folio_accessed(struct folio *folio)
 {
+	unsigned long pfn = folio_pfn(folio);
 	struct cachebpf_policy *policy;
+	struct cachebpf_block *block;
 	struct cachebpf_folio *f;
-	struct cachebpf_ops *ops;
 	u16 accesses;
 
+	/* this is where a hit pays: every instruction counts */
 	rcu_read_lock();
-	policy = policy_of(folio);
-	if (!policy)
+	block = cachebpf_table_block(pfn);
+	if (!block)
 		goto out;
-	f = cachebpf_table_lookup(folio_pfn(folio));
-	if (!f || READ_ONCE(f->owner) != policy->id)
+	f = &block->entries[pfn & (CACHEBPF_BLOCK_ENTRIES - 1)];
+	policy = cachebpf_owner_of(f);
+	if (!policy)
 		goto out;
 	if (cachebpf_is_rejected(f)) {
 		cachebpf_rejected_used(policy, folio, f);
@@ -215,18 +281,17 @@ void __cachebpf_folio_accessed(struct folio *folio)
 	}
 
 	/* racing increments may be lost: it is a statistic, not a reference */
-	accesses = READ_ONCE(f->accesses);
-	if (likely(accesses != U16_MAX))
-		WRITE_ONCE(f->accesses, accesses + 1);
-	if (!accesses) {
+	accesses = READ_ONCE(f->accesses) + 1;
+	if (likely(accesses))
+		WRITE_ONCE(f->accesses, accesses);
+	/* the first one is the miss that brought the folio in */
+	if (unlikely(accesses == 1)) {
 		cachebpf_count(policy, CACHEBPF_STAT_MISSES, 1);
 		goto out;
 	}
-
 	cachebpf_count(policy, CACHEBPF_STAT_HITS, 1);
-	ops = rcu_dereference(policy->ops);
-	if (ops && ops->folio_accessed)
-		ops->folio_accessed(policy, f);
+	if (policy->wants_uses)
+		cachebpf_used_again(policy, f, pfn);
 out:
 	rcu_read_unlock();
 }
@@ -238,10 +303,45 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
-	policy = owner_of(f);
+	policy = f ? cachebpf_owner_of(f) : NULL;
 	if (policy)
-		remove(policy, f, why);
+		remove(policy, f, folio, why);
 	rcu_read_unlock();
+}
+
+/*
+ * Give @folio an entry of @policy that says the same as @from; it is on no list
+ * yet.  Returns NULL if there is no memory for it.
+ */
+static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct folio *folio,
+				       const struct cachebpf_folio *from)
+{
+	struct cachebpf_folio *f = get_entry_nowait(folio);
+
+	if (!f) {
+		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
+		return NULL;
+	}
+	own(policy, f, folio);
+	f->accesses = from->accesses;
+	f->data[0] = from->data[0];
+	f->data[1] = from->data[1];
+	return f;
+}
+
+/*
+ * @folio takes over from one whose policy is just being detached or replaced:
+ * that policy does not take folios any more, the next one adopts it.
+ */
+static void adopt_successor(struct folio *folio, const struct cachebpf_folio *from)
+{
+	struct cachebpf_policy *policy = policy_of(folio);
+	struct cachebpf_folio *f = policy ? own_like(policy, folio, from) : NULL;
+
+	if (f) {
+		f->data[0] = f->data[1] = 0;
+		cachebpf_adopt(policy, f, folio);
+	}
 }
 
 /*
@@ -250,95 +350,74 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
  */
 void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 {
-	struct cachebpf_folio *from, *to;
+	struct cachebpf_folio *from, *to = NULL;
 	struct cachebpf_policy *policy;
 	struct cachebpf_node *node;
-	struct mem_cgroup *memcg;
 	unsigned long flags;
-	u8 list;
 
-	memcg = set_active_memcg(folio_memcg(new));
 	rcu_read_lock();
 	from = cachebpf_table_lookup(folio_pfn(old));
-	policy = owner_of(from);
+	policy = from ? cachebpf_owner_of(from) : NULL;
 	if (!policy)
 		goto out;
-
-	cachebpf_table_populate(folio_pfn(new), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
-	to = folio_order(old) == folio_order(new) ? manage(policy, new) : NULL;
-	if (!to) {
-		__cachebpf_folio_removed(old, CACHEBPF_REMOVED_MIGRATE);
+	if (READ_ONCE(policy->dead)) {
+		adopt_successor(new, from);
+		disown(policy, from, old);
 		goto out;
 	}
 
-	node = policy->nodes[cachebpf_folio_nid(from)];
-	spin_lock_irqsave(&node->lock, flags);
-	to->accesses = from->accesses;
-	to->data[0] = from->data[0];
-	to->data[1] = from->data[1];
-	list = from->list;
-	if (from->owner != policy->id || list == CACHEBPF_NO_LIST) {
-		/* handed back in the meantime; so shall @to be, below */
-		list = CACHEBPF_NO_LIST;
-	} else if (folio_nid(old) == folio_nid(new)) {
-		cachebpf_list_replace(policy, from, to);
+	/* from here on, until the end of the RCU read side, it keeps its folios */
+	if (folio_order(old) == folio_order(new))
+		to = own_like(policy, new, from);
+	if (!to) {
+		remove(policy, from, old, CACHEBPF_REMOVED_MIGRATE);
+		goto out;
 	}
-	spin_unlock_irqrestore(&node->lock, flags);
-
-	if (list == CACHEBPF_NO_LIST) {
-		cachebpf_disown(policy, to);
-	} else if (to->list == CACHEBPF_NO_LIST) {
-		node = policy->nodes[cachebpf_folio_nid(to)];
+	if (folio_nid(old) == folio_nid(new)) {
+		node = policy->nodes[folio_nid(old)];
 		spin_lock_irqsave(&node->lock, flags);
-		cachebpf_link(policy, to, list, true);
+		cachebpf_list_replace(node, from, to);
 		spin_unlock_irqrestore(&node->lock, flags);
+	} else {
+		enlist(policy, to, new, from->list, true);
 	}
-	cachebpf_disown(policy, from);
+	disown(policy, from, old);
 out:
 	rcu_read_unlock();
-	set_active_memcg(memcg);
 }
 
 /* @tail is a new folio of its own; @head has shrunk. */
 void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 {
-	struct cachebpf_folio *f, *new;
 	struct cachebpf_policy *policy;
+	struct cachebpf_folio *f, *new;
 	struct cachebpf_node *node;
-	struct mem_cgroup *memcg;
 	unsigned long flags;
-	u8 list;
 
-	memcg = set_active_memcg(folio_memcg(head));
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(head));
-	policy = owner_of(f);
+	policy = f ? cachebpf_owner_of(f) : NULL;
 	if (!policy)
 		goto out;
 
-	node = policy->nodes[cachebpf_folio_nid(f)];
+	node = policy->nodes[folio_nid(head)];
 	spin_lock_irqsave(&node->lock, flags);
-	list = f->owner == policy->id ? f->list : CACHEBPF_NO_LIST;
-	if (list != CACHEBPF_NO_LIST && f->order != folio_order(head)) {
-		policy->nodes[cachebpf_folio_nid(f)]->lists[list]->nr_pages -=
-			(1UL << f->order) - folio_nr_pages(head);
-		f->order = folio_order(head);
-	}
+	/* detach may be handing it over, and sees the new order then */
+	if (f->list != CACHEBPF_NO_LIST)
+		node->lists[f->list]->nr_pages -= (1UL << f->order) - folio_nr_pages(head);
+	f->order = folio_order(head);
 	spin_unlock_irqrestore(&node->lock, flags);
-	if (list == CACHEBPF_NO_LIST || !tail->mapping)
-		goto out;
 
-	cachebpf_table_populate(folio_pfn(tail), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
-	new = manage(policy, tail);
-	if (!new)
+	/* beyond the end of the file */
+	if (!tail->mapping)
 		goto out;
-	new->accesses = f->accesses;
-	new->data[0] = f->data[0];
-	new->data[1] = f->data[1];
-	spin_lock_irqsave(&node->lock, flags);
-	cachebpf_link(policy, new, list, true);
-	spin_unlock_irqrestore(&node->lock, flags);
+	if (READ_ONCE(policy->dead)) {
+		adopt_successor(tail, f);
+	} else {
+		new = own_like(policy, tail, f);
+		if (new)
+			enlist(policy, new, tail, f->list, true);
+	}
 out:
 	rcu_read_unlock();
-	set_active_memcg(memcg);
 }

@@ -22,6 +22,8 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include "table.h"
+
 #define CACHEBPF_MAX_POLICIES	4096
 #define CACHEBPF_MAX_LISTS	128
 /* list 0 holds what the policy did not put anywhere */
@@ -30,6 +32,10 @@
 #define CACHEBPF_REJECTED	CACHEBPF_MAX_LISTS
 /* cachebpf_folio.list while folio_added() runs: on no list at all */
 #define CACHEBPF_NO_LIST	0xff
+
+#define CACHEBPF_LIST_NEW	(CACHEBPF_LIST_NEW_HEAD | CACHEBPF_LIST_NEW_TAIL)
+#define CACHEBPF_LIST_USED	(CACHEBPF_LIST_USED_HEAD | CACHEBPF_LIST_USED_TAIL)
+#define CACHEBPF_LIST_FLAGS	(CACHEBPF_LIST_NEW | CACHEBPF_LIST_USED)
 
 enum cachebpf_stat {
 	CACHEBPF_STAT_HITS,
@@ -60,14 +66,28 @@ enum cachebpf_stat {
 	CACHEBPF_NR_STATS,
 };
 
-struct cachebpf_stats {
-	u64 count[CACHEBPF_NR_STATS];
+#define CACHEBPF_USES_BATCH	16
+
+/* What a policy has on each processor; see uses.c. */
+struct cachebpf_pcpu {
+	u64	count[CACHEBPF_NR_STATS];
+	/* folios used again, whose lists are not in order yet */
+	u32	nr_uses;
+	u32	uses[CACHEBPF_USES_BATCH];
+};
+
+/* An end of a list: the folio there, 0 and NULL if there is none. */
+struct cachebpf_end {
+	struct cachebpf_folio	*f;
+	u32			pfn;
 };
 
 /* One eviction list on one NUMA node; head = front, tail = back. */
 struct cachebpf_list {
-	u32			head;
-	u32			tail;
+	struct cachebpf_end	head;
+	struct cachebpf_end	tail;
+	/* enum cachebpf_list_flags */
+	u32			flags;
 	unsigned long		nr_folios;
 	unsigned long		nr_pages;
 	/* iterators in progress, whose cursors must not dangle */
@@ -119,6 +139,16 @@ struct cachebpf_policy {
 	struct cachebpf_ops __rcu	*ops;
 	u16				id;
 	u16				nr_lists;
+	/* where folios go that are added */
+	u8				new_list;
+	bool				new_at_tail;
+	/* which callbacks it has */
+	bool				hears_added;
+	bool				hears_removed;
+	bool				hears_uses;
+	/* it has lists in the order of use; that or folio_accessed() */
+	bool				orders_uses;
+	bool				wants_uses;
 	/* set before an RCU grace period that precedes handing folios back */
 	bool				dead;
 	/* it has admit_folio() */
@@ -131,7 +161,7 @@ struct cachebpf_policy {
 	/* where it is attached; holds a css reference while it is */
 	struct mem_cgroup		*memcg;
 	struct bpf_link			*link;
-	struct cachebpf_stats __percpu	*stats;
+	struct cachebpf_pcpu __percpu	*pcpu;
 	/* until used; protected by cachebpf_mutex */
 	struct cachebpf_hangup		*hangup;
 	struct cachebpf_watchdog	watchdog;
@@ -140,58 +170,60 @@ struct cachebpf_policy {
 	struct cachebpf_node		*nodes[];
 };
 
-#define CACHEBPF_ITER_BATCH	16
+#define CACHEBPF_ITER_BATCH	8
 
 /* A walk over a list; see iter.c. */
 struct cachebpf_iter {
-	struct list_head		link;
-	struct cachebpf_evict		*evict;
-	struct cachebpf_list		*list;
-	u32				list_id;
-	u32				flags;
+	struct list_head	link;
+	struct cachebpf_evict	*evict;
+	struct cachebpf_node	*node;
+	struct cachebpf_list	*list;
 	/* where to read on, and how many folios to look at and to offer yet */
-	u32				cursor;
-	u32				nr_left;
-	u32				nr_offers;
+	u32			cursor;
+	u32			nr_left;
+	u32			nr_offers;
+	u8			list_id;
+	u8			flags;
 	/* read ahead, of which the first nr_used were offered */
-	u16				nr_used;
-	u16				nr_batch;
-	u32				batch[CACHEBPF_ITER_BATCH];
+	u8			nr_used;
+	u8			nr_batch;
+	struct cachebpf_folio	*batch[CACHEBPF_ITER_BATCH];
 };
 
 static inline void cachebpf_count(struct cachebpf_policy *policy, enum cachebpf_stat item, long nr)
 {
-	this_cpu_add(policy->stats->count[item], nr);
+	this_cpu_add(policy->pcpu->count[item], nr);
 }
 
-/* table.c: the folio table */
-int cachebpf_table_init(void);
-void cachebpf_table_destroy(void);
-struct cachebpf_folio *cachebpf_table_lookup(unsigned long pfn);
-struct cachebpf_folio *cachebpf_table_get(unsigned long pfn);
-void cachebpf_table_put(struct cachebpf_folio *f);
-bool cachebpf_table_populate(unsigned long pfn, gfp_t gfp);
-u32 cachebpf_folio_pfn(const struct cachebpf_folio *f);
-
-static inline int cachebpf_folio_nid(const struct cachebpf_folio *f)
+/* The node of @policy that the folio of @f lies on. */
+static inline struct cachebpf_node *cachebpf_node_of(struct cachebpf_policy *policy,
+						     const struct cachebpf_folio *f)
 {
-	return page_to_nid(pfn_to_page(cachebpf_folio_pfn(f)));
+	return policy->nodes[page_to_nid(pfn_to_page(cachebpf_folio_pfn(f)))];
 }
 
-/* list.c: eviction lists; all under the node's lock */
-int cachebpf_lists_create(struct cachebpf_policy *policy, int nr);
-int cachebpf_lists_add(struct cachebpf_policy *policy);
+/* list.c: eviction lists; all under the node's lock; see list.h too */
+int cachebpf_lists_create(struct cachebpf_policy *policy, int nr, u32 flags);
+int cachebpf_lists_add(struct cachebpf_policy *policy, u32 flags);
 void cachebpf_lists_free(struct cachebpf_policy *policy);
-void cachebpf_link(struct cachebpf_policy *policy, struct cachebpf_folio *f, u8 list, bool tail);
-void cachebpf_unlink(struct cachebpf_policy *policy, struct cachebpf_folio *f);
-void cachebpf_list_rotate(struct cachebpf_policy *policy, struct cachebpf_iter *iter);
-void cachebpf_list_replace(struct cachebpf_policy *policy, struct cachebpf_folio *old,
+void cachebpf_move_to_end(struct cachebpf_list *list, struct cachebpf_folio *f, u32 pfn,
+			  bool tail);
+void cachebpf_move_run(struct cachebpf_list *list, struct cachebpf_folio *last);
+void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *old,
 			   struct cachebpf_folio *new);
 
+/* propose.c: what a policy proposes to a request */
+bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *folio);
+bool cachebpf_in_scope(const struct cachebpf_evict *evict, struct folio *folio);
+
+/* uses.c: lists in the order of use */
+void cachebpf_used_again(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 pfn);
+void cachebpf_apply_uses(struct cachebpf_policy *policy);
+
 /* folio.c: the life of a managed folio */
-void cachebpf_disown(struct cachebpf_policy *policy, struct cachebpf_folio *f);
-void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 why);
-void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f);
+void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+			struct folio *folio, u32 why);
+void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f, struct folio *folio);
 void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio);
 
 /* admit.c: folios that the policy does not want */
@@ -216,9 +248,6 @@ static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy,
 	return list ? READ_ONCE(list->nr_folios) : 0;
 }
 
-/* iter.c */
-bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio);
-
 /* adopt.c: what was cached before a policy came */
 void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *root);
 
@@ -226,7 +255,20 @@ void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *ro
 extern struct rw_semaphore cachebpf_changes;
 
 /* policy.c: policies and the cgroups they serve */
-struct cachebpf_policy *cachebpf_policy_by_id(u16 id);
+extern struct cachebpf_policy __rcu *cachebpf_policies[CACHEBPF_MAX_POLICIES];
+
+/* NULL if there is none; there is none with the number 0. */
+static inline struct cachebpf_policy *cachebpf_policy_by_id(u16 id)
+{
+	return rcu_dereference(cachebpf_policies[id]);
+}
+
+/* The policy that does manage @f, which may be gone as soon as this returns. */
+static inline struct cachebpf_policy *cachebpf_owner_of(const struct cachebpf_folio *f)
+{
+	return cachebpf_policy_by_id(smp_load_acquire(&f->owner));
+}
+
 int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link);
 int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old,
 			    struct bpf_link *link);

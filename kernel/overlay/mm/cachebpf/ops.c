@@ -30,6 +30,7 @@ BTF_ID_FLAGS(func, bpf_cachebpf_list_len, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_data, KF_TRUSTED_ARGS | KF_RET_NULL)
 BTF_ID_FLAGS(func, bpf_cachebpf_evict, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_rank, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_rank_list, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_new, KF_ITER_NEW | KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_next, KF_ITER_NEXT | KF_RET_NULL)
 BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_destroy, KF_ITER_DESTROY)
@@ -282,7 +283,9 @@ static int __init cachebpf_init(void)
 {
 	int err;
 
-	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &cachebpf_kfunc_set);
+	err = cachebpf_table_init();
+	if (!err)
+		err = register_btf_kfunc_id_set(BPF_PROG_TYPE_STRUCT_OPS, &cachebpf_kfunc_set);
 	if (!err)
 		err = register_bpf_struct_ops(&bpf_cachebpf_ops, cachebpf_ops);
 	if (err)

@@ -19,20 +19,16 @@
 #include <trace/events/cachebpf.h>
 
 #include "internal.h"
+#include "list.h"
 
 /* folios handed back or over between two chances to schedule */
 #define HAND_OVER_BATCH	64
 
 static DEFINE_MUTEX(cachebpf_mutex);
 static DEFINE_IDA(policy_ids);
-static struct cachebpf_policy __rcu *policies[CACHEBPF_MAX_POLICIES];
+struct cachebpf_policy __rcu *cachebpf_policies[CACHEBPF_MAX_POLICIES];
 static int nr_policies;
 static u64 last_serial;
-
-struct cachebpf_policy *cachebpf_policy_by_id(u16 id)
-{
-	return rcu_dereference(policies[id]);
-}
 
 static struct cachebpf_policy *effective(struct mem_cgroup *memcg)
 {
@@ -151,7 +147,7 @@ static void free_policy(struct cachebpf_policy *policy)
 		kfree(policy->nodes[nid]);
 	if (policy->id)
 		ida_free(&policy_ids, policy->id);
-	free_percpu(policy->stats);
+	free_percpu(policy->pcpu);
 	kfree(policy->hangup);
 	cachebpf_watchdog_free(policy);
 	css_put(&policy->memcg->css);
@@ -174,13 +170,17 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 	policy->memcg = memcg;
 	policy->link = link;
 	policy->flags = ops->flags;
+	policy->hears_added = ops->folio_added;
+	policy->hears_removed = ops->folio_removed;
+	policy->hears_uses = policy->wants_uses = ops->folio_accessed;
+	policy->new_at_tail = true;
 	policy->cgroup_id = ops->cgroup_id;
 	strscpy(policy->name, ops->name);
 	refcount_set(&policy->ref, 1);
 
-	policy->stats = alloc_percpu(struct cachebpf_stats);
+	policy->pcpu = alloc_percpu(struct cachebpf_pcpu);
 	policy->hangup = kzalloc(sizeof(*policy->hangup), GFP_KERNEL);
-	if (cachebpf_watchdog_init(policy) || !policy->stats || !policy->hangup)
+	if (cachebpf_watchdog_init(policy) || !policy->pcpu || !policy->hangup)
 		goto fail;
 	INIT_WORK(&policy->hangup->work, hangup_work);
 	for_each_node(nid) {
@@ -191,7 +191,7 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 		spin_lock_init(&policy->nodes[nid]->lock);
 	}
 	/* CACHEBPF_UNLISTED */
-	err = cachebpf_lists_add(policy);
+	err = cachebpf_lists_add(policy, 0);
 	if (!err && ops->admit_folio)
 		err = cachebpf_admission_start(policy);
 	if (err < 0)
@@ -224,7 +224,7 @@ static void start(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 	cachebpf_ejection_forget(policy->memcg);
 	policy->serial = ++last_serial;
 	ops->policy = policy;
-	rcu_assign_pointer(policies[policy->id], policy);
+	rcu_assign_pointer(cachebpf_policies[policy->id], policy);
 	publish(policy->memcg, policy);
 }
 
@@ -234,17 +234,19 @@ static void hand_over_list(struct cachebpf_policy *policy, struct cachebpf_node 
 {
 	struct cachebpf_folio *f;
 	int batch;
+	u32 pfn;
 
 	do {
 		rcu_read_lock();
 		for (batch = HAND_OVER_BATCH; batch; batch--) {
 			spin_lock_irq(&node->lock);
-			if (!list->head) {
+			f = list->head.f;
+			if (!f) {
 				spin_unlock_irq(&node->lock);
 				break;
 			}
-			f = cachebpf_table_lookup(list->head);
-			cachebpf_unlink(policy, f);
+			pfn = list->head.pfn;
+			cachebpf_unlink(node, f, pfn);
 			if (successor)
 				f->data[0] = f->data[1] = 0;
 			/* never unowned in between: it may be removed at any moment */
@@ -252,9 +254,9 @@ static void hand_over_list(struct cachebpf_policy *policy, struct cachebpf_node 
 			spin_unlock_irq(&node->lock);
 
 			if (successor)
-				cachebpf_adopt(successor, f);
+				cachebpf_adopt(successor, f, pfn_folio(pfn));
 			else
-				cachebpf_table_put(f);
+				cachebpf_table_put(f, pfn);
 		}
 		rcu_read_unlock();
 		cond_resched();
@@ -290,34 +292,27 @@ static void retire(struct cachebpf_policy *policy, struct cachebpf_ops *ops,
 
 	if (ops->policy_exit)
 		ops->policy_exit(policy);
-	RCU_INIT_POINTER(policies[policy->id], NULL);
+	RCU_INIT_POINTER(cachebpf_policies[policy->id], NULL);
 	synchronize_rcu();
 	free_policy(policy);
+}
+
+/* Hooks are live, and the table may have entries, while there is any policy. */
+static void get_table(void)
+{
+	static_branch_inc(&cachebpf_key);
+	mutex_lock(&cachebpf_mutex);
+	nr_policies++;
+	mutex_unlock(&cachebpf_mutex);
 }
 
 static void put_table(void)
 {
 	mutex_lock(&cachebpf_mutex);
 	if (!--nr_policies)
-		cachebpf_table_destroy();
+		cachebpf_table_empty();
 	mutex_unlock(&cachebpf_mutex);
 	static_branch_dec(&cachebpf_key);
-}
-
-static int get_table(void)
-{
-	int err = 0;
-
-	static_branch_inc(&cachebpf_key);
-	mutex_lock(&cachebpf_mutex);
-	if (!nr_policies)
-		err = cachebpf_table_init();
-	if (!err)
-		nr_policies++;
-	mutex_unlock(&cachebpf_mutex);
-	if (err)
-		static_branch_dec(&cachebpf_key);
-	return err;
 }
 
 /* End of @policy, which never started. */
@@ -333,17 +328,13 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 {
 	struct cachebpf_policy *policy;
 	struct mem_cgroup *memcg;
-	int err;
+	int err = 0;
 
 	memcg = memcg_get_from_id(ops->cgroup_id);
 	if (IS_ERR(memcg))
 		return PTR_ERR(memcg);
 
-	err = get_table();
-	if (err) {
-		css_put(&memcg->css);
-		return err;
-	}
+	get_table();
 	policy = new_policy(ops, memcg, link);
 	if (IS_ERR(policy)) {
 		put_table();
@@ -376,16 +367,13 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 {
 	struct cachebpf_policy *policy, *old = old_ops->policy;
 	u64 old_serial = old->serial;
-	int err;
 
 	if (ops->cgroup_id != old_ops->cgroup_id) {
 		pr_info("policy %s is for cgroup %llu, the one it is to replace for %llu\n",
 			ops->name, ops->cgroup_id, old_ops->cgroup_id);
 		return -EINVAL;
 	}
-	err = get_table();
-	if (err)
-		return err;
+	get_table();
 	css_get(&old->memcg->css);
 	policy = new_policy(ops, old->memcg, link);
 	if (IS_ERR(policy)) {

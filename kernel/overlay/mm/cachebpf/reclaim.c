@@ -62,71 +62,6 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	return true;
 }
 
-/* Have the policy make its proposals. */
-static void ask(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
-{
-	struct cachebpf_policy *policy = r->policy;
-	struct cachebpf_ops *ops;
-	u64 ns = 0;
-
-	rcu_read_lock();
-	ops = rcu_dereference(policy->ops);
-	if (ops) {
-		ns = local_clock();
-		ops->evict_folios(policy, evict);
-		ns = max_t(s64, local_clock() - ns, 0);
-	}
-	rcu_read_unlock();
-
-	r->sum.ns += ns;
-	r->exhausted |= !evict->visits_left;
-	cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
-	cachebpf_count(policy, CACHEBPF_STAT_EVICT_NS, ns);
-	cachebpf_watchdog_call(policy, ns);
-}
-
-/**
- * cachebpf_reclaim_propose - find candidates: rejected folios, then the policy's
- * @r: the round
- * @nr: pages wanted
- *
- * Return: whether there are any.
- */
-noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr)
-{
-	struct cachebpf_policy *policy = r->policy;
-	struct cachebpf_evict evict;
-	int i;
-
-	evict.nr_wanted = min_t(unsigned long, nr, CACHEBPF_BATCH);
-	evict.nr_proposed = 0;
-	evict.nid = r->nid;
-	evict.visits_left = CACHEBPF_MAX_VISITS;
-	evict.policy = policy;
-	evict.scope = r->scope;
-
-	if (r->nr_rejected)
-		cachebpf_offer_rejected(&evict, &r->nr_rejected);
-	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED))
-		ask(r, &evict);
-
-	for (i = 0; i < evict.nr_proposed; i++)
-		r->pfn[i] = evict.candidates[i].pfn;
-	r->nr_proposed = evict.nr_proposed;
-	r->nr_isolated = 0;
-
-	cachebpf_count(policy, CACHEBPF_STAT_EVICT_PROPOSED, r->nr_proposed);
-	r->sum.proposed += r->nr_proposed;
-	return r->nr_proposed;
-}
-
-static bool owned(struct cachebpf_policy *policy, unsigned long pfn)
-{
-	struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
-
-	return f && READ_ONCE(f->owner) == policy->id;
-}
-
 /*
  * Bring the effective protection of @memcg up to date.  Reclaim does so when
  * its walk comes to a cgroup, but a policy may propose folios of one that the
@@ -162,14 +97,14 @@ static bool protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
 }
 
 /* Is @folio, of which the caller has a reference, @r's to take?  If not, why. */
-static bool may_take(struct cachebpf_reclaim *r, struct folio *folio, unsigned long pfn,
-		     enum cachebpf_stat *why)
+static bool may_take(struct cachebpf_reclaim *r, struct folio *folio,
+		     const struct cachebpf_folio *f, enum cachebpf_stat *why)
 {
 	struct mem_cgroup *memcg = folio_memcg_check(folio);
 
 	*why = CACHEBPF_STAT_REJECT_STALE;
-	if (folio_pfn(folio) != pfn || !owned(r->policy, pfn) || !memcg ||
-	    !folio_is_file_lru(folio) || !READ_ONCE(folio->mapping))
+	if (READ_ONCE(f->owner) != r->policy->id || !memcg || !READ_ONCE(folio->mapping) ||
+	    !folio_is_file_lru(folio))
 		return false;
 
 	*why = CACHEBPF_STAT_REJECT_SCOPE;
@@ -188,7 +123,7 @@ static bool may_take(struct cachebpf_reclaim *r, struct folio *folio, unsigned l
 }
 
 /* Count a candidate that is not taken; if it was nonsense, the watchdog wants to know. */
-static noinline_for_stack void reject(struct cachebpf_reclaim *r, unsigned long pfn,
+static noinline_for_stack void reject(struct cachebpf_reclaim *r, struct folio *folio,
 				      enum cachebpf_stat why)
 {
 	bool garbage = why == CACHEBPF_STAT_REJECT_STALE || why == CACHEBPF_STAT_REJECT_SCOPE;
@@ -196,52 +131,122 @@ static noinline_for_stack void reject(struct cachebpf_reclaim *r, unsigned long 
 
 	/* the same candidate twice? */
 	for (i = 0; why == CACHEBPF_STAT_REJECT_BUSY && i < r->nr_isolated && !garbage; i++)
-		garbage = r->isolated[i] == pfn;
+		garbage = r->isolated[i] == folio_pfn(folio);
 	r->sum.garbage += garbage;
 	cachebpf_count(r->policy, why, 1);
 }
 
 /*
- * Take references on those candidates that may be taken and that belong to the
- * lruvec of the first of them; leave candidates of other lruvecs for the next
- * call.  Returns the number of folios.
+ * Take references on the candidates that may be taken.  This is the same RCU
+ * read side as the proposal: the entries are still there, if perhaps somebody
+ * else's by now.
  */
-static int pin_candidates(struct cachebpf_reclaim *r, struct folio **folios)
+static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
 {
-	struct lruvec *lruvec = NULL;
 	enum cachebpf_stat why;
-	int i, nr = 0;
+	int i;
+
+	for (i = 0; i < evict->nr_folios; i++) {
+		struct cachebpf_folio *f = evict->candidates[i].folio;
+		struct folio *folio = pfn_folio(cachebpf_folio_pfn(f));
+
+		if (unlikely(!folio_try_get(folio))) {
+			/* somebody is taking it apart at this moment, or did so */
+			reject(r, folio, READ_ONCE(f->owner) == r->policy->id ?
+					 CACHEBPF_STAT_REJECT_BUSY : CACHEBPF_STAT_REJECT_STALE);
+			continue;
+		}
+		if (likely(may_take(r, folio, f, &why))) {
+			r->folios[r->nr_folios++] = folio;
+		} else {
+			reject(r, folio, why);
+			folio_put(folio);
+		}
+	}
+}
+
+/* Have the policy make its proposals; in an RCU read side. */
+static void ask(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
+{
+	struct cachebpf_policy *policy = r->policy;
+	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
+	u64 ns = 0;
+
+	if (policy->orders_uses)
+		cachebpf_apply_uses(policy);
+	if (ops) {
+		ns = local_clock();
+		ops->evict_folios(policy, evict);
+		ns = max_t(s64, local_clock() - ns, 0);
+	}
+
+	r->sum.ns += ns;
+	r->exhausted |= !evict->visits_left;
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_NS, ns);
+	cachebpf_watchdog_call(policy, ns);
+}
+
+/**
+ * cachebpf_reclaim_propose - find candidates: rejected folios, then the policy's
+ * @r: the round
+ * @nr: pages wanted
+ *
+ * Return: whether there are any.
+ */
+noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr)
+{
+	struct cachebpf_policy *policy = r->policy;
+	struct cachebpf_evict evict;
+
+	evict.nr_wanted = min_t(unsigned long, nr, CACHEBPF_BATCH);
+	evict.nr_proposed = 0;
+	evict.nr_folios = 0;
+	evict.nid = r->nid;
+	evict.visits_left = CACHEBPF_MAX_VISITS;
+	evict.policy = policy;
+	evict.scope = r->scope;
+	r->nr_folios = 0;
+	r->nr_isolated = 0;
 
 	rcu_read_lock();
-	for (i = 0; i < r->nr_proposed; i++) {
-		unsigned long pfn = r->pfn[i];
-		struct folio *folio;
-
-		if (!pfn)
-			continue;
-		r->pfn[i] = 0;
-		folio = page_folio(pfn_to_page(pfn));
-		if (!folio_try_get(folio)) {
-			/* somebody is taking it apart at this moment, or did so */
-			reject(r, pfn, owned(r->policy, pfn) ? CACHEBPF_STAT_REJECT_BUSY :
-							       CACHEBPF_STAT_REJECT_STALE);
-			continue;
-		}
-		if (!may_take(r, folio, pfn, &why)) {
-			reject(r, pfn, why);
-			folio_put(folio);
-			continue;
-		}
-		if (lruvec && folio_lruvec(folio) != lruvec) {
-			r->pfn[i] = pfn;
-			folio_put(folio);
-			continue;
-		}
-		lruvec = folio_lruvec(folio);
-		folios[nr++] = folio;
-	}
+	if (r->nr_rejected)
+		cachebpf_offer_rejected(&evict, &r->nr_rejected);
+	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED))
+		ask(r, &evict);
+	pin_candidates(r, &evict);
 	rcu_read_unlock();
-	return nr;
+
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_PROPOSED, evict.nr_proposed);
+	r->sum.proposed += evict.nr_folios;
+	return evict.nr_folios;
+}
+
+/* Pages that leave the classic LRU lists, per list and zone. */
+struct leaving {
+	int nr[2][MAX_NR_ZONES];
+};
+
+/* Take @folio off the LRU as lruvec_del_folio() does, but leave the sizes for later. */
+static void unlink_from_lru(struct lruvec *lruvec, struct folio *folio, struct leaving *leaving)
+{
+	if (lru_gen_del_folio(lruvec, folio, false))
+		return;
+	list_del(&folio->lru);
+	leaving->nr[folio_test_active(folio)][folio_zonenum(folio)] += folio_nr_pages(folio);
+}
+
+static void update_lru_sizes(struct lruvec *lruvec, const struct leaving *leaving)
+{
+	int active, zone;
+
+	for (active = 0; active < 2; active++) {
+		for (zone = 0; zone < MAX_NR_ZONES; zone++) {
+			if (leaving->nr[active][zone])
+				update_lru_size(lruvec, LRU_INACTIVE_FILE + active, zone,
+						-leaving->nr[active][zone]);
+		}
+	}
 }
 
 /**
@@ -259,27 +264,30 @@ noinline_for_stack struct lruvec *
 cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 			 unsigned long *nr_taken)
 {
-	struct folio *folios[CACHEBPF_BATCH];
+	struct folio *busy[CACHEBPF_BATCH];
+	struct leaving leaving;
 	struct lruvec *lruvec;
-	int i, nr, nr_busy;
+	int i, nr_others, nr_busy;
 
-	do {
-		nr = pin_candidates(r, folios);
-		if (!nr)
-			return NULL;
+	*nr_taken = 0;
+	while (r->nr_folios) {
+		memset(&leaving, 0, sizeof(leaving));
+		nr_others = nr_busy = 0;
+		lruvec = folio_lruvec_lock_irq(r->folios[0]);
+		for (i = 0; i < r->nr_folios; i++) {
+			struct folio *folio = r->folios[i];
 
-		*nr_taken = 0;
-		nr_busy = 0;
-		lruvec = folio_lruvec_lock_irq(folios[0]);
-		for (i = 0; i < nr; i++) {
-			struct folio *folio = folios[i];
-
-			/* another reclaimer, or the same candidate twice */
-			if (!folio_matches_lruvec(folio, lruvec) || !folio_test_clear_lru(folio)) {
-				folios[nr_busy++] = folio;
+			if (unlikely(!folio_matches_lruvec(folio, lruvec))) {
+				r->folios[nr_others++] = folio;
 				continue;
 			}
-			lruvec_del_folio(lruvec, folio);
+			/* mlocked, another reclaimer's, or the same candidate twice */
+			if (unlikely(folio_test_unevictable(folio) ||
+				     !folio_test_clear_lru(folio))) {
+				busy[nr_busy++] = folio;
+				continue;
+			}
+			unlink_from_lru(lruvec, folio, &leaving);
 			if (folio_test_active(folio)) {
 				folio_clear_active(folio);
 				folio_set_workingset(folio);
@@ -287,31 +295,46 @@ cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 			list_add_tail(&folio->lru, list);
 			*nr_taken += folio_nr_pages(folio);
 			r->isolated[r->nr_isolated++] = folio_pfn(folio);
+			r->sum.isolated++;
 		}
+		r->nr_folios = nr_others;
+		update_lru_sizes(lruvec, &leaving);
 		unlock_page_lruvec_irq(lruvec);
 
 		/* a last reference must not be dropped under the lru_lock */
 		for (i = 0; i < nr_busy; i++) {
-			reject(r, folio_pfn(folios[i]), CACHEBPF_STAT_REJECT_BUSY);
-			folio_put(folios[i]);
+			reject(r, busy[i], CACHEBPF_STAT_REJECT_BUSY);
+			folio_put(busy[i]);
 		}
-		r->sum.isolated += nr - nr_busy;
-	} while (!*nr_taken);
+		if (*nr_taken) {
+			cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_ISOLATED, *nr_taken);
+			return lruvec;
+		}
+	}
+	return NULL;
+}
 
-	cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_ISOLATED, *nr_taken);
-	return lruvec;
+static bool owned(struct cachebpf_policy *policy, unsigned long pfn)
+{
+	struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
+
+	return f && READ_ONCE(f->owner) == policy->id;
 }
 
 /**
- * cachebpf_reclaim_settle - what became of the isolated folios
+ * cachebpf_reclaim_settle - what became of the folios that were isolated
  * @r: the round, after shrink_folio_list()
+ * @nr_left: pages of them that it did not take
  *
  * A folio that is still there and was activated had been used through a
  * mapping; the policy hears of that use here.
  */
-void cachebpf_reclaim_settle(struct cachebpf_reclaim *r)
+void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left)
 {
 	int i, nr_kept = 0;
+
+	if (likely(r->nr_isolated && !nr_left))
+		return;
 
 	rcu_read_lock();
 	for (i = 0; i < r->nr_isolated; i++) {
@@ -331,7 +354,6 @@ void cachebpf_reclaim_settle(struct cachebpf_reclaim *r)
 	/* not one could be had: it is the policy's turn */
 	if (nr_kept == r->nr_isolated)
 		r->nr_rejected = 0;
-	r->nr_isolated = 0;
 }
 
 /* @nr_reclaimed: pages that the whole round brought; ends the use of the policy. */

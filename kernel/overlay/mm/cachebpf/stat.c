@@ -45,6 +45,7 @@ static const char * const stat_names[] = {
 	[CACHEBPF_STAT_REJECT_PROTECTED] = "reject_protected",
 	[CACHEBPF_STAT_REJECT_KEPT]	= "reject_kept",
 };
+
 static_assert(ARRAY_SIZE(stat_names) == CACHEBPF_NR_STATS);
 
 /* All CPUs together; callers may do with a sum that is a moment old. */
@@ -54,7 +55,7 @@ u64 cachebpf_stat_sum(struct cachebpf_policy *policy, enum cachebpf_stat item)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(policy->stats, cpu)->count[item]);
+		sum += READ_ONCE(per_cpu_ptr(policy->pcpu, cpu)->count[item]);
 	return sum;
 }
 
@@ -148,7 +149,8 @@ static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr, 
 {
 	return sysfs_emit(buf,
 			  "access-counter\nadmission\nadoption\natomic-update\ninheritance\niterators\n"
-			  "mglru\nnuma\npolicy-data\nrank\nremoval-reason\ntracepoints\nwatchdog\n");
+			  "list-order\nmglru\nnuma\npolicy-data\nrank\nrank-list\nremoval-reason\n"
+			  "tracepoints\nwatchdog\n");
 }
 
 static ssize_t stat_attr_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)

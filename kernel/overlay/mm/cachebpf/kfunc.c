@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a policy does with its lists and folios.  The node's lock is held inside
+ * each call and never while BPF code runs.
+ */
+#include <linux/bpf.h>
+#include <linux/btf_ids.h>
+
+#include "internal.h"
+#include "list.h"
+
+static struct cachebpf_node *lock_owned(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+					unsigned long *flags)
+{
+	struct cachebpf_node *node = cachebpf_node_of(policy, f);
+
+	spin_lock_irqsave(&node->lock, *flags);
+	if (likely(f->owner == policy->id && !cachebpf_is_rejected(f)))
+		return node;
+	spin_unlock_irqrestore(&node->lock, *flags);
+	return NULL;
+}
+
+__bpf_kfunc_start_defs();
+
+/**
+ * bpf_cachebpf_list_create - create an eviction list
+ * @policy: the calling policy; only in policy_init()
+ * @flags: enum cachebpf_list_flags
+ *
+ * Return: the list's number, at least 1; -EINVAL unknown or contradictory
+ * flags, -EEXIST there is a list for new folios, -ENOSPC, -ENOMEM.
+ */
+__bpf_kfunc int bpf_cachebpf_list_create(struct cachebpf_policy *policy, u32 flags)
+{
+	return cachebpf_lists_add(policy, flags);
+}
+
+/**
+ * bpf_cachebpf_list_add - put a folio on a list
+ * @policy: the calling policy
+ * @folio: one of its folios, on no list yet
+ * @list: number of the list
+ * @tail: at the tail, else at the head
+ *
+ * Return: 0; -ENOENT no such list, -ESTALE not this policy's folio any more,
+ * -EEXIST already on a list.
+ */
+__bpf_kfunc int bpf_cachebpf_list_add(struct cachebpf_policy *policy,
+				      struct cachebpf_folio *folio, u32 list, bool tail)
+{
+	u32 pfn = cachebpf_folio_pfn(folio);
+	struct cachebpf_node *node;
+	unsigned long flags;
+	int ret = -EEXIST;
+
+	if (list >= policy->nr_lists)
+		return -ENOENT;
+	node = lock_owned(policy, folio, &flags);
+	if (!node)
+		return -ESTALE;
+
+	if (folio->list == CACHEBPF_UNLISTED)
+		cachebpf_unlink(node, folio, pfn);
+	if (folio->list == CACHEBPF_NO_LIST) {
+		cachebpf_link(node, folio, pfn, list, tail);
+		ret = 0;
+	}
+	spin_unlock_irqrestore(&node->lock, flags);
+	return ret;
+}
+
+/**
+ * bpf_cachebpf_list_move - move a folio to an end of a list
+ * @policy: the calling policy
+ * @folio: one of its folios, on whatever list
+ * @list: number of the list to move to
+ * @tail: to the tail, else to the head
+ *
+ * Return: 0; -ENOENT no such list, -ESTALE not this policy's folio any more.
+ */
+__bpf_kfunc int bpf_cachebpf_list_move(struct cachebpf_policy *policy,
+				       struct cachebpf_folio *folio, u32 list, bool tail)
+{
+	u32 pfn = cachebpf_folio_pfn(folio);
+	struct cachebpf_node *node;
+	unsigned long flags;
+
+	if (list >= policy->nr_lists)
+		return -ENOENT;
+	node = lock_owned(policy, folio, &flags);
+	if (!node)
+		return -ESTALE;
+
+	if (folio->list == list) {
+		cachebpf_move_to_end(node->lists[list], folio, pfn, tail);
+	} else {
+		/* still in folio_added(): there is nothing to take it from */
+		if (folio->list != CACHEBPF_NO_LIST)
+			cachebpf_unlink(node, folio, pfn);
+		cachebpf_link(node, folio, pfn, list, tail);
+	}
+	spin_unlock_irqrestore(&node->lock, flags);
+	return 0;
+}
+
+/**
+ * bpf_cachebpf_list_del - take a folio off its list
+ * @policy: the calling policy
+ * @folio: one of its folios
+ *
+ * It stays managed and comes back when the policy adds it to a list again.
+ *
+ * Return: 0; -ESTALE not this policy's folio any more.
+ */
+__bpf_kfunc int bpf_cachebpf_list_del(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	return bpf_cachebpf_list_move(policy, folio, CACHEBPF_UNLISTED, true);
+}
+
+/**
+ * bpf_cachebpf_list_len - pages on a list, all nodes together
+ * @policy: the calling policy
+ * @list: number of the list
+ */
+__bpf_kfunc u64 bpf_cachebpf_list_len(struct cachebpf_policy *policy, u32 list)
+{
+	u64 nr = 0;
+	int nid;
+
+	if (list < policy->nr_lists)
+		for_each_node_state(nid, N_MEMORY)
+			nr += READ_ONCE(policy->nodes[nid]->lists[list]->nr_pages);
+	return nr;
+}
+
+/**
+ * bpf_cachebpf_data - the 16 bytes of a folio that belong to the policy
+ * @folio: a folio
+ * @rdwr_buf_size: bytes wanted, at most 16; a constant
+ *
+ * They are zero when the folio is added and follow it through migration.
+ */
+__bpf_kfunc u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdwr_buf_size)
+{
+	return rdwr_buf_size <= CACHEBPF_DATA_SIZE ? (u8 *)folio->data : NULL;
+}
+
+__bpf_kfunc_end_defs();

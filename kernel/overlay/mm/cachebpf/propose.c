@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How a policy proposes folios to a request: one by one, one by one with a
+ * score, or by having the kernel score the beginning of a list.
+ */
+#include <linux/bpf.h>
+#include <linux/btf_ids.h>
+#include <linux/mm.h>
+
+#include "internal.h"
+
+/* Unlock for a moment after so many folios. */
+#define LOCK_BATCH	64
+
+/**
+ * cachebpf_worth_offering - could reclaim take a folio now?
+ * @evict: the request
+ * @folio: the folio; a guess is made without a reference
+ */
+bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *folio)
+{
+	const unsigned long busy = BIT(PG_locked) | BIT(PG_dirty) | BIT(PG_writeback) |
+				   BIT(PG_unevictable);
+	const unsigned long need = BIT(PG_lru) | BIT(PG_uptodate);
+	unsigned long flags = READ_ONCE(folio->flags);
+
+	if ((flags & (busy | need)) != need)
+		return false;
+	/* somebody is using it at this moment: a reader, or a batch on its way to the LRU */
+	if (folio_ref_count(folio) > folio_nr_pages(folio) + folio_mapcount(folio) +
+				     !!(flags & BIT(PG_private)))
+		return false;
+	return likely(!evict->scope) || cachebpf_in_scope(evict, folio);
+}
+
+/* Is @folio charged to the cgroup that is being reclaimed, or to one below? */
+bool cachebpf_in_scope(const struct cachebpf_evict *evict, struct folio *folio)
+{
+	struct mem_cgroup *memcg = folio_memcg_check(folio);
+
+	return memcg && mem_cgroup_is_descendant(memcg, evict->scope);
+}
+
+/* Would a folio of @score be among those that the request holds? */
+static bool would_win(const struct cachebpf_evict *evict, s64 score)
+{
+	return evict->nr_proposed < evict->nr_wanted ||
+	       score < evict->candidates[evict->nr_folios - 1].score;
+}
+
+/* Keep the candidates sorted, and no more of them than the request is for. */
+static void insert_candidate(struct cachebpf_evict *evict, struct cachebpf_folio *f, s64 score)
+{
+	struct cachebpf_candidate *c = evict->candidates;
+	u32 i, surplus;
+
+	for (i = evict->nr_folios++; i && c[i - 1].score > score; i--)
+		c[i] = c[i - 1];
+	c[i].score = score;
+	c[i].folio = f;
+	evict->nr_proposed += 1U << f->order;
+
+	while (evict->nr_folios > 1) {
+		surplus = 1U << c[evict->nr_folios - 1].folio->order;
+		if (evict->nr_folios <= CACHEBPF_BATCH &&
+		    evict->nr_proposed < evict->nr_wanted + surplus)
+			break;
+		evict->nr_proposed -= surplus;
+		evict->nr_folios--;
+	}
+}
+
+static s64 score_by(const struct cachebpf_folio *f, u32 key)
+{
+	/* unread or read once: it was used once */
+	return key == CACHEBPF_BY_ACCESSES ? max_t(u16, f->accesses, 1) : (s64)f->data[0];
+}
+
+static s64 lowest_score(u32 key)
+{
+	return key == CACHEBPF_BY_ACCESSES ? 1 : S64_MIN;
+}
+
+__bpf_kfunc_start_defs();
+
+/**
+ * bpf_cachebpf_evict - propose a folio, after those proposed before
+ * @evict: the request
+ * @folio: the folio
+ *
+ * Return: 0; -ENOSPC when the request is full: no need to go on.
+ */
+__bpf_kfunc int bpf_cachebpf_evict(struct cachebpf_evict *evict, struct cachebpf_folio *folio)
+{
+	if (evict->nr_proposed >= evict->nr_wanted || evict->nr_folios == CACHEBPF_BATCH)
+		return -ENOSPC;
+	evict->candidates[evict->nr_folios++] = (struct cachebpf_candidate) {
+		.folio = folio,
+		.score = S64_MIN,
+	};
+	evict->nr_proposed += 1U << folio->order;
+	return evict->nr_proposed < evict->nr_wanted ? 0 : -ENOSPC;
+}
+
+/**
+ * bpf_cachebpf_rank - offer a folio with a score, of which the lowest win
+ * @evict: the request
+ * @folio: the folio
+ * @score: lower is evicted first; of equal scores the one offered first
+ *
+ * After any number of offers the request holds exactly the lowest, as many as
+ * it takes for nr_wanted pages.
+ */
+__bpf_kfunc void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf_folio *folio,
+				   s64 score)
+{
+	if (would_win(evict, score))
+		insert_candidate(evict, folio, score);
+}
+
+/**
+ * bpf_cachebpf_rank_list - offer the folios at the head of a list, with a score each
+ * @evict: the request
+ * @list: number of the list
+ * @nr_scan: folios to look at
+ * @key: what the score is, enum cachebpf_rank_key
+ *
+ * As bpf_cachebpf_rank() for each of the first @nr_scan folios that belong to
+ * the cgroup being reclaimed, without a call of BPF for each.  What was looked
+ * at moves to the tail, so that the next request looks at others.  It ends
+ * early when nothing can be lower than what the request holds.
+ *
+ * Return: 0; -ENOENT no such list, -EINVAL no such key.
+ */
+__bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id, u32 nr_scan,
+				       u32 key)
+{
+	struct cachebpf_policy *policy = evict->policy;
+	struct cachebpf_node *node = policy->nodes[evict->nid];
+	s64 score, lowest = lowest_score(key);
+	struct cachebpf_folio *f = NULL;
+	struct cachebpf_list *list;
+	unsigned long irq, nr_left;
+	struct folio *folio;
+	u32 pfn;
+
+	if (list_id >= policy->nr_lists)
+		return -ENOENT;
+	if (key > CACHEBPF_BY_DATA)
+		return -EINVAL;
+	list = node->lists[list_id];
+
+	spin_lock_irqsave(&node->lock, irq);
+	nr_left = min_t(unsigned long, list->nr_folios, evict->visits_left);
+	evict->visits_left -= nr_left;
+	while (list->head.pfn && nr_left && nr_scan) {
+		int nr = LOCK_BATCH;
+
+		for (pfn = list->head.pfn; pfn && nr_left && nr_scan && nr; nr--) {
+			f = cachebpf_table_entry(pfn);
+			folio = pfn_folio(pfn);
+			pfn = f->next;
+			nr_left--;
+			if (unlikely(evict->scope) && !cachebpf_in_scope(evict, folio))
+				continue;
+			nr_scan--;
+
+			score = score_by(f, key);
+			if (!would_win(evict, score) || !cachebpf_worth_offering(evict, folio))
+				continue;
+			insert_candidate(evict, f, score);
+			if (!would_win(evict, lowest))
+				nr_scan = 0;
+		}
+		if (f && f->next)
+			cachebpf_move_run(list, f);
+		f = NULL;
+		spin_unlock_irqrestore(&node->lock, irq);
+		spin_lock_irqsave(&node->lock, irq);
+	}
+	evict->visits_left += nr_left;
+	spin_unlock_irqrestore(&node->lock, irq);
+	return 0;
+}
+
+__bpf_kfunc_end_defs();
