@@ -156,7 +156,8 @@ static __always_inline int list_create(struct cachebpf_policy *policy, __u32 *li
  * Walk @list from its head, or as CACHEBPF_ITER_* in @flags say; @folio is, one
  * after the other, each folio that reclaim could take now, @nr_max of them at
  * most (0: all).  Bound a walk with @nr_max rather than with a counter of your
- * own: the verifier would have to follow that counter through every step.
+ * own: the verifier would have to follow that counter through every step.  All
+ * walks of one request together look at 65536 folios at most, and then end.
  */
 #define for_each_folio(folio, evict, list, nr_max, flags) \
 	bpf_for_each(cachebpf_list, folio, evict, list, nr_max, flags)

@@ -94,4 +94,5 @@ daemon_start
 wait_until 20 test ! -e "$pin"
 fails 'the pins of a control group that is gone are removed' test -e "$pin"
 
+books_agree 'the kernel has lost nothing either'
 done_testing

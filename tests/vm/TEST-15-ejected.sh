@@ -84,4 +84,5 @@ unit_runs t15-good.slice lfu
 is "$(policy_key t15-good.slice id)" "$good" 'the good slice was never touched'
 systemctl reload cachebpfd.service
 unit_runs t15-bad.slice useless
+books_agree 'nothing is lost, says the kernel'
 done_testing

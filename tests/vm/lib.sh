@@ -174,6 +174,13 @@ policy_is() { # UNIT NAME: true if the kernel says so
         [[ $(policy_key "$1" policy) == "$2" ]]
 }
 
+# A point: eviction lists, folio table and page cache are in agreement, says the kernel's self-check.
+books_agree() { # DESCRIPTION
+        local said
+        said=$(cat /sys/kernel/debug/cachebpf/check 2>&1)
+        if [[ $said == ok* ]]; then ok "$1"; else not_ok "$1" "$said"; fi
+}
+
 memory_stat() { # UNIT KEY: a line of memory.stat
         flat_key "$(cgroup_of "$1")/memory.stat" "$2"
 }
