@@ -31,10 +31,11 @@ static __always_inline struct cachebpf_policy *policy_of(struct folio *folio)
 }
 
 /*
- * Give up @f, the entry of @folio, if it still is @policy's: off its list, out
- * of use.  Detach may do the same at the same time, so the node's lock decides.
+ * Give up @f, the entry of @folio: off its list, out of use.  Returns false if
+ * it is not @policy's any more: detach hands over or back at any moment, and
+ * the node's lock decides.
  */
-static __always_inline void disown(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+static __always_inline bool disown(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 				   struct folio *folio)
 {
 	struct cachebpf_node *node = policy->nodes[folio_nid(folio)];
@@ -52,6 +53,7 @@ static __always_inline void disown(struct cachebpf_policy *policy, struct cacheb
 	spin_unlock_irqrestore(&node->lock, flags);
 	if (likely(owned))
 		cachebpf_table_put(f, pfn);
+	return owned;
 }
 
 /*
@@ -121,16 +123,23 @@ static noinline void tell_removed(struct cachebpf_policy *policy, struct cachebp
 }
 
 /*
- * @f, the entry of @folio, leaves @policy for the reason @why; the policy is told, unless
- * it had rejected it.
+ * @f, the entry of @folio, leaves its policy for the reason @why; the policy is
+ * told, unless it had rejected it.  If it was just handed over, the successor
+ * has it to let go as well.
  */
-static __always_inline void remove(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				   struct folio *folio, enum cachebpf_removed why)
+static __always_inline void remove(struct cachebpf_folio *f, struct folio *folio,
+				   enum cachebpf_removed why)
 {
-	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, 1UL << f->order);
-	if (unlikely(policy->hears_removed) && !cachebpf_is_rejected(f))
-		tell_removed(policy, f, why);
-	disown(policy, f, folio);
+	struct cachebpf_policy *policy;
+
+	do {
+		policy = cachebpf_owner_of(f);
+		if (!policy)
+			return;
+		if (unlikely(policy->hears_removed) && !cachebpf_is_rejected(f))
+			tell_removed(policy, f, why);
+	} while (unlikely(!disown(policy, f, folio)));
+	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
 }
 
 static bool populate(struct folio *folio, gfp_t gfp)
@@ -176,10 +185,7 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 /* @f is in use for another policy, that of the cgroup which the folio came from. */
 static noinline void leave_previous(struct cachebpf_folio *f, struct folio *folio)
 {
-	struct cachebpf_policy *previous = cachebpf_owner_of(f);
-
-	if (previous)
-		remove(previous, f, folio, CACHEBPF_REMOVED_HANDOVER);
+	remove(f, folio, CACHEBPF_REMOVED_HANDOVER);
 }
 
 /* Begin to use @f, with the reference that was taken to it, for @folio; it is locked. */
@@ -298,14 +304,12 @@ out:
 
 void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 {
-	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f;
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
-	policy = f ? cachebpf_owner_of(f) : NULL;
-	if (policy)
-		remove(policy, f, folio, why);
+	if (f)
+		remove(f, folio, why);
 	rcu_read_unlock();
 }
 
@@ -362,7 +366,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 		goto out;
 	if (READ_ONCE(policy->dead)) {
 		adopt_successor(new, from);
-		disown(policy, from, old);
+		remove(from, old, CACHEBPF_REMOVED_MIGRATE);
 		goto out;
 	}
 
@@ -370,7 +374,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	if (folio_order(old) == folio_order(new))
 		to = own_like(policy, new, from);
 	if (!to) {
-		remove(policy, from, old, CACHEBPF_REMOVED_MIGRATE);
+		remove(from, old, CACHEBPF_REMOVED_MIGRATE);
 		goto out;
 	}
 	if (folio_nid(old) == folio_nid(new)) {
