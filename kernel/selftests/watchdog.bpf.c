@@ -150,6 +150,8 @@ __s32 CACHEBPF_SLEEPABLE_OP(reenter_init, struct cachebpf_policy *policy)
 		if (bpf_copy_from_user_str(text, sizeof(text),
 					   (const void *)(state.pages + i * 4096ULL), 0) < 0)
 			state.errors++;
+	/* nobody asks a policy that has not started */
+	state.errors += state.requests;
 	return create_queue(policy);
 }
 
