@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench-util.h"
+
+/* Random reads of one page, and what one costs the processor. In the laboratory a nanosecond of processor
+ * time is an instruction, so that this counts instructions.
+ *
+ * A hit: the part of the file that is read from was cached before. A miss: the part is several times as large
+ * as the memory of the cgroup, and nearly every read evicts something. */
+
+#define PAGE_SIZE 4096U
+#define MAX_THREADS 64U
+
+static struct {
+        const char *file;
+        uint64_t bytes;
+        uint64_t operations;
+        uint64_t warmup;
+        unsigned threads;
+        bool hit;
+} arg = { .bytes = UINT64_C(64) << 20, .operations = 50000, .warmup = 30000, .threads = 1 };
+
+static int fd = -1;
+static pthread_barrier_t measured;
+
+struct reader {
+        pthread_t thread;
+        uint64_t random;
+        int result;
+};
+
+/* xorshift64: the same places in every run */
+static uint64_t next_random(uint64_t *state) {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        return *state;
+}
+
+static int read_page(uint64_t page) {
+        static __thread char buffer[PAGE_SIZE];
+        ssize_t n;
+
+        n = pread(fd, buffer, PAGE_SIZE, (off_t) (page * PAGE_SIZE));
+        return n == PAGE_SIZE ? 0 : n < 0 ? -errno : -EIO;
+}
+
+static int read_randomly(struct reader *r, uint64_t operations) {
+        uint64_t pages = arg.bytes / PAGE_SIZE;
+        int ret = 0;
+
+        for (uint64_t i = 0; i < operations && ret == 0; i++)
+                ret = read_page(next_random(&r->random) % pages);
+        return ret;
+}
+
+static int warm_up(struct reader *r) {
+        int ret = 0;
+
+        if (!arg.hit)
+                return read_randomly(r, arg.warmup / arg.threads);
+        for (unsigned pass = 0; pass < 2; pass++)
+                for (uint64_t page = 0; page < arg.bytes / PAGE_SIZE && ret == 0; page++)
+                        ret = read_page(page);
+        return ret;
+}
+
+static void *reader_main(void *p) {
+        struct reader *r = p;
+
+        r->result = warm_up(r);
+        pthread_barrier_wait(&measured); /* all are warm: the clock is read */
+        pthread_barrier_wait(&measured);
+        if (r->result == 0)
+                r->result = read_randomly(r, arg.operations / arg.threads);
+        return NULL;
+}
+
+static uint64_t cpu_nsec(void) {
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+        return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
+}
+
+static int measure(void) {
+        struct reader readers[MAX_THREADS] = {};
+        uint64_t cpu, wall;
+        int ret = 0;
+
+        pthread_barrier_init(&measured, NULL, arg.threads + 1);
+        for (unsigned i = 0; i < arg.threads; i++) {
+                readers[i].random = UINT64_C(88172645463325252) + i * UINT64_C(0x9e3779b97f4a7c15);
+                ret = pthread_create(&readers[i].thread, NULL, reader_main, &readers[i]);
+                if (ret != 0)
+                        return log_error(-ret, "Cannot start a thread: %s", strerror(ret));
+        }
+
+        pthread_barrier_wait(&measured);
+        wall = now_nsec();
+        cpu = cpu_nsec();
+        pthread_barrier_wait(&measured);
+        for (unsigned i = 0; i < arg.threads; i++) {
+                pthread_join(readers[i].thread, NULL);
+                if (readers[i].result < 0)
+                        ret = readers[i].result;
+        }
+        cpu = cpu_nsec() - cpu;
+        wall = now_nsec() - wall;
+        if (ret < 0)
+                return log_error(ret, "Cannot read %s: %s", arg.file, strerror(-ret));
+
+        printf("{\"cpu_ns_per_read\": %.1f, \"wall_ns_per_read\": %.1f}\n",
+               (double) cpu / (double) arg.operations, (double) wall / (double) arg.operations);
+        return 0;
+}
+
+static int parse_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *ret) {
+        char *end;
+        uint64_t n;
+
+        errno = 0;
+        n = strtoull(text, &end, 10);
+        if (errno != 0 || end == text || *end || n < min || n > max)
+                return log_error(-EINVAL, "--%s wants a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"",
+                                 name, min, max, text);
+        *ret = n;
+        return 0;
+}
+
+static void help(void) {
+        printf("%s hit|miss FILE [--bytes=N] [--operations=N] [--warmup=N] [--threads=N]\n\n"
+               "Reads pages of the first N bytes of FILE at random and prints the processor time of one read.\n",
+               program_invocation_short_name);
+}
+
+static int parse_arguments(int argc, char *argv[]) {
+        static const struct option options[] = {
+                { "bytes", required_argument, NULL, 'b' },
+                { "operations", required_argument, NULL, 'o' },
+                { "warmup", required_argument, NULL, 'w' },
+                { "threads", required_argument, NULL, 't' },
+                { "help", no_argument, NULL, 'h' },
+                {},
+        };
+        uint64_t n;
+        int c, ret = 0;
+
+        while (ret == 0 && (c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
+                switch (c) {
+                case 'b':
+                        ret = parse_number("bytes", optarg, PAGE_SIZE, UINT64_MAX / 2, &arg.bytes);
+                        break;
+                case 'o':
+                        ret = parse_number("operations", optarg, 1, UINT32_MAX, &arg.operations);
+                        break;
+                case 'w':
+                        ret = parse_number("warmup", optarg, 0, UINT32_MAX, &arg.warmup);
+                        break;
+                case 't':
+                        ret = parse_number("threads", optarg, 1, MAX_THREADS, &n);
+                        if (ret == 0)
+                                arg.threads = (unsigned) n;
+                        break;
+                case 'h':
+                        help();
+                        exit(EXIT_SUCCESS);
+                default:
+                        return -EINVAL;
+                }
+        if (ret < 0)
+                return ret;
+        if (argc - optind != 2)
+                return log_error(-EINVAL, "What to read is missing; see --help");
+        if (strcmp(argv[optind], "hit") != 0 && strcmp(argv[optind], "miss") != 0)
+                return log_error(-EINVAL, "The first argument is hit or miss, not \"%s\"", argv[optind]);
+        arg.hit = strcmp(argv[optind], "hit") == 0;
+        arg.file = argv[optind + 1];
+        return 0;
+}
+
+int main(int argc, char *argv[]) {
+        struct stat st;
+
+        if (parse_arguments(argc, argv) < 0)
+                return EXIT_FAILURE;
+        fd = open(arg.file, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &st) < 0) {
+                log_error(-errno, "Cannot open %s: %s", arg.file, strerror(errno));
+                return EXIT_FAILURE;
+        }
+        if ((uint64_t) st.st_size < arg.bytes) {
+                log_error(-EINVAL, "%s has only %jd bytes", arg.file, (intmax_t) st.st_size);
+                return EXIT_FAILURE;
+        }
+        (void) posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+        return measure() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
