@@ -47,7 +47,7 @@ enum cachebpf_removed {
 	CACHEBPF_REMOVED_RECLAIM,
 	CACHEBPF_REMOVED_TRUNCATE,
 	CACHEBPF_REMOVED_INVALIDATE,
-	/* it moved in memory, and there was no memory for its new entry */
+	/* it moved, and there was no memory for its new entry; or it became part of a huge one */
 	CACHEBPF_REMOVED_MIGRATE,
 	/* still cached, but another policy is responsible for it now */
 	CACHEBPF_REMOVED_HANDOVER,
