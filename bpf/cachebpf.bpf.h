@@ -4,9 +4,10 @@
  *
  * A policy is one file NAME.bpf.c that defines callbacks and ends with
  * CACHEBPF_POLICY().  The kernel's side of everything here, with units, ranges
- * and errors, is documented in include/linux/cachebpf.h and mm/cachebpf/iter.c
- * of the kernel; types are declared with the fields that a policy may use and
- * are relocated when the policy is loaded.
+ * and errors, is documented in include/linux/cachebpf.h of the kernel and, for
+ * the functions, in kfunc.c, iter.c and propose.c of its mm/cachebpf; types are
+ * declared with the fields that a policy may use and are relocated when the
+ * policy is loaded.
  */
 #pragma once
 
@@ -137,6 +138,7 @@ void bpf_iter_cachebpf_list_destroy(struct bpf_iter_cachebpf_list *it) __ksym;
 /*
  * In policy_init(): create a list and note its number in @list; @flags are
  * CACHEBPF_LIST_*.  Returns 0 or a negative errno, to be returned in turn.
+ * List 0 is there without that: it has the folios that are on no other one.
  */
 static __always_inline int list_create(struct cachebpf_policy *policy, __u32 *list, __u32 flags)
 {

@@ -87,7 +87,7 @@ enum cachebpf_iter_flags {
  * @prev:	pfn of the neighbour towards the head of its list, 0 at the end
  * @next:	pfn of the neighbour towards the tail of its list, 0 at the end
  * @owner:	number of the policy that manages the folio, 0 for none
- * @list:	eviction list it is on
+ * @list:	eviction list it is on, 0 if the policy did not put it on one
  * @order:	folio order
  * @accesses:	uses since it was added, the one that brought it in included;
  *		saturates; kept by the kernel, a policy may overwrite it (ageing);
@@ -181,15 +181,15 @@ struct cachebpf_ops {
 	s32 (*policy_init)(struct cachebpf_policy *policy);
 
 	/**
-	 * @policy_exit: The policy was detached or replaced; nothing else is
-	 * called any more.  May sleep.
+	 * @policy_exit: The policy was detached or replaced, or could not be
+	 * attached after policy_init(); nothing else is called any more.  May sleep.
 	 */
 	void (*policy_exit)(struct cachebpf_policy *policy);
 
 	/**
 	 * @evict_folios: Propose folios worth @evict->nr_wanted pages, with
-	 * bpf_cachebpf_evict() or bpf_cachebpf_rank().  Mandatory unless
-	 * %CACHEBPF_F_STOCK_RECLAIM is set.
+	 * bpf_cachebpf_evict(), bpf_cachebpf_rank() or bpf_cachebpf_rank_list().
+	 * Mandatory unless %CACHEBPF_F_STOCK_RECLAIM is set.
 	 */
 	void (*evict_folios)(struct cachebpf_policy *policy, struct cachebpf_evict *evict);
 
