@@ -15,11 +15,13 @@ project_dir() {
 }
 
 # in_project COMMAND…: in the build root; source at /src, build directory at /build/project, one at a time.
+# The kernel source is at /build/linux if ensure_pristine has been called.
 in_project() {
         local dir
         dir=$(project_dir)
         mkdir -p "$dir" "$CACHE/ccache" "$SCRATCH/project"
-        in_buildroot "$TOP:/src" "$dir:/build/project" "$CACHE/ccache:/build/ccache" "$SCRATCH/project:/build/root" -- \
+        in_buildroot "$TOP:/src" "$dir:/build/project" "$CACHE/ccache:/build/ccache" "$SCRATCH/project:/build/root" \
+                ${PRISTINE:+"$PRISTINE:/build/linux"} -- \
                 flock /build/project/.lock "$@"
 }
 
@@ -40,5 +42,5 @@ install_project() {
 # Runs the unit tests; what came out of them is in meson's testlog.json, so a failed one is no failed step.
 run_unit_tests() {
         rm -f "$(project_dir)/meson-logs/testlog.json"
-        in_project meson test -C /build/project --print-errorlogs || true
+        in_project env LINUX_SOURCE=/build/linux meson test -C /build/project --print-errorlogs || true
 }

@@ -17,6 +17,7 @@ count_result() { # PASSED FAILED
 
 unit_tests() {
         local results good bad
+        locked kernel ensure_pristine # the series of kernel patches is applied to it
         step 'unit tests: building' build_project
         step 'unit tests' run_unit_tests
         results=$(project_dir)/meson-logs/testlog.json
