@@ -9,6 +9,7 @@
  *	CACHEBPF_TEST_DIR	directory on ext4 for scratch files (/var/tmp)
  *	CACHEBPF_TEST_XFS	one on XFS; tests that need it are skipped without
  *	CACHEBPF_POLICIES	directory of the policies (/usr/lib/cachebpf/policies)
+ *	CACHEBPF_TEST_BARS	"report" or "enforce": see live.c
  */
 #include <libgen.h>
 #include <limits.h>
@@ -24,14 +25,15 @@
 #define TIME_OUT	240
 
 extern const struct subject attach_subject, hierarchy_subject, update_subject, lists_subject,
-	adopt_subject, reclaim_subject, events_subject, admission_subject, dropped_subject,
-	rejected_subject, misbehave_subject, watchdog_subject, trace_subject;
+	adopt_subject, reclaim_subject, isolation_subject, events_subject, admission_subject,
+	dropped_subject, rejected_subject, misbehave_subject, watchdog_subject, trace_subject,
+	numa_subject, live_subject;
 
 static const struct subject *const subjects[] = {
 	&attach_subject, &hierarchy_subject, &update_subject, &lists_subject,
-	&adopt_subject, &reclaim_subject, &events_subject, &admission_subject,
-	&dropped_subject, &rejected_subject, &misbehave_subject, &watchdog_subject,
-	&trace_subject,
+	&adopt_subject, &reclaim_subject, &isolation_subject, &events_subject,
+	&admission_subject, &dropped_subject, &rejected_subject, &misbehave_subject,
+	&watchdog_subject, &trace_subject, &numa_subject, &live_subject,
 };
 
 static int nr_points, nr_bad;

@@ -7,6 +7,7 @@
 PASSED=0
 FAILED=0
 RESULTS=
+LONG_TESTS=
 WORKERS=()
 declare -A BZIMAGES=()
 
@@ -30,56 +31,101 @@ unit_tests() {
         count_result "$(grep -c . <<<"$good")" "$(jq -r .result "$results" | grep -cvE '^(OK|SKIP|EXPECTEDFAIL)$')"
 }
 
-# has_tests KIND NAME…: is there a script for that kernel among the wanted ones?
-has_tests() {
+test_header() { # FILE KEY: the value of a line "# KEY: VALUE" at the top of a test
+        sed -n "1,20s/^# $2: *//p" "$1" | head -n 1
+}
+
+# tests_for KIND [NAME…]: the scripts for that kernel among the wanted ones.
+tests_for() {
         local kind=$1 file name kernels
         shift
         for file in "$TOP"/tests/vm/TEST-*.sh; do
                 [[ -e $file ]] || continue
-                kernels=$(sed -n '1,20s/^# kernel: *//p' "$file" | tr ',' ' ')
+                kernels=$(test_header "$file" kernel | tr ',' ' ')
                 [[ " ${kernels:-product} " == *" $kind "* ]] || continue
-                [[ $# -gt 0 ]] || return 0
-                for name; do
-                        [[ ${file##*/} != *"$name"* ]] || return 0
-                done
+                [[ -n $LONG_TESTS || -z $(test_header "$file" long) ]] || continue
+                if [[ $# -eq 0 ]]; then
+                        echo "$file"
+                else
+                        for name; do
+                                [[ ${file##*/} != *"$name"* ]] || { echo "$file" && break; }
+                        done
+                fi
         done
-        return 1
 }
 
-# tests_left KERNEL: no machine was there yet, or it left tests to be taken.
-tests_left() {
-        local name
-        [[ -e $RESULTS/$1/planned ]] || return 0
+# tests_alone KIND [NAME…]: the file names of those that want a machine of their own.
+tests_alone() {
+        local file
+        tests_for "$@" | while IFS= read -r file; do
+                [[ -z $(test_header "$file" machine)$(test_header "$file" long) ]] || echo "${file##*/}"
+        done
+}
+
+# A job is what one machine can do: KERNEL, the tests of that kernel that share machines, or KERNEL:TEST, one that
+# does not. take_job says whether something is left of it to be done.
+take_job() {
+        local name dir=$RESULTS/$1
+        case $1 in
+        *:*)
+                mkdir "$dir/machine" 2>/dev/null
+                return
+                ;;
+        esac
+        [[ -e $dir/planned ]] || return 0
         while IFS= read -r name; do
-                [[ -e $RESULTS/$1/$name.taken ]] || return 0
-        done <"$RESULTS/$1/planned"
+                [[ -e $dir/$name.taken ]] || return 0
+        done <"$dir/planned"
         return 1
 }
 
-# test_worker NUMBER KERNELS [NAME…]: boots one kernel after the other, each for the tests it finds left.
+# Sets the options of the machine for a job.
+job_machine() { # JOB
+        local kernel=${1%%:*} name='' factor=1 limit options
+        machine_defaults
+        TIMEOUT=1800
+        COMMAND=()
+        if [[ $kernel == debug ]]; then
+                MEMORY=4G TIMEOUT=5400 factor=4
+        fi
+        if [[ $1 == *:* ]]; then
+                name=${1#*:}
+                limit=$(test_header "$TOP/tests/vm/$name" timeout)
+                TIMEOUT=$((${limit:-120} * factor + 300))
+                options=$(test_header "$TOP/tests/vm/$name" machine)
+                eval "parse_machine_options $options" # it is quoted as on a command line
+        fi
+        KERNEL=${BZIMAGES[$kernel]}
+        SHARES+=("$RESULTS/$1:/run/vm-results")
+        COMMAND=(env "TEST_ALONE=$name" /usr/lib/cachebpf/tests/run)
+        if [[ $kernel == debug ]]; then
+                COMMAND+=(product,debug /run/vm-results)
+        else
+                COMMAND+=("$kernel" /run/vm-results)
+        fi
+}
+
+# test_worker NUMBER JOBS [NAME…]: boots one machine after the other, each for the tests it finds left.
 test_worker() {
-        local number=$1 kernel kinds
-        local -a kernels
-        read -ra kernels <<<"$2"
+        local number=$1 job
+        local -a jobs
+        read -ra jobs <<<"$2"
         shift 2
         SCRATCH=$SCRATCH/worker-$number
         mkdir -p "$SCRATCH"
-        for kernel in "${kernels[@]}"; do
-                tests_left "$kernel" || continue
-                machine_defaults
-                KERNEL=${BZIMAGES[$kernel]} TIMEOUT=1800 kinds=$kernel
-                [[ $kernel != debug ]] || MEMORY=4G TIMEOUT=5400 kinds=product,debug
-                SHARES=("$RESULTS/$kernel:/run/vm-results")
-                COMMAND=(/usr/lib/cachebpf/tests/run "$kinds" /run/vm-results "$@")
+        for job in "${jobs[@]}"; do
+                take_job "$job" || continue
+                job_machine "$job"
+                COMMAND+=("$@")
                 run_machine
                 # shellcheck disable=SC2153
-                [[ $RESULT -eq 0 ]] || echo "$RESULT" >"$RESULTS/$kernel/machine-$number.broken"
+                [[ $RESULT -eq 0 ]] || echo "$RESULT" >"$RESULTS/$job/machine-$number.broken"
         done
 }
 
-# judge_kernel KERNEL: a test that did not end, and a machine that broke, count as failed.
-judge_kernel() {
-        local dir=$RESULTS/$1 name good=0 bad=0 file
+# judge_job JOB: a test that did not end, and a machine that broke, count as failed.
+judge_job() {
+        local dir=$RESULTS/$1 kernel=${1%%:*} name good=0 bad=0 file
         if [[ -e $dir/planned ]]; then
                 while IFS= read -r name; do
                         if [[ -e $dir/$name.pass ]]; then
@@ -87,42 +133,56 @@ judge_kernel() {
                         else
                                 bad=$((bad + 1))
                                 if [[ -e $dir/$name.fail ]]; then
-                                        echo "== FAIL $name on the $1 kernel"
+                                        echo "== FAIL $name on the $kernel kernel"
                                 else
-                                        echo "== FAIL $name on the $1 kernel: it did not end"
+                                        echo "== FAIL $name on the $kernel kernel: it did not end"
                                 fi
                         fi
                 done <"$dir/planned"
         fi
         for file in "$dir"/*.broken; do
                 [[ -e $file ]] || continue
-                echo "== FAIL a machine with the $1 kernel broke (status $(<"$file"), see above)"
+                echo "== FAIL a machine with the $kernel kernel broke (status $(<"$file"), see above)"
                 bad=$((bad + 1))
         done
         count_result "$good" "$bad"
 }
 
+# jobs_of "KERNEL…" [NAME…]: all of them; no machine is shared if the tests wanted are all alone.
+jobs_of() {
+        local kernel all alone
+        for kernel in $1; do
+                all=$(tests_for "$kernel" "${@:2}")
+                alone=$(tests_alone "$kernel" "${@:2}")
+                [[ -n $alone && $(wc -l <<<"$all") -eq $(wc -l <<<"$alone") ]] || echo "$kernel"
+                [[ -z $alone ]] || sed "s/^/$kernel:/" <<<"$alone"
+        done
+}
+
 # vm_tests "KERNEL…" [NAME…]: the tests for these kernels, on as many machines as there is room for.
 vm_tests() {
-        local kernel second worker
-        local -a kernels workers=()
+        local kernel job second worker
+        local -a kernels jobs workers=()
         read -ra kernels <<<"$1"
+        mapfile -t jobs < <(jobs_of "$@")
         shift
         RESULTS=$SCRATCH/results
         rm -rf "$RESULTS"
         for kernel in "${kernels[@]}"; do
                 ensure_kernel "$kernel"
                 BZIMAGES[$kernel]=$KERNEL_DIR/bzImage # what is edited from now on does not matter
-                mkdir -p "$RESULTS/$kernel"
+        done
+        for job in "${jobs[@]}"; do
+                mkdir -p "$RESULTS/$job"
         done
         ensure_image
         choose_accel "$KERNEL_DIR/bzImage" '' # the probe of KVM is done once, here
         echo "== machines: kernel ${kernels[*]}"
 
-        (trap - EXIT INT TERM HUP && test_worker 1 "${kernels[*]}" "$@") &
+        (trap - EXIT INT TERM HUP && test_worker 1 "${jobs[*]}" "$@") &
         workers+=($!)
         if [[ $# -eq 0 && $(nproc) -gt 1 ]]; then
-                second=$(printf '%s\n' "${kernels[@]}" | tac | tr '\n' ' ')
+                second=$(printf '%s\n' "${jobs[@]}" | tac | tr '\n' ' ')
                 (trap - EXIT INT TERM HUP && test_worker 2 "$second" "$@") &
                 workers+=($!)
         fi
@@ -131,17 +191,17 @@ vm_tests() {
                 wait "$worker" || count_result 0 1 # it has said why
         done
         WORKERS=()
-        for kernel in "${kernels[@]}"; do
-                judge_kernel "$kernel"
+        for job in "${jobs[@]}"; do
+                judge_job "$job"
         done
 }
 
 verb_test() {
-        local long='' debug=''
+        local debug=''
         local -a names=() kernels=()
         while [[ $# -gt 0 ]]; do
                 case $1 in
-                --long) long=1 ;;
+                --long) LONG_TESTS=1 ;;
                 --debug) debug=1 ;;
                 -*) die "test takes --long, --debug and names, not '$1'" ;;
                 *) names+=("$1") ;;
@@ -152,13 +212,11 @@ verb_test() {
         ensure_buildroot
         [[ ${#names[@]} -gt 0 || ! -e $TOP/meson.build ]] || unit_tests
         # Programs that are installed as tests have no header to look at: they are for the product kernel.
-        if [[ -n $debug ]]; then
-                kernels=(debug)
-        elif has_tests product "${names[@]}" || ! has_tests stock "${names[@]}"; then
-                kernels=(product)
+        if [[ -z $debug ]]; then
+                [[ -z $(tests_for product "${names[@]}") && -n $(tests_for stock "${names[@]}") ]] || kernels+=(product)
+                [[ -z $(tests_for stock "${names[@]}") ]] || kernels+=(stock)
         fi
-        [[ -n $debug ]] || ! has_tests stock "${names[@]}" || kernels+=(stock)
-        [[ -z $long ]] || kernels+=(debug)
+        [[ -z $debug$LONG_TESTS ]] || kernels+=(debug)
         vm_tests "${kernels[*]}" "${names[@]}"
         echo "$PASSED passed, $FAILED failed"
         [[ $FAILED -eq 0 && $PASSED -gt 0 ]]

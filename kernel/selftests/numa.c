@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Folios on several NUMA nodes: each node has its part of every list and is
+ * reclaimed on its own, and a folio that moves to another node takes with it
+ * what its policy knows.  For a machine like that of TEST-31-numa.sh.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "selftest.h"
+#include "states.h"
+
+#define NR	(2 * MiB_PAGES)
+
+/* <numaif.h> belongs to a library that is not needed for more than this */
+enum { MPOL_BIND = 2, MPOL_MF_MOVE = 2 };
+/* as in bpf/cachebpf.bpf.h */
+enum { RECLAIM, TRUNCATE, INVALIDATE, MIGRATE };
+
+static void need_nodes(void)
+{
+	if (access("/sys/devices/system/node/node1/meminfo", R_OK))
+		skip("this machine has one NUMA node");
+}
+
+/* A processor of the node @nid; its zone list begins with that node. */
+static void go_to_node(int nid)
+{
+	char path[128], *list;
+	cpu_set_t cpus;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", nid);
+	list = read_text(path);
+	REQUIRE(list && *list != '\n');
+	CPU_ZERO(&cpus);
+	CPU_SET(atoi(list), &cpus);
+	REQUIRE(!sched_setaffinity(0, sizeof(cpus), &cpus));
+}
+
+struct on_node {
+	const struct file	*file;
+	int			nid;
+	bool			sequential;
+};
+
+static int do_read(void *arg)
+{
+	struct on_node *read = arg;
+	unsigned long mask = 1UL << read->nid;
+
+	if (syscall(SYS_set_mempolicy, MPOL_BIND, &mask, 8 * sizeof(mask)))
+		return errno;
+	return read->sequential ? file_read_sequential(read->file) :
+				  file_read(read->file, 0, read->file->nr_pages);
+}
+
+/* Read all of @file in @cg; what comes into the cache comes from node @nid. */
+static void read_on_node(const char *cg, const struct file *file, int nid, bool sequential)
+{
+	struct on_node read = { file, nid, sequential };
+
+	REQUIRE_EQ(cg_run(cg, do_read, &read), 0);
+}
+
+/* Pages of file memory that @cg has on node @nid, by memory.numa_stat. */
+static long long pages_on_node(const char *cg, int nid)
+{
+	char *line = flat_key(cg_read(cg, "memory.numa_stat"), "file"), name[16];
+
+	snprintf(name, sizeof(name), "N%d=", nid);
+	line = line ? strstr(line, name) : NULL;
+	return line ? strtoll(line + strlen(name), NULL, 10) / (long long)PAGE : -1;
+}
+
+static void per_node(bool lru_gen)
+{
+	const char *cg = cg_new(NULL, lru_gen ? "mglru" : "classic");
+	struct file *file[2];
+	struct bpf_link *link;
+	int nid;
+
+	for (nid = 0; nid < 2; nid++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "node%d", nid);
+		file[nid] = file_new(NULL, name, NR);
+	}
+	/* half of them before the policy comes: both ways to manage them */
+	read_on_node(cg, file[0], 0, false);
+	link = policy_start("fifo", cg);
+	read_on_node(cg, file[1], 1, false);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), 2 * NR);
+	EXPECT_EQ(cg_stat(cg, "adopted"), NR);
+	EXPECT_EQ(cg_stat(cg, "added"), NR);
+	EXPECT(EVENTUALLY(pages_on_node(cg, 0) == NR && pages_on_node(cg, 1) == NR));
+
+	/* the younger half first: its node is the one that is reclaimed first */
+	for (nid = 1; nid >= 0; nid--) {
+		go_to_node(nid);
+		EXPECT_EQ(cg_reclaim(cg, MiB), 0);
+		EXPECT_OP(file_cached(file[nid], NULL), <=, NR - MiB_PAGES);
+		EXPECT_OP(file_cached(file[nid], NULL), >, NR - MiB_PAGES - 128);
+		if (nid)
+			EXPECT_EQ(file_cached(file[0], NULL), NR);
+		EXPECT(EVENTUALLY(pages_on_node(cg, nid) == file_cached(file[nid], NULL)));
+	}
+	EXPECT_EQ(cg_stat(cg, "managed_pages"),
+		  file_cached(file[0], NULL) + file_cached(file[1], NULL));
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	EXPECT_EQ(cg_stat(cg, "reject_scope"), 0);
+
+	/* more than one node has: the other one helps */
+	EXPECT_EQ(cg_reclaim(cg, MiB + MiB / 2), 0);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"),
+		  file_cached(file[0], NULL) + file_cached(file[1], NULL));
+	EXPECT_OP(cg_stat(cg, "managed_pages"), <=, MiB_PAGES / 2);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+	for (nid = 0; nid < 2; nid++) {
+		EXPECT_EQ(file_read(file[nid], 0, NR), 0);
+		unlink(file[nid]->path);
+	}
+}
+
+static void test_per_node(void)
+{
+	need_nodes();
+	with_both_lrus(per_node);
+}
+
+/* Move all pages of @file to node @nid; they must be mapped here only. */
+static void move_to_node(const struct file *file, int nid)
+{
+	size_t i, nr = file->nr_pages;
+	void **pages = calloc(nr, sizeof(*pages));
+	int *nodes = calloc(nr, sizeof(*nodes)), *status = calloc(nr, sizeof(*status));
+	volatile unsigned char *map;
+	int fd;
+
+	fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	REQUIRE(fd >= 0 && pages && nodes && status);
+	map = mmap(NULL, nr * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	REQUIRE(map != MAP_FAILED);
+	for (i = 0; i < nr; i++) {
+		(void)map[i * PAGE];
+		pages[i] = (void *)&map[i * PAGE];
+		nodes[i] = nid;
+	}
+	/* a page that somebody else happens to hold at the moment stays: again */
+	EXPECT(EVENTUALLY(syscall(SYS_move_pages, 0, nr, pages, nodes, status, MPOL_MF_MOVE) == 0));
+	for (i = 0; i < nr; i++)
+		if (!expect(status[i] == nid, __FILE__, __LINE__, "page %zu: status %d", i,
+			    status[i]))
+			break;
+	munmap((void *)map, nr * PAGE);
+	close(fd);
+	free(pages);
+	free(nodes);
+	free(status);
+}
+
+static void moved(const char *dir, bool sequential)
+{
+	const char *cg = cg_new(NULL, sequential ? "large" : "small");
+	struct file *file = file_new(dir, cg_name(cg), NR);
+	struct policy *p = policy_open("events", NULL, cg);
+	struct bpf_link *link = policy_attach(p);
+	struct events_state *state = policy_state(p);
+	long long folios, hits;
+
+	read_on_node(cg, file, 0, sequential);
+	folios = cg_stat(cg, "managed_folios");
+	EXPECT(EVENTUALLY(pages_on_node(cg, 0) == NR));
+	if (!sequential)
+		EXPECT_EQ(folios, NR);
+	else if (folios == NR)
+		diag("%s does not use large folios", file->path);
+
+	move_to_node(file, 1);
+	EXPECT(EVENTUALLY(pages_on_node(cg, 1) == NR && pages_on_node(cg, 0) == 0));
+	EXPECT_EQ(cg_stat(cg, "managed_folios"), folios);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR);
+	EXPECT_EQ(cg_stat(cg, "removed_migrate"), 0);
+	EXPECT_EQ(state->nr_added, folios);
+
+	/* the kernel counts on from where it was */
+	hits = cg_stat(cg, "hits");
+	state->accesses_seen = 0;
+	cg_read_file(cg, file, 0, 1);
+	EXPECT_EQ(cg_stat(cg, "hits"), hits + 1);
+	EXPECT_OP(state->accesses_seen, >=, 2);
+
+	/* and back: each node has to have let go of them */
+	move_to_node(file, 0);
+	EXPECT(EVENTUALLY(pages_on_node(cg, 0) == NR));
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR);
+	EXPECT_EQ(state->nr_added, folios);
+
+	go_to_node(0);
+	EXPECT_EQ(cg_reclaim(cg, MiB), 0);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
+	EXPECT_OP(file_cached(file, NULL), <=, NR - MiB_PAGES);
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	EXPECT_EQ(file_read(file, 0, NR), 0);
+
+	/* every folio's 16 bytes are as they were left, wherever they went */
+	unlink(file->path);
+	EXPECT_EQ(cg_stat(cg, "managed_folios"), 0);
+	EXPECT_EQ(state->damaged, 0);
+	EXPECT_OP(state->intact, >=, folios);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_moved(void)
+{
+	need_nodes();
+	moved(NULL, false);
+}
+
+static void test_moved_large(void)
+{
+	need_nodes();
+	if (!getenv("CACHEBPF_TEST_XFS"))
+		skip("CACHEBPF_TEST_XFS is not set");
+	moved(getenv("CACHEBPF_TEST_XFS"), true);
+}
+
+/* A process that moves, with its memory, as numactl or a change of its cpuset does it. */
+static void test_migrate_pages(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *file = file_new(NULL, "f", NR);
+	unsigned long from = 1, to = 2;
+	volatile unsigned char *map;
+	size_t i;
+	int fd;
+
+	need_nodes();
+	policy_start("lfu", cg);
+	read_on_node(cg, file, 0, false);
+	fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	REQUIRE(fd >= 0);
+	map = mmap(NULL, NR * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	REQUIRE(map != MAP_FAILED);
+	for (i = 0; i < NR; i++)
+		(void)map[i * PAGE];
+	REQUIRE(syscall(SYS_migrate_pages, 0, 8 * sizeof(from), &from, &to) >= 0);
+	EXPECT(EVENTUALLY(pages_on_node(cg, 1) > NR * 9 / 10));
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR);
+	EXPECT_EQ(cg_stat(cg, "removed_migrate"), 0);
+	munmap((void *)map, NR * PAGE);
+	EXPECT_EQ(cg_reclaim(cg, MiB), 0);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
+	EXPECT_EQ(file_read(file, 0, NR), 0);
+}
+
+static const struct test tests[] = {
+	{ "each node is managed and reclaimed on its own",	test_per_node },
+	{ "a moved folio keeps what is known of it",		test_moved },
+	{ "so does a large one",				test_moved_large },
+	{ "a process moves with its pages",			test_migrate_pages },
+};
+
+SUBJECT(numa);

@@ -1,0 +1,282 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The storm: everything that can happen to cached folios and to their policies at once, for some time. On ext4
+# and on XFS (large folios), in two cgroups that are too small for what they do:
+#
+#       files       fio that verifies, fsx, readers of files that both cgroups share, files that come and go
+#       memory      memory.reclaim, drop_caches, compaction, MGLRU switched on and off, a processor that goes and comes
+#       policies    attached, replaced, detached, left behind by processes that die, at four levels of the tree
+#       cgroups     made, used, removed, with and without a policy
+#       failures    of allocations, where the kernel can inject them
+#
+# Then everything has to be as if nothing had happened. Sourced after lib.sh; the test calls
+#
+#       storm SECONDS; done_testing
+
+STORM=/sys/fs/cgroup/storm
+STORM_FILES=/var/tmp/storm
+PROGRAMS=/usr/lib/cachebpf/tests
+storm_end=0
+declare -A storm_jobs=()
+
+# --- the ground
+
+storm_cgroups() {
+        local cg
+        mkdir "$STORM" "$STORM"/{a,b} "$STORM"/{a,b}/work || die "cannot make $STORM"
+        echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+        for cg in "$STORM" "$STORM"/{a,b}; do
+                echo +memory >"$cg/cgroup.subtree_control" || die "no memory controller in $cg"
+        done
+        echo 80M >"$STORM/a/memory.max"
+        echo 64M >"$STORM/b/memory.max"
+}
+
+storm_files() {
+        local fs
+        mkdir -p "$STORM_FILES"/{ext4,xfs}
+        truncate -s 900M "$STORM_FILES/xfs.img"
+        mkfs.xfs -q -f "$STORM_FILES/xfs.img" || die 'mkfs.xfs failed'
+        mount -o loop,noatime "$STORM_FILES/xfs.img" "$STORM_FILES/xfs" || die 'XFS cannot be mounted'
+        for fs in ext4 xfs; do
+                mkdir "$STORM_FILES/$fs"/{fio,fsx,churn}
+                head -c 24M /dev/urandom >"$STORM_FILES/$fs/shared"
+                sha256sum <"$STORM_FILES/$fs/shared" >"$STORM_FILES/$fs.sum"
+        done
+        sync
+}
+
+# --- what happens
+
+in_cgroup() { # CGROUP|- COMMAND…
+        [[ $1 == - ]] || echo 0 >"$STORM/$1/cgroup.procs" || return
+        "${@:2}"
+}
+
+# start NAME CGROUP|- COMMAND…: in the background; its status is judged in the end.
+start() {
+        (in_cgroup "${@:2}") >"$STORM_FILES/$1.log" 2>&1 &
+        storm_jobs[$1]=$!
+}
+
+# weather NAME COMMAND…: in the background, in no cgroup of ours, its status does not matter.
+weather() {
+        local name=$1
+        shift
+        "$@" >"$STORM_FILES/$name.log" 2>&1 &
+        storm_jobs["-$name"]=$!
+}
+
+until_end() { # PAUSE COMMAND…
+        while [[ $SECONDS -lt $storm_end ]]; do
+                "${@:2}"
+                sleep "$1"
+        done
+}
+
+files_with_fio() { # DIRECTORY ENGINE: passes of writes and reads, each verified in full
+        while [[ $SECONDS -lt $storm_end ]]; do
+                fio --name=storm --directory="$1" --ioengine="$2" --size=40m --bsrange=4k-128k --rw=randrw --rwmixread=50 \
+                        --randrepeat=0 --fallocate=none --verify=crc32c --verify_fatal=1 --verify_state_save=0 --minimal ||
+                        return
+                rm -f "$1"/storm*
+        done
+}
+
+read_shared() { # FILE SUM
+        local sum
+        sum=$(sha256sum <"$1") || return
+        [[ $sum != "$(<"$2")" ]] || return 0
+        echo "$1 was read wrong: $sum"
+        return 1
+}
+
+shared_readers() {
+        local fs
+        while [[ $SECONDS -lt $storm_end ]]; do
+                for fs in ext4 xfs; do
+                        read_shared "$STORM_FILES/$fs/shared" "$STORM_FILES/$fs.sum" || return
+                done
+        done
+}
+
+come_and_go() { # DIRECTORY: files that are written, torn and removed
+        local i=0 file
+        while [[ $SECONDS -lt $storm_end ]]; do
+                file=$1/churn/$((++i % 4))
+                head -c "$((RANDOM % 64 * 65536 + 1))" /dev/zero >"$file" || return
+                fallocate --punch-hole --offset $((RANDOM * 8)) --length $((RANDOM * 32 + 1)) "$file" || return
+                truncate -s $((RANDOM * 64)) "$file" || return
+                [[ $((RANDOM % 2)) -eq 0 ]] || cat "$file" >/dev/null || return
+                rm "$file" || return
+        done
+}
+
+cgroups_come_and_go() {
+        local i=0 cg
+        while [[ $SECONDS -lt $storm_end ]]; do
+                cg=$STORM/a/temp$((++i % 3))
+                mkdir "$cg" || return
+                (in_cgroup "a/${cg##*/}" read_shared "$STORM_FILES/ext4/shared" "$STORM_FILES/ext4.sum") || return
+                wait_until 60 rmdir "$cg" || { echo "$cg cannot be removed: $(cat "$cg/cgroup.procs")" && return 1; }
+        done
+}
+
+# Told one at a time, so that each has some time to work in.
+reclaim_some() {
+        local cg
+        for cg in a b a/work .; do
+                echo $(((RANDOM % 32 + 1) << 20)) >"$STORM/$cg/memory.reclaim"
+                sleep 0.$((RANDOM % 9))
+        done
+} 2>/dev/null
+
+drop_some() {
+        echo $((RANDOM % 3 + 1)) >/proc/sys/vm/drop_caches
+}
+
+other_lru() {
+        echo $((RANDOM % 2 ? 7 : 0)) >/sys/kernel/mm/lru_gen/enabled
+}
+
+processor_off_and_on() {
+        echo 0 >/sys/devices/system/cpu/cpu1/online
+        sleep 2
+        echo 1 >/sys/devices/system/cpu/cpu1/online
+}
+
+write_to() { # FILE TEXT
+        echo "$2" >"$1"
+}
+
+# Half the time: table entries whose allocation fails, and pages for those who cannot wait. (Whoever can wait
+# always gets his: the load is not to see any error.)
+failures() {
+        local debug=/sys/kernel/debug cache
+        for cache in /sys/kernel/slab/cachebpf*; do
+                write_to "$cache/failslab" 1
+        done
+        write_to $debug/failslab/verbose 0
+        write_to $debug/failslab/times -1
+        write_to $debug/failslab/cache-filter Y
+        write_to $debug/failslab/ignore-gfp-wait N
+        write_to $debug/failslab/probability 20
+        write_to $debug/fail_page_alloc/verbose 0
+        write_to $debug/fail_page_alloc/times -1
+        write_to $debug/fail_page_alloc/ignore-gfp-wait Y
+        write_to $debug/fail_page_alloc/min-order 0
+        write_to $debug/fail_page_alloc/probability 2
+        sleep 5
+        failures_end
+}
+
+failures_end() {
+        write_to /sys/kernel/debug/failslab/probability 0
+        write_to /sys/kernel/debug/fail_page_alloc/probability 0
+} 2>/dev/null
+
+storm_begin() {
+        local fs seconds=$1
+        storm_end=$((SECONDS + seconds))
+        for fs in ext4 xfs; do
+                start "fsx-$fs-a" a/work "$PROGRAMS/programs/fsx" -t "$seconds" -l 6000000 "$STORM_FILES/$fs/fsx/a"
+                start "fsx-$fs-b" b/work "$PROGRAMS/programs/fsx" -t "$seconds" -l 3000000 "$STORM_FILES/$fs/fsx/b"
+        done
+        start fio-ext4 a/work files_with_fio "$STORM_FILES/ext4/fio" psync
+        start fio-xfs b/work files_with_fio "$STORM_FILES/xfs/fio" mmap
+        start shared-a a/work shared_readers
+        start shared-b b/work shared_readers
+        start churn-ext4 b/work come_and_go "$STORM_FILES/ext4"
+        start churn-xfs a/work come_and_go "$STORM_FILES/xfs"
+        start cgroups - cgroups_come_and_go
+        start policies-1 - "$PROGRAMS/kernel/cachebpf-storm" "$seconds" "$STORM/a" "$STORM/b" "$STORM/a/work"
+        start policies-2 - "$PROGRAMS/kernel/cachebpf-storm" "$seconds" "$STORM" "$STORM"/{a,b} "$STORM"/a/temp{0,1,2}
+        weather reclaim until_end 0.5 reclaim_some
+        weather compaction until_end 1.3 write_to /proc/sys/vm/compact_memory 1
+        weather caches until_end 3.7 drop_some
+        weather lru until_end 4.1 other_lru
+        weather processor until_end 3 processor_off_and_on
+        [[ ! -d /sys/kernel/debug/failslab ]] || weather failures until_end 5 failures
+}
+
+# --- and what is left of it
+
+storm_wait() {
+        local name status
+        for name in "${!storm_jobs[@]}"; do
+                wait "${storm_jobs[$name]}" && status=0 || status=$?
+                [[ $name != -* ]] || continue
+                if [[ $status -eq 0 ]]; then
+                        ok "$name$(tail -n 1 "$STORM_FILES/$name.log" | grep -E '^(fsx|rounds)' | sed 's/^/: /')"
+                else
+                        not_ok "$name" "status $status: $(tail -n 40 "$STORM_FILES/$name.log")"
+                fi
+        done
+        failures_end
+        echo 1 >/sys/devices/system/cpu/cpu1/online
+        write_to /sys/kernel/mm/lru_gen/enabled 7
+} 2>/dev/null
+
+# Objects of the caches of the folio table in use, once what waits on processors is given back.
+table_objects() {
+        local cache sum=0
+        for cache in /sys/kernel/slab/cachebpf*; do
+                [[ -d $cache ]] || continue
+                echo 1 >"$cache/shrink"
+                sum=$((sum + $(awk -v name="${cache##*/}" '$1 == name { print $2 }' /proc/slabinfo)))
+        done
+        echo "$sum"
+}
+
+table_is_empty() {
+        [[ $(table_objects) -eq 0 ]]
+}
+
+no_policies() {
+        [[ $(kernel_stat policies) -eq 0 ]]
+}
+
+self_check() { # DESCRIPTION
+        local file=/sys/kernel/debug/cachebpf/check
+        [[ ! -e $file ]] || is "$(head -n 1 "$file")" ok "$1"
+}
+
+storm_verdict() {
+        local fs cg tainted=$1
+        succeeds 'no policy is left' wait_until 60 no_policies
+        self_check 'table and page cache agree'
+        for cg in a b; do
+                is "$(flat_key "$STORM/$cg/memory.events" oom_kill)" 0 "nobody was killed in $cg"
+        done
+        echo 3 >/proc/sys/vm/drop_caches
+        for fs in ext4 xfs; do
+                succeeds "$fs: the shared file is as it was" read_shared "$STORM_FILES/$fs/shared" "$STORM_FILES/$fs.sum"
+        done
+        succeeds 'XFS can be unmounted' umount "$STORM_FILES/xfs"
+        succeeds 'XFS is in order' xfs_repair -n "$STORM_FILES/xfs.img"
+        for cg in a/work b/work a b .; do
+                succeeds "the cgroup $cg can be removed" wait_until 60 rmdir "$STORM/$cg"
+        done
+        succeeds 'the folio table is empty' wait_until 30 table_is_empty
+        is "$(cat /proc/sys/kernel/tainted)" "$tainted" 'the kernel has nothing to report'
+}
+
+storm_clean_up() {
+        [[ ! -d $STORM ]] || echo 1 >"$STORM/cgroup.kill"
+        failures_end
+        ! mountpoint -q "$STORM_FILES/xfs" || umount "$STORM_FILES/xfs"
+        find "$STORM" -depth -type d -exec rmdir {} + 2>/dev/null
+        rm -rf "$STORM_FILES"
+}
+
+storm() { # SECONDS
+        local tainted
+        tainted=$(cat /proc/sys/kernel/tainted)
+        trap storm_clean_up EXIT
+        storm_clean_up
+        storm_cgroups
+        storm_files
+        storm_begin "$1"
+        storm_wait
+        storm_verdict "$tainted"
+}
