@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Policies come to, change in and leave a cgroup that is in use and has much
- * cached: nothing is lost, it does not take long, and nobody who reads
- * meanwhile waits for long.
+ * Policies come to, change in and leave a cgroup that has much cached: nothing
+ * is lost, it does not take long, and, once more with a reader, nobody who
+ * uses the cache meanwhile waits for long.
  *
  * The environment variable CACHEBPF_TEST_BARS makes it 1 GiB, and "enforce"
  * makes the times a matter of passing: for a machine whose clock counts
@@ -26,6 +26,7 @@ static const char *const phase_names[] = { "nothing", "attach", "update", "detac
 struct reader {
 	size_t			nr_pages;
 	int			fd;
+	bool			running;
 	volatile enum phase	phase;
 	volatile bool		stop;
 	volatile uint64_t	reads;
@@ -94,16 +95,17 @@ static void begin(struct reader *r, enum phase phase)
 	uint64_t reads = r->reads;
 
 	r->phase = phase;
-	REQUIRE(EVENTUALLY(r->reads > reads + 1));
+	REQUIRE(!r->running || EVENTUALLY(r->reads > reads + 1));
 }
 
 static uint64_t took[NR_PHASES];
 
-static void note_time(enum phase phase, uint64_t began)
+/* While somebody reads, it is the reader's time that counts. */
+static void note_time(struct reader *r, enum phase phase, uint64_t began)
 {
 	uint64_t ns = now_ns() - began;
 
-	if (ns > took[phase])
+	if (!r->running && ns > took[phase])
 		took[phase] = ns;
 }
 
@@ -121,7 +123,7 @@ static void one_round(struct reader *r, const char *cg, const struct file *file)
 	begin(r, ATTACH);
 	began = now_ns();
 	link = policy_attach_loaded(first);
-	note_time(ATTACH, began);
+	note_time(r, ATTACH, began);
 	begin(r, IDLE);
 	folios = cg_stat(cg, "managed_folios");
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), pages);
@@ -130,7 +132,7 @@ static void one_round(struct reader *r, const char *cg, const struct file *file)
 	begin(r, UPDATE);
 	began = now_ns();
 	EXPECT_EQ(bpf_link__update_map(link, second->map), 0);
-	note_time(UPDATE, began);
+	note_time(r, UPDATE, began);
 	begin(r, IDLE);
 	EXPECT_STR(cg_policy(cg, "policy"), "lfu");
 	EXPECT_EQ(cg_stat(cg, "managed_folios"), folios);
@@ -139,7 +141,7 @@ static void one_round(struct reader *r, const char *cg, const struct file *file)
 	begin(r, DETACH);
 	began = now_ns();
 	EXPECT_EQ(bpf_link__detach(link), 0);
-	note_time(DETACH, began);
+	note_time(r, DETACH, began);
 	begin(r, IDLE);
 	EXPECT_STR(cg_policy(cg, "policy"), "none");
 	EXPECT_EQ(file_cached(file, NULL), pages);
@@ -164,7 +166,10 @@ static void test_live(void)
 	REQUIRE_EQ(cg_run(cg, read_all, file), 0);
 	EXPECT_EQ(file_cached(file, NULL), file->nr_pages);
 
+	for (i = 0; i < ROUNDS; i++)
+		one_round(r, cg, file);
 	pid = cg_start(cg, reader, r);
+	r->running = true;
 	begin(r, IDLE);
 	sleep(1);
 	for (i = 0; i < ROUNDS; i++)
@@ -180,8 +185,8 @@ static void test_live(void)
 		if (!bars || strcmp(bars, "enforce"))
 			continue;
 		expect(ms < MAX_MS, __FILE__, __LINE__, "%s took %.2f ms", phase_names[phase], ms);
-		expect(stall_ms < MAX_STALL_MS, __FILE__, __LINE__, "%s stalled the reader for %.2f ms",
-		       phase_names[phase], stall_ms);
+		expect(stall_ms < MAX_STALL_MS, __FILE__, __LINE__,
+		       "%s: the reader waited %.2f ms", phase_names[phase], stall_ms);
 	}
 	diag("%llu reads", (unsigned long long)r->reads);
 }
