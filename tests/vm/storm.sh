@@ -76,7 +76,7 @@ until_end() { # PAUSE COMMAND…
 
 files_with_fio() { # DIRECTORY ENGINE: passes of writes and reads, each verified in full
         while [[ $SECONDS -lt $storm_end ]]; do
-                fio --name=storm --directory="$1" --ioengine="$2" --size=40m --bsrange=4k-128k --rw=randrw --rwmixread=50 \
+                fio --name=storm --directory="$1" --ioengine="$2" --size=24m --bsrange=4k-128k --rw=randrw --rwmixread=50 \
                         --randrepeat=0 --fallocate=none --verify=crc32c --verify_fatal=1 --verify_state_save=0 --minimal ||
                         return
                 rm -f "$1"/storm*
@@ -254,8 +254,8 @@ storm_verdict() {
         done
         succeeds 'XFS can be unmounted' umount "$STORM_FILES/xfs"
         succeeds 'XFS is in order' xfs_repair -n "$STORM_FILES/xfs.img"
-        for cg in a/work b/work a b .; do
-                succeeds "the cgroup $cg can be removed" wait_until 60 rmdir "$STORM/$cg"
+        for cg in a/work b/work a b ''; do
+                succeeds "the cgroup storm/$cg can be removed" wait_until 60 rmdir "$STORM${cg:+/$cg}"
         done
         succeeds 'the folio table is empty' wait_until 30 table_is_empty
         is "$(cat /proc/sys/kernel/tainted)" "$tainted" 'the kernel has nothing to report'

@@ -26,14 +26,18 @@ kernel_key() { # VARIANT
         } | digest
 }
 
-# The pristine source, unpacked once.
-ensure_pristine() {
-        PRISTINE=$CACHE/linux/source-$(dpkg-query --admindir="$BUILDROOT/var/lib/dpkg" -W -f '${Version}' "$KERNEL_PACKAGE")
+unpack_pristine() {
         [[ ! -d $PRISTINE ]] || return 0
         mkdir -p "$SCRATCH/pristine" "$CACHE/linux"
         step "kernel: unpacking $KERNEL_PACKAGE" tar -C "$SCRATCH/pristine" --strip-components=1 \
                 -xf "$BUILDROOT/usr/src/$KERNEL_PACKAGE.tar.xz"
         mv -T "$SCRATCH/pristine" "$PRISTINE"
+}
+
+# Sets PRISTINE to the pristine source, unpacked once.
+ensure_pristine() {
+        PRISTINE=$CACHE/linux/source-$(dpkg-query --admindir="$BUILDROOT/var/lib/dpkg" -W -f '${Version}' "$KERNEL_PACKAGE")
+        [[ -d $PRISTINE ]] || locked pristine unpack_pristine
 }
 
 # The files that kernel/patches changes or adds, relative to the kernel tree.

@@ -18,7 +18,7 @@ count_result() { # PASSED FAILED
 
 unit_tests() {
         local results good bad
-        locked kernel ensure_pristine # the series of kernel patches is applied to it
+        ensure_pristine # the series of kernel patches is applied to it
         step 'unit tests: building' build_project
         step 'unit tests' run_unit_tests
         results=$(project_dir)/meson-logs/testlog.json
@@ -150,12 +150,15 @@ judge_job() {
 
 # jobs_of "KERNEL…" [NAME…]: all of them; no machine is shared if the tests wanted are all alone.
 jobs_of() {
-        local kernel all alone
+        local kernel name
+        local -a all alone
         for kernel in $1; do
-                all=$(tests_for "$kernel" "${@:2}")
-                alone=$(tests_alone "$kernel" "${@:2}")
-                [[ -n $alone && $(wc -l <<<"$all") -eq $(wc -l <<<"$alone") ]] || echo "$kernel"
-                [[ -z $alone ]] || sed "s/^/$kernel:/" <<<"$alone"
+                mapfile -t all < <(tests_for "$kernel" "${@:2}")
+                mapfile -t alone < <(tests_alone "$kernel" "${@:2}")
+                [[ ${#alone[@]} -gt 0 && ${#all[@]} -eq ${#alone[@]} ]] || echo "$kernel"
+                for name in "${alone[@]}"; do
+                        echo "$kernel:$name"
+                done
         done
 }
 
