@@ -34,7 +34,8 @@ end_session() {
         local status=$?
         trap - EXIT
         trap '' INT TERM HUP
-        [[ -z $STEP_PID ]] || kill -TERM -- "-$STEP_PID" 2>/dev/null || true
+        # at once: a make that is the first process of a PID name space does not die of SIGTERM, it only stops working
+        [[ -z $STEP_PID ]] || kill -KILL -- "-$STEP_PID" 2>/dev/null || true
         [[ ${#WORKERS[@]} -eq 0 ]] || kill -TERM "${WORKERS[@]}" 2>/dev/null || true
         stop_machine
         rm -rf --one-file-system "$SCRATCH"
