@@ -119,7 +119,11 @@ enum cachebpf_admission_flags {
 	 * most reads and faults that miss go through readahead.
 	 */
 	CACHEBPF_ADMISSION_READAHEAD	= 1 << 2,
-	/* a page fault needs it, or is the cause of the readahead */
+	/*
+	 * A page fault needs it, or is the cause of the readahead.  Without
+	 * CONFIG_MEMCG_V1 it takes CONFIG_LRU_GEN to know, and in mappings with
+	 * MADV_RANDOM or MADV_SEQUENTIAL it is not known.
+	 */
 	CACHEBPF_ADMISSION_FAULT	= 1 << 3,
 	/* it is cached, was rejected, and is used again; not with READ or WRITE */
 	CACHEBPF_ADMISSION_REUSE	= 1 << 4,
