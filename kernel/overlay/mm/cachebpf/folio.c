@@ -215,7 +215,7 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 	f = cachebpf_table_lookup(folio_pfn(folio));
 	if (f && cachebpf_owner_of(f) == policy)
 		goto out;
-	f = cachebpf_table_get(folio_pfn(folio)) ?: get_entry(&now, folio, GFP_KERNEL);
+	f = cachebpf_table_get(folio_pfn(folio)) ?: get_entry(&now, folio, GFP_NOFS);
 	if (!f) {
 		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
 		goto out;
@@ -334,8 +334,8 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 }
 
 /*
- * @folio takes over from one whose policy is just being detached or replaced:
- * that policy does not take folios any more, the next one adopts it.
+ * @folio takes over from one whose policy is just being detached or replaced,
+ * or has nothing to do with it: the policy of @folio adopts it.
  */
 static void adopt_successor(struct folio *folio, const struct cachebpf_folio *from)
 {
@@ -364,7 +364,8 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	policy = from ? cachebpf_owner_of(from) : NULL;
 	if (!policy)
 		goto out;
-	if (READ_ONCE(policy->dead)) {
+	/* not ours to pass on: FUSE, for one, may bring in a folio of another cgroup */
+	if (READ_ONCE(policy->dead) || policy_of(new) != policy) {
 		adopt_successor(new, from);
 		remove(from, old, CACHEBPF_REMOVED_MIGRATE);
 		goto out;
@@ -390,37 +391,55 @@ out:
 	rcu_read_unlock();
 }
 
+/*
+ * @f, the entry of @head that has shrunk, gets its new size.  Returns the list
+ * it is on, and its policy in @policy; detach may be handing it over.
+ */
+static u8 shrink(struct cachebpf_folio *f, struct folio *head, struct cachebpf_policy **policy)
+{
+	struct cachebpf_node *node;
+	unsigned long flags;
+	bool owned;
+	u8 list;
+
+	do {
+		*policy = cachebpf_owner_of(f);
+		if (!*policy)
+			return CACHEBPF_NO_LIST;
+
+		node = (*policy)->nodes[folio_nid(head)];
+		spin_lock_irqsave(&node->lock, flags);
+		owned = f->owner == (*policy)->id;
+		list = f->list;
+		if (owned) {
+			node->lists[list]->nr_pages -= (1UL << f->order) - folio_nr_pages(head);
+			f->order = folio_order(head);
+		}
+		spin_unlock_irqrestore(&node->lock, flags);
+	} while (!owned);
+	return list;
+}
+
 /* @tail is a new folio of its own; @head has shrunk. */
 void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 {
 	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f, *new;
-	struct cachebpf_node *node;
-	unsigned long flags;
+	u8 list;
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(head));
-	policy = f ? cachebpf_owner_of(f) : NULL;
-	if (!policy)
+	list = f ? shrink(f, head, &policy) : CACHEBPF_NO_LIST;
+	/* not managed; or beyond the end of the file */
+	if (list == CACHEBPF_NO_LIST || !tail->mapping)
 		goto out;
 
-	node = policy->nodes[folio_nid(head)];
-	spin_lock_irqsave(&node->lock, flags);
-	/* detach may be handing it over, and sees the new order then */
-	if (f->list != CACHEBPF_NO_LIST)
-		node->lists[f->list]->nr_pages -= (1UL << f->order) - folio_nr_pages(head);
-	f->order = folio_order(head);
-	spin_unlock_irqrestore(&node->lock, flags);
-
-	/* beyond the end of the file */
-	if (!tail->mapping)
-		goto out;
 	if (READ_ONCE(policy->dead)) {
 		adopt_successor(tail, f);
 	} else {
 		new = own_like(policy, tail, f);
 		if (new)
-			enlist(policy, new, tail, f->list, true);
+			enlist(policy, new, tail, list, true);
 	}
 out:
 	rcu_read_unlock();

@@ -228,10 +228,39 @@ static void start(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 	publish(policy->memcg, policy);
 }
 
-/* Let go of the folios of one list, or pass them to @successor. */
-static void hand_over_list(struct cachebpf_policy *policy, struct cachebpf_node *node,
-			   struct cachebpf_list *list, struct cachebpf_policy *successor)
+/*
+ * Let go of the first folio of a list, or pass it to @successor.  It is never
+ * without an owner in between, and never with an owner and without a list:
+ * whoever has it locked may remove, move or split it at any moment.
+ */
+static void pass_first(struct cachebpf_node *node, struct cachebpf_list *list,
+		       struct cachebpf_policy *successor, int nid)
 {
+	struct cachebpf_node *next = successor ? successor->nodes[nid] : NULL;
+	struct cachebpf_folio *f = list->head.f;
+	u32 pfn = list->head.pfn;
+
+	cachebpf_unlink(node, f, pfn);
+	if (!successor) {
+		smp_store_release(&f->owner, 0);
+		cachebpf_table_put(f, pfn);
+		return;
+	}
+
+	/* always from an older policy to a newer one */
+	spin_lock_nested(&next->lock, SINGLE_DEPTH_NESTING);
+	f->data[0] = f->data[1] = 0;
+	smp_store_release(&f->owner, successor->id);
+	cachebpf_link(next, f, pfn, successor->new_list, successor->new_at_tail);
+	spin_unlock(&next->lock);
+}
+
+/* Let go of the folios of one list, or pass them to @successor. */
+static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id,
+			   struct cachebpf_policy *successor)
+{
+	struct cachebpf_node *node = policy->nodes[nid];
+	struct cachebpf_list *list = node->lists[list_id];
 	struct cachebpf_folio *f;
 	int batch;
 	u32 pfn;
@@ -241,22 +270,14 @@ static void hand_over_list(struct cachebpf_policy *policy, struct cachebpf_node 
 		for (batch = HAND_OVER_BATCH; batch; batch--) {
 			spin_lock_irq(&node->lock);
 			f = list->head.f;
-			if (!f) {
-				spin_unlock_irq(&node->lock);
-				break;
-			}
 			pfn = list->head.pfn;
-			cachebpf_unlink(node, f, pfn);
-			if (successor)
-				f->data[0] = f->data[1] = 0;
-			/* never unowned in between: it may be removed at any moment */
-			smp_store_release(&f->owner, successor ? successor->id : 0);
+			if (f)
+				pass_first(node, list, successor, nid);
 			spin_unlock_irq(&node->lock);
-
+			if (!f)
+				break;
 			if (successor)
 				cachebpf_adopt(successor, f, pfn_folio(pfn));
-			else
-				cachebpf_table_put(f, pfn);
 		}
 		rcu_read_unlock();
 		cond_resched();
@@ -277,16 +298,14 @@ static void retire(struct cachebpf_policy *policy, struct cachebpf_ops *ops,
 	synchronize_rcu();
 
 	for_each_node(nid) {
-		struct cachebpf_node *node = policy->nodes[nid];
-
 		for (i = 0; i < policy->nr_lists; i++)
-			hand_over_list(policy, node, node->lists[i], successor);
+			hand_over_list(policy, nid, i, successor);
 		/* the answer was for this policy: to the next one they are like all others */
 		if (policy->admits)
-			hand_over_list(policy, node, node->lists[CACHEBPF_REJECTED], successor);
+			hand_over_list(policy, nid, CACHEBPF_REJECTED, successor);
 	}
 
-	/* reclaimers and cachebpf_folio_prepare() */
+	/* reclaimers and get_entry() of folio.c */
 	cachebpf_policy_put(policy);
 	wait_var_event(&policy->ref, !refcount_read(&policy->ref));
 

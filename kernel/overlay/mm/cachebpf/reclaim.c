@@ -118,6 +118,9 @@ static bool may_take(struct cachebpf_reclaim *r, struct folio *folio,
 		return false;
 
 	*why = CACHEBPF_STAT_REJECT_BUSY;
+	/* a policy between this one and the folio's cgroup is just being attached */
+	if (rcu_access_pointer(memcg->cachebpf) != r->policy)
+		return false;
 	return folio_test_lru(folio) && !folio_test_unevictable(folio) &&
 	       (r->may_unmap || !folio_mapped(folio));
 }
