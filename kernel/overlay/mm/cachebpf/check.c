@@ -259,7 +259,8 @@ static const char *judge(struct folio *folio, unsigned long pfn, struct cachebpf
 		return "there is an entry, and no folio";
 	if (!should)
 		return "there is an entry, and no page cache folio of a cgroup with a policy";
-	if (should != does)
+	/* what was locked or isolated when a policy was attached below stays with the one above */
+	if (should != does && !mem_cgroup_is_descendant(should->memcg, does->memcg))
 		return "its entry belongs to another policy than the one of its cgroup";
 	if (f->order != folio_order(folio))
 		return "its entry has another order";

@@ -210,7 +210,8 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 
 	rcu_read_lock();
 	now = policy_of(folio);
-	if (!folio->mapping || now != policy)
+	/* anon folios are on the LRU of files after MADV_FREE */
+	if (!folio->mapping || folio_test_anon(folio) || now != policy)
 		goto out;
 	f = cachebpf_table_lookup(folio_pfn(folio));
 	if (f && cachebpf_owner_of(f) == policy)
