@@ -24,8 +24,6 @@
 #include "internal.h"
 #include "list.h"
 
-/* Unlock for a moment after so many folios. */
-#define LOCK_BATCH	64
 /* Rejected folios that reclaim looks at in vain before it goes on with the others. */
 #define MAX_VAIN	1024
 
@@ -377,7 +375,7 @@ void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_lef
 			*nr_left = 0;
 			break;
 		}
-		if (--*nr_left % LOCK_BATCH == 0) {
+		if (--*nr_left % CACHEBPF_LOCK_BATCH == 0) {
 			spin_unlock_irq(&node->lock);
 			spin_lock_irq(&node->lock);
 		}

@@ -198,7 +198,8 @@ static __always_inline void own(struct cachebpf_policy *policy, struct cachebpf_
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
 	f->accesses = 0;
-	f->data[0] = f->data[1] = 0;
+	memset(f->data, 0, sizeof(f->data));
+	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, policy->id);
 }
 
@@ -344,7 +345,7 @@ static void adopt_successor(struct folio *folio, const struct cachebpf_folio *fr
 	struct cachebpf_folio *f = policy ? own_like(policy, folio, from) : NULL;
 
 	if (f) {
-		f->data[0] = f->data[1] = 0;
+		memset(f->data, 0, sizeof(f->data));
 		cachebpf_adopt(policy, f, folio);
 	}
 }

@@ -95,6 +95,7 @@ struct cachebpf_list {
 };
 
 struct cachebpf_node {
+	/* see the top of this file */
 	spinlock_t		lock;
 	struct cachebpf_list	*lists[CACHEBPF_REJECTED + 1];
 };
@@ -118,6 +119,7 @@ struct cachebpf_ejection {
 
 /* See watchdog.c. */
 struct cachebpf_watchdog {
+	/* of everything but ns_max */
 	spinlock_t		lock;
 	/* calls over the time budget in a row; the longest call ever */
 	u32			nr_overruns;
@@ -170,6 +172,8 @@ struct cachebpf_policy {
 	struct cachebpf_node		*nodes[];
 };
 
+/* a walk unlocks for a moment after so many folios */
+#define CACHEBPF_LOCK_BATCH	64
 #define CACHEBPF_ITER_BATCH	8
 
 /* A walk over a list; see iter.c. */
@@ -266,6 +270,7 @@ static inline struct cachebpf_policy *cachebpf_policy_by_id(u16 id)
 /* The policy that does manage @f, which may be gone as soon as this returns. */
 static inline struct cachebpf_policy *cachebpf_owner_of(const struct cachebpf_folio *f)
 {
+	/* pairs with the release that made the rest of the entry valid */
 	return cachebpf_policy_by_id(smp_load_acquire(&f->owner));
 }
 

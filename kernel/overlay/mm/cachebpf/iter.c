@@ -14,9 +14,6 @@
 
 #include "internal.h"
 
-/* Unlock for a moment after so many folios, if few of them can be offered. */
-#define LOCK_BATCH	64
-
 struct bpf_iter_cachebpf_list {
 	__u64 __opaque[15];
 } __aligned(8);
@@ -64,7 +61,8 @@ static void end_batch(struct cachebpf_iter *iter)
 			}
 		}
 	}
-	iter->nr_used = iter->nr_batch = 0;
+	iter->nr_used = 0;
+	iter->nr_batch = 0;
 }
 
 /* Fill the batch of @iter with the next folios that are worth offering. */
@@ -87,12 +85,11 @@ static void read_ahead(struct cachebpf_iter *iter)
 		iter->cursor = reverse ? f->prev : f->next;
 		iter->nr_left--;
 
-		if (likely(cachebpf_worth_offering(iter->evict, pfn_folio(pfn)))) {
+		if (likely(cachebpf_worth_offering(iter->evict, pfn_folio(pfn))))
 			iter->batch[iter->nr_batch++] = f;
-		} else if (iter->flags & CACHEBPF_ITER_ROTATE) {
+		else if (iter->flags & CACHEBPF_ITER_ROTATE)
 			cachebpf_move_to_end(iter->list, f, pfn, !reverse);
-		}
-		if (iter->nr_left % LOCK_BATCH == 0) {
+		if (iter->nr_left % CACHEBPF_LOCK_BATCH == 0) {
 			spin_unlock_irqrestore(&iter->node->lock, irq);
 			spin_lock_irqsave(&iter->node->lock, irq);
 		}
@@ -135,7 +132,8 @@ __bpf_kfunc int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it,
 	iter->list = iter->node->lists[list];
 	iter->list_id = list;
 	iter->flags = flags;
-	iter->nr_used = iter->nr_batch = 0;
+	iter->nr_used = 0;
+	iter->nr_batch = 0;
 
 	spin_lock_irqsave(&iter->node->lock, irq);
 	iter->cursor = flags & CACHEBPF_ITER_REVERSE ? iter->list->tail.pfn : iter->list->head.pfn;

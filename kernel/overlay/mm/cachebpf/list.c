@@ -55,8 +55,10 @@ int cachebpf_lists_add(struct cachebpf_policy *policy, u32 flags)
 		policy->new_list = nr;
 		policy->new_at_tail = flags & CACHEBPF_LIST_NEW_TAIL;
 	}
-	if (flags & CACHEBPF_LIST_USED)
-		policy->orders_uses = policy->wants_uses = true;
+	if (flags & CACHEBPF_LIST_USED) {
+		policy->orders_uses = true;
+		policy->wants_uses = true;
+	}
 	return policy->nr_lists++;
 }
 

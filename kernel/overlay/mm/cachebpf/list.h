@@ -32,17 +32,17 @@ static __always_inline void cachebpf_insert(struct cachebpf_list *list, struct c
 		f->prev = 0;
 		f->next = end->pfn;
 	}
-	if (likely(end->pfn)) {
-		if (tail)
-			end->f->next = pfn;
-		else
-			end->f->prev = pfn;
-		end->pfn = pfn;
-		end->f = f;
-	} else {
-		list->head.pfn = list->tail.pfn = pfn;
-		list->head.f = list->tail.f = f;
+	if (unlikely(!end->pfn)) {
+		list->head = (struct cachebpf_end) { .f = f, .pfn = pfn };
+		list->tail = list->head;
+		return;
 	}
+	if (tail)
+		end->f->next = pfn;
+	else
+		end->f->prev = pfn;
+	end->pfn = pfn;
+	end->f = f;
 }
 
 static __always_inline void cachebpf_extract(struct cachebpf_list *list, struct cachebpf_folio *f,

@@ -66,14 +66,14 @@ static const struct btf_kfunc_id_set cachebpf_kfunc_set = {
 };
 
 static bool ops_is_valid_access(int off, int size, enum bpf_access_type type,
-			    const struct bpf_prog *prog, struct bpf_insn_access_aux *info)
+				const struct bpf_prog *prog, struct bpf_insn_access_aux *info)
 {
 	return bpf_tracing_btf_ctx_access(off, size, type, prog, info);
 }
 
 /* A policy may write one field of the kernel's: a folio's access counter. */
 static int ops_btf_struct_access(struct bpf_verifier_log *log, const struct bpf_reg_state *reg,
-			     int off, int size)
+				 int off, int size)
 {
 	const struct btf_type *t = btf_type_by_id(reg->btf, reg->btf_id);
 
@@ -137,7 +137,7 @@ static int ops_init(struct btf *btf)
 }
 
 static int ops_check_member(const struct btf_type *t, const struct btf_member *member,
-			const struct bpf_prog *prog)
+			    const struct bpf_prog *prog)
 {
 	switch (__btf_member_bit_offset(t, member) / 8) {
 	case offsetof(struct cachebpf_ops, policy_init):
@@ -149,7 +149,7 @@ static int ops_check_member(const struct btf_type *t, const struct btf_member *m
 }
 
 static int ops_init_member(const struct btf_type *t, const struct btf_member *member,
-		       void *kdata, const void *udata)
+			   void *kdata, const void *udata)
 {
 	const struct cachebpf_ops *uops = udata;
 	struct cachebpf_ops *ops = kdata;

@@ -172,7 +172,8 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 	policy->flags = ops->flags;
 	policy->hears_added = ops->folio_added;
 	policy->hears_removed = ops->folio_removed;
-	policy->hears_uses = policy->wants_uses = ops->folio_accessed;
+	policy->hears_uses = ops->folio_accessed;
+	policy->wants_uses = policy->hears_uses;
 	policy->new_at_tail = true;
 	policy->cgroup_id = ops->cgroup_id;
 	strscpy(policy->name, ops->name);
@@ -242,14 +243,15 @@ static void pass_first(struct cachebpf_node *node, struct cachebpf_list *list,
 
 	cachebpf_unlink(node, f, pfn);
 	if (!successor) {
-		smp_store_release(&f->owner, 0);
+		WRITE_ONCE(f->owner, 0);
 		cachebpf_table_put(f, pfn);
 		return;
 	}
 
 	/* always from an older policy to a newer one */
 	spin_lock_nested(&next->lock, SINGLE_DEPTH_NESTING);
-	f->data[0] = f->data[1] = 0;
+	memset(f->data, 0, sizeof(f->data));
+	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, successor->id);
 	cachebpf_link(next, f, pfn, successor->new_list, successor->new_at_tail);
 	spin_unlock(&next->lock);

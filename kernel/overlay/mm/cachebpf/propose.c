@@ -9,9 +9,6 @@
 
 #include "internal.h"
 
-/* Unlock for a moment after so many folios. */
-#define LOCK_BATCH	64
-
 /**
  * cachebpf_worth_offering - could reclaim take a folio now?
  * @evict: the request
@@ -121,7 +118,7 @@ __bpf_kfunc void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf
 /**
  * bpf_cachebpf_rank_list - offer the folios at the head of a list, with a score each
  * @evict: the request
- * @list: number of the list
+ * @list_id: number of the list
  * @nr_scan: folios to look at
  * @key: what the score is, enum cachebpf_rank_key
  *
@@ -154,7 +151,7 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 	nr_left = min_t(unsigned long, list->nr_folios, evict->visits_left);
 	evict->visits_left -= nr_left;
 	while (list->head.pfn && nr_left && nr_scan) {
-		int nr = LOCK_BATCH;
+		int nr = CACHEBPF_LOCK_BATCH;
 
 		for (pfn = list->head.pfn; pfn && nr_left && nr_scan && nr; nr--) {
 			f = cachebpf_table_entry(pfn);

@@ -275,7 +275,8 @@ cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 	*nr_taken = 0;
 	while (r->nr_folios) {
 		memset(&leaving, 0, sizeof(leaving));
-		nr_others = nr_busy = 0;
+		nr_others = 0;
+		nr_busy = 0;
 		lruvec = folio_lruvec_lock_irq(r->folios[0]);
 		for (i = 0; i < r->nr_folios; i++) {
 			struct folio *folio = r->folios[i];
