@@ -222,21 +222,6 @@ static void test_written(void)
 }
 
 /* Uses through a mapping are seen when reclaim looks, and save the folio once. */
-static int hold_mapping(void *arg)
-{
-	struct file *file = arg;
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	volatile char *map;
-	size_t i;
-
-	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	if (fd < 0 || map == MAP_FAILED)
-		return 1;
-	for (;;)
-		for (i = 0; i < file->nr_pages; i++)
-			(void)map[i * PAGE];
-}
-
 static void test_mapped(void)
 {
 	struct file *hot = file_new(NULL, "hot", 64), *cold = file_new(NULL, "cold", 512);
@@ -246,7 +231,7 @@ static void test_mapped(void)
 	set_up();
 	cg_read_file(cg, hot, 0, 64);
 	cg_read_file(cg, cold, 0, 512);
-	pid = cg_start(cg, hold_mapping, hot);
+	pid = cg_start(cg, file_keep_mapped, hot);
 	usleep(300000);
 	before = state->accessed;
 	/* the mapped ones are the oldest, and would be the first to go */

@@ -229,3 +229,19 @@ void files_cleanup(void)
 	remove_files(scratch_dir);
 	remove_files(getenv("CACHEBPF_TEST_XFS"));
 }
+
+/* For cg_start(): map a struct file and read all of it through the mapping, for ever. */
+int file_keep_mapped(void *arg)
+{
+	struct file *file = arg;
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	volatile char *map;
+	size_t i;
+
+	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	if (fd < 0 || map == MAP_FAILED)
+		return 1;
+	for (;;)
+		for (i = 0; i < file->nr_pages; i++)
+			(void)map[i * PAGE];
+}

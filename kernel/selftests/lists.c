@@ -17,9 +17,9 @@ enum { BY_ACCESSES, BY_DATA };
 static const char *cg;
 static struct lists_state *state;
 
-static struct file *set_up(__u32 want_lists, __u32 add_to, size_t nr_pages)
+/* The policy, loaded and not attached yet: @state is to be set. */
+static struct policy *load(__u32 want_lists)
 {
-	struct file *file = file_new(NULL, "f", nr_pages);
 	struct policy *p;
 
 	cg = cg_new(NULL, "a");
@@ -27,11 +27,34 @@ static struct file *set_up(__u32 want_lists, __u32 add_to, size_t nr_pages)
 	REQUIRE_EQ(policy_load(p), 0);
 	state = policy_state(p);
 	state->want_lists = want_lists;
-	state->add_to = add_to;
+	return p;
+}
+
+static struct file *attach_and_read(struct policy *p, size_t nr_pages)
+{
+	struct file *file = file_new(NULL, "f", nr_pages);
+
 	policy_attach_loaded(p);
 	cg_read_file(cg, file, 0, nr_pages);
 	REQUIRE_EQ(state->nr_added, nr_pages);
 	return file;
+}
+
+static struct file *set_up(__u32 want_lists, __u32 add_to, size_t nr_pages)
+{
+	struct policy *p = load(want_lists);
+
+	state->add_to = add_to;
+	return attach_and_read(p, nr_pages);
+}
+
+/* As set_up(), for lists with flags; folios are put there by the kernel. */
+static struct file *set_up_flags(__u32 want_lists, const __u32 *flags, size_t nr_pages)
+{
+	struct policy *p = load(want_lists);
+
+	memcpy(state->list_flags, flags, want_lists * sizeof(*flags));
+	return attach_and_read(p, nr_pages);
 }
 
 /* Have one request for 32 pages served by walks, of which there are @nr. */
@@ -341,24 +364,6 @@ static void test_rank_bound(void)
 		EXPECT(state->reclaimed[i] >= 18 && state->reclaimed[i] < 50);
 }
 
-/* As set_up(), for lists with flags; folios are put there by the kernel. */
-static struct file *set_up_flags(__u32 want_lists, const __u32 *flags, size_t nr_pages)
-{
-	struct file *file = file_new(NULL, "f", nr_pages);
-	struct policy *p;
-
-	cg = cg_new(NULL, "a");
-	p = policy_open("lists", NULL, cg);
-	REQUIRE_EQ(policy_load(p), 0);
-	state = policy_state(p);
-	state->want_lists = want_lists;
-	memcpy(state->list_flags, flags, want_lists * sizeof(*flags));
-	policy_attach_loaded(p);
-	cg_read_file(cg, file, 0, nr_pages);
-	REQUIRE_EQ(state->nr_added, nr_pages);
-	return file;
-}
-
 static void test_new_list(void)
 {
 	set_up_flags(2, (__u32[]){ 0, LIST_NEW_TAIL }, NR);
@@ -434,24 +439,17 @@ static void test_rank_list(void)
 {
 	enum { NR_FOLIOS = 300 };
 	bool gone[NR_FOLIOS] = { }, chosen[NR_FOLIOS];
-	struct file *file = file_new(NULL, "f", NR_FOLIOS);
 	unsigned int i, round, before;
+	struct policy *p = load(1);
 	uint32_t random = 4711;
-	struct policy *p;
 
-	cg = cg_new(NULL, "a");
-	p = policy_open("lists", NULL, cg);
-	REQUIRE_EQ(policy_load(p), 0);
-	state = policy_state(p);
-	state->want_lists = 1;
 	state->list_flags[0] = LIST_NEW_TAIL;
 	state->data_is_score = true;
 	for (i = 0; i < NR_FOLIOS; i++) {
 		random = random * 1664525 + 1013904223;
 		state->scores[i] = (int)(random >> 16) % 40 - 20;
 	}
-	policy_attach_loaded(p);
-	cg_read_file(cg, file, 0, NR_FOLIOS);
+	attach_and_read(p, NR_FOLIOS);
 
 	/* all of the list each time: ties depend on the order, which is a new one each time */
 	for (round = 0; round < 4; round++) {

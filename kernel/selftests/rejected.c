@@ -231,21 +231,6 @@ static void test_pressure_filter(void)
 	with_both_lrus(pressure_filter);
 }
 
-static int hold_mapping(void *arg)
-{
-	struct file *file = arg;
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	volatile char *map;
-	size_t i;
-
-	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	if (fd < 0 || map == MAP_FAILED)
-		return 1;
-	for (;;)
-		for (i = 0; i < file->nr_pages; i++)
-			(void)map[i * PAGE];
-}
-
 /* Rejected folios that are in use stay, and are not in the way of the policy. */
 static void test_busy(void)
 {
@@ -255,7 +240,7 @@ static void test_busy(void)
 
 	set_up("admission", "a", ADMIT_FILE);
 	state->admitted_ino = inode_of(wanted);
-	pid = cg_start(cg, hold_mapping, rejected);
+	pid = cg_start(cg, file_keep_mapped, rejected);
 	cg_read_file(cg, wanted, 0, wanted->nr_pages);
 	REQUIRE(EVENTUALLY(cg_stat(cg, "rejected_pages") == 512));
 	usleep(300000);

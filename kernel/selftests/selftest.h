@@ -123,6 +123,7 @@ struct file *file_new(const char *dir, const char *name, size_t nr_pages);
 struct file *file_empty(const char *name, size_t nr_pages);
 int file_write(struct file *file, size_t first, size_t nr);
 void file_drop(const struct file *file);
+int file_keep_mapped(void *file);
 size_t file_cached(const struct file *file, bool *cached);
 /* Read in the current process and compare; 0 or an errno. */
 int file_read(const struct file *file, size_t first, size_t nr);
