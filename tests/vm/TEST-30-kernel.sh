@@ -22,10 +22,7 @@ clean_up() {
 trap clean_up EXIT
 clean_up
 mkdir -p "$SCRATCH"
-if mount_xfs >&2; then
-        export CACHEBPF_TEST_XFS=$SCRATCH/xfs
-else
-        echo '# no XFS: its tests are skipped'
-fi
+mount_xfs >&2 || { echo 'Bail out! there is no XFS to test large folios on' && exit 1; }
+export CACHEBPF_TEST_XFS=$SCRATCH/xfs
 export CACHEBPF_TEST_DIR=$SCRATCH
 /usr/lib/cachebpf/tests/kernel/cachebpf-selftest "$@"
