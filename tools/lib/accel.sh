@@ -4,6 +4,16 @@
 # instruction), so KVM is used only after a kernel booted under it; the answer is remembered.
 
 readonly KVM_PROBE_SECONDS=20
+QEMU_PROGRAM=()
+
+# Sets QEMU_PROGRAM to the QEMU of the build root, run on the host by the build root's own dynamic loader: the same
+# version everywhere. (Before 8.1, with one thread a processor, it executes code that another processor has just
+# replaced, which the kernel does at each change of a static branch.)
+find_qemu() {
+        local lib=$BUILDROOT/usr/lib/x86_64-linux-gnu
+        QEMU_PROGRAM=(env "QEMU_MODULE_DIR=$lib/qemu" "$BUILDROOT/usr/lib64/ld-linux-x86-64.so.2" --library-path "$lib"
+                "$BUILDROOT/usr/bin/qemu-system-x86_64" -L "$BUILDROOT/usr/share/qemu" -L "$BUILDROOT/usr/share/seabios")
+}
 
 # Boot KERNEL without a root file system; it must get as far as complaining about that.
 probe_kvm() { # KERNEL
@@ -12,36 +22,26 @@ probe_kvm() { # KERNEL
         info "trying KVM (at most $KVM_PROBE_SECONDS s, once for this kernel and processor)"
         { # the outer redirection is for the shell's own word about a QEMU that aborts
                 timeout --kill-after=2 "$KVM_PROBE_SECONDS" setpriv --pdeathsig KILL \
-                        qemu-system-x86_64 -accel kvm -cpu host -m 512 -nodefaults -display none -no-reboot \
+                        "${QEMU_PROGRAM[@]}" -accel kvm -cpu host -m 512 -nodefaults -display none -no-reboot \
                         -serial "file:$console" -kernel "$1" -append 'console=ttyS0 panic=-1 null_blk.nr_devices=0' \
                         </dev/null >/dev/null || true
         } 2>/dev/null
         grep -q 'Unable to mount root' "$console"
 }
 
-# Before 8.1, a QEMU with one thread a processor can execute code that another processor has just replaced
-# (its issue 404). The kernel replaces code at each change of a static branch, as when the first policy is
-# attached, and such a machine then dies of "Oops: int3", at random.
-tcg_threads() {
-        if dpkg --compare-versions "$(qemu-system-x86_64 --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p')" ge 8.1; then
-                echo multi
-        else
-                echo single
-        fi
-}
-
-# Sets ACCEL to QEMU's arguments: the laboratory counts instructions, which only TCG can.
+# Sets QEMU_PROGRAM, and ACCEL to its arguments: the laboratory counts instructions, which only TCG can.
 choose_accel() { # KERNEL LAB
         local answer
+        find_qemu
         if [[ -n $2 ]]; then
                 ACCEL=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off' -cpu max)
                 return
         fi
-        ACCEL=(-accel "${CACHEBPF_ACCEL:-tcg,thread=$(tcg_threads)}" -cpu max)
+        ACCEL=(-accel "${CACHEBPF_ACCEL:-tcg,thread=multi}" -cpu max)
         [[ -z ${CACHEBPF_ACCEL:-} && -r /dev/kvm && -w /dev/kvm ]] || return 0
         answer=$CACHE/kvm-$({
                 uname -r
-                qemu-system-x86_64 --version
+                "${QEMU_PROGRAM[@]}" --version
                 grep -m 3 -E '^(vendor_id|model name|microcode)' /proc/cpuinfo
         } | digest)
         if [[ ! -e $answer ]]; then

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The build root: a Debian 13 directory tree with every compiler, library and the kernel source, so that
+# The build root: a Debian 13 directory tree with every compiler, library, the kernel source and QEMU, so that
 # the host's release does not matter. Commands run in it by in_buildroot.
 
 MIRROR=${CACHEBPF_MIRROR:-}
@@ -10,10 +10,11 @@ BUILD_PACKAGES=(
         gcc libc6-dev make patch ccache pkgconf git ca-certificates # C
         clang llvm bpftool                                           # BPF
         linux-source-6.12 bc bison flex cpio kmod rsync xz-utils     # kernel
-        libelf-dev libssl-dev dwarves python3-minimal
+        libelf-dev libssl-dev dwarves python3-minimal sparse
         meson ninja-build scdoc shellcheck jq # project
         libsystemd-dev systemd-dev libbpf-dev libglib2.0-dev libjson-c-dev libcmocka-dev librocksdb-dev
         systemd dbus-daemon libxml2-utils # what the project's tests and checks call
+        qemu-system-x86                   # runs on the host, with the libraries of the build root
 )
 
 # archive LABEL: where the host gets packages of that archive from (Debian, Debian-Security).

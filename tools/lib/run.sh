@@ -89,7 +89,7 @@ qemu_command() {
         local i disk options
         local -a append=(root=/dev/vda rw rootfstype=ext4 console=ttyS0 panic=-1 oops=panic
                 systemd.show_status=0 printk.devkmsg=on watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120)
-        QEMU=(qemu-system-x86_64 -machine q35 "${ACCEL[@]}" -m "$MEMORY" -smp "$CPUS"
+        QEMU=("${QEMU_PROGRAM[@]}" -machine q35 "${ACCEL[@]}" -m "$MEMORY" -smp "$CPUS"
                 -nodefaults -display none -no-reboot -device virtio-rng-pci -device virtio-serial-pci
                 -drive "file=$IMAGE,format=raw,if=none,id=root,snapshot=on,cache=unsafe"
                 -device virtio-blk-pci,drive=root)

@@ -3,7 +3,6 @@
 # The packages of the host. Compilers and libraries are not among them: those live in the build root.
 
 HOST_PACKAGES=(
-        qemu-system-x86 # the virtual machines
         mmdebstrap      # both Debian roots
         debian-archive-keyring
         e2fsprogs # mkfs.ext4 -d
