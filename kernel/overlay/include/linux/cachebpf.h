@@ -248,6 +248,11 @@ struct cachebpf_reclaim {
 	/* the cgroup whose protection was looked up last */
 	struct mem_cgroup	*judged;
 	bool			judged_protected;
+	/* pages that are to be reclaimed in all, and how many were before this round */
+	unsigned long		nr_to_reclaim;
+	unsigned long		nr_reclaimed;
+	/* what of them falls to this round, and what of that the policy can give */
+	unsigned long		share;
 	unsigned long		want;
 	/* rejected folios that were not looked at yet */
 	unsigned long		nr_rejected;
@@ -301,7 +306,7 @@ void cachebpf_memcg_online(struct mem_cgroup *memcg);
 void cachebpf_memcg_offline(struct mem_cgroup *memcg);
 
 bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
-			    unsigned long nr_needed, unsigned long nr_share);
+			    unsigned long nr_share);
 bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr);
 struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
 					struct list_head *folios, unsigned long *nr_taken);

@@ -15,11 +15,41 @@
 
 #include "internal.h"
 
+/* Pages on the node @nid that @policy may be asked for. */
+static unsigned long pages_on(struct cachebpf_policy *policy, int nid)
+{
+	struct cachebpf_list **lists = policy->nodes[nid]->lists;
+	unsigned long nr = 0;
+	int i;
+
+	for (i = 0; i < policy->nr_lists; i++)
+		nr += READ_ONCE(lists[i]->nr_pages);
+	if (lists[CACHEBPF_REJECTED])
+		nr += READ_ONCE(lists[CACHEBPF_REJECTED]->nr_pages);
+	return nr;
+}
+
+/*
+ * How many of @nr pages fall to a node on which @policy has @here.  Reclaim for
+ * a cgroup tries one node after the other: the first one is not to pay for all.
+ */
+static unsigned long share_of_node(struct cachebpf_policy *policy, unsigned long here,
+				   unsigned long nr)
+{
+	unsigned long all = 0;
+	int nid;
+
+	if (num_node_state(N_MEMORY) == 1 || !here)
+		return nr;
+	for_each_node_state(nid, N_MEMORY)
+		all += pages_on(policy, nid);
+	return DIV_ROUND_UP(nr * here, max(all, here));
+}
+
 /**
  * cachebpf_reclaim_begin - does a policy decide about the file folios of @lruvec?
- * @r: the round; the caller has set @target, @reclaim_idx, @may_unmap, @low_ok
+ * @r: the round; the caller has set what it knows from its scan_control
  * @lruvec: what stock reclaim would shrink
- * @nr_needed: pages the reclaimer still needs in all
  * @nr_share: file pages it would scan in @lruvec
  *
  * Reclaim for the policy's own cgroup, or for one below it, asks for what is
@@ -29,11 +59,13 @@
  * Return: true if the caller is to propose, isolate, settle and end.
  */
 bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
-			    unsigned long nr_needed, unsigned long nr_share)
+			    unsigned long nr_share)
 {
+	unsigned long nr_needed = r->nr_to_reclaim - min(r->nr_to_reclaim, r->nr_reclaimed);
 	struct cachebpf_policy *policy;
 	struct mem_cgroup *memcg = lruvec_memcg(lruvec);
 	int nid = lruvec_pgdat(lruvec)->node_id;
+	unsigned long nr_pages;
 	bool inside;
 
 	if (!cachebpf_enabled() || !memcg)
@@ -53,7 +85,11 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	inside = r->target && mem_cgroup_is_descendant(r->target, policy->memcg);
 	r->policy = policy;
 	r->scope = inside && r->target != policy->memcg ? r->target : NULL;
-	r->want = inside ? nr_needed : min(nr_needed, nr_share);
+	nr_pages = pages_on(policy, nid);
+	if (inside)
+		nr_share = share_of_node(policy, nr_pages, r->nr_to_reclaim);
+	r->share = min(nr_needed, nr_share);
+	r->want = min(r->share, nr_pages);
 	r->nid = nid;
 	r->nr_isolated = 0;
 	r->judged = NULL;
