@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A policy covers the descendants of its cgroup that have none of their own. */
+#include <fcntl.h>
+
 #include "selftest.h"
 
 static void expect_policy(const char *cg, const char *name, const char *owner)
@@ -112,11 +114,77 @@ static void test_child_removed(void)
 	EXPECT_EQ(file_read(file, 0, 128), 0);
 }
 
+/* What is cached of a disk goes when it is closed. */
+static int read_and_hold(void *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char buf[PAGE];
+
+	if (fd < 0 || pread(fd, buf, sizeof(buf), 0) != (ssize_t)sizeof(buf))
+		return 1;
+	for (;;)
+		pause();
+}
+
+/*
+ * A folio that is locked when a policy comes between, as it is being read, goes
+ * to that one too: attaching waits for it.
+ */
+static void test_locked(void)
+{
+	const char *top = cg_new(NULL, "top"), *child = cg_new(top, "child");
+	struct policy *between = policy_open_installed("mru", child);
+	long long nr_pages;
+
+	REQUIRE_EQ(policy_load(between), 0);
+	policy_start("fifo", top);
+	cg_start(child, read_and_hold, disk_new("slow", 1, 300000));
+	REQUIRE(EVENTUALLY((nr_pages = cg_stat(top, "managed_pages")) > 0));
+	policy_attach_loaded(between);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 0);
+	EXPECT_EQ(cg_stat(top, "removed_handover"), nr_pages);
+	EXPECT_EQ(cg_stat(child, "adopted"), nr_pages);
+	EXPECT_BOOKS();
+}
+
+static int read_for_ever(void *file)
+{
+	for (;;)
+		if (file_read_sequential(file))
+			return 1;
+}
+
+/* Folios change hands between two policies while they are read, locked and isolated. */
+static void test_in_motion(void)
+{
+	const char *top = cg_new(NULL, "top"), *child = cg_new(top, "child");
+	struct file *file = file_new(NULL, "f", 1024);
+	struct bpf_link *link;
+	int i;
+
+	REQUIRE_EQ(cg_write(child, "memory.max", "2M"), 0);
+	policy_start("fifo", top);
+	for (i = 0; i < 2; i++)
+		cg_start(child, read_for_ever, file);
+	for (i = 0; i < 10; i++) {
+		link = policy_start("mru", child);
+		EXPECT_BOOKS();
+		usleep(20000);
+		REQUIRE_EQ(bpf_link__detach(link), 0);
+		EXPECT_BOOKS();
+		usleep(20000);
+	}
+	EXPECT_OP(cg_stat(top, "adopted"), >, 0);
+	EXPECT_OP(cg_stat(top, "removed_handover"), >, 0);
+}
+
 static const struct test tests[] = {
 	{ "children that exist and new ones inherit",		test_inherit },
 	{ "a child's own policy wins until it is detached",	test_own_policy },
 	{ "what children read is managed by the parent's",	test_managed_by_parent },
 	{ "folios of a removed child stay managed",		test_child_removed },
+	{ "a locked folio goes to the policy that comes between", test_locked },
+	{ "no folio stays with the wrong one of two policies",	test_in_motion, .spread = true },
 };
 
 SUBJECT(hierarchy);

@@ -93,6 +93,7 @@ static void run_test(const struct subject *subject, const struct test *test)
 		;
 	cg_cleanup();
 	files_cleanup();
+	disks_cleanup();
 
 	if (WIFSIGNALED(status)) {
 		snprintf(reason, sizeof(reason), "ended by signal %d (%s)", WTERMSIG(status),

@@ -133,6 +133,10 @@ int file_read_sequential(const struct file *file);
 void cg_read_file(const char *cg, const struct file *file, size_t first, size_t nr);
 void cg_read_ahead(const char *cg, const struct file *file, size_t first, size_t nr);
 
+/* disk.c */
+char *disk_new(const char *name, unsigned long mib, unsigned long us);
+void disks_cleanup(void);
+
 /* policy.c */
 struct policy {
 	struct bpf_object	*obj;

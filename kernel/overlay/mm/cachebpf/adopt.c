@@ -8,6 +8,7 @@
  * When as many folios as the list had were taken, it is in the order it was
  * in before.
  */
+#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
 #include <linux/mmzone.h>
@@ -15,6 +16,10 @@
 #include <linux/swap.h>
 
 #include "internal.h"
+
+/* how often to look for folios that the policy above still has, and how long to wait between */
+#define MANAGED_TRIES	50
+#define MANAGED_WAIT_MS	20
 
 /* Turn up to @nr_left pages of @list round, a batch at a time, and get references. */
 static int take_oldest(struct lruvec *lruvec, struct list_head *list, long *nr_left,
@@ -115,4 +120,91 @@ void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *ro
 			adopt_lru(policy, lruvec, LRU_ACTIVE_FILE);
 		}
 	}
+}
+
+/*
+ * The folio of the frame @pfn, with a reference, if @policy should have it and
+ * another one has; in an RCU read side.
+ */
+static struct folio *get_misplaced(struct cachebpf_policy *policy, unsigned long pfn)
+{
+	struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
+	u16 owner = f ? READ_ONCE(f->owner) : 0;
+	struct mem_cgroup *memcg;
+	struct folio *folio;
+
+	if (!owner || owner == policy->id)
+		return NULL;
+	folio = cachebpf_get_folio(pfn_to_page(pfn));
+	if (!folio)
+		return NULL;
+	memcg = folio_memcg_check(folio);
+	if (memcg && rcu_access_pointer(memcg->cachebpf) == policy)
+		return folio;
+	folio_put(folio);
+	return NULL;
+}
+
+static bool is_managed(unsigned long pfn)
+{
+	struct cachebpf_folio *f;
+	bool managed;
+
+	rcu_read_lock();
+	f = cachebpf_table_lookup(pfn);
+	managed = f && READ_ONCE(f->owner);
+	rcu_read_unlock();
+	return managed;
+}
+
+/* Adopt the folio of the frame @pfn if another policy has it; false if it is locked. */
+static bool adopt_frame(struct cachebpf_policy *policy, unsigned long pfn)
+{
+	struct folio *folio;
+	bool done;
+
+	rcu_read_lock();
+	folio = get_misplaced(policy, pfn);
+	rcu_read_unlock();
+	if (!folio)
+		return true;
+	done = folio_trylock(folio);
+	if (done) {
+		/* whoever takes a managed folio out of the page cache has it locked */
+		if (is_managed(pfn))
+			cachebpf_manage_cached(policy, folio);
+		folio_unlock(folio);
+	}
+	folio_put(folio);
+	return done;
+}
+
+/* Adopt what other policies have in the reach of @policy; false if some of it is locked. */
+static bool adopt_misplaced(struct cachebpf_policy *policy)
+{
+	unsigned long pfn = 0;
+	bool done = true;
+
+	while (cachebpf_table_next(&pfn)) {
+		done &= adopt_frame(policy, pfn);
+		if (++pfn % CACHEBPF_BLOCK_ENTRIES == 0)
+			cond_resched();
+	}
+	return done;
+}
+
+/**
+ * cachebpf_adopt_managed - take over what the policy above still has
+ * @policy: the new owner, published before a grace period; it cannot go
+ *
+ * cachebpf_adopt_cached() finds what is on an LRU list and not locked.  The
+ * rest would stay with a policy that may not evict it any more.  Locked folios
+ * are waited for, but not for ever: the disk may be gone.
+ */
+void cachebpf_adopt_managed(struct cachebpf_policy *policy)
+{
+	int tries;
+
+	for (tries = MANAGED_TRIES; tries && !adopt_misplaced(policy); tries--)
+		msleep(MANAGED_WAIT_MS);
 }

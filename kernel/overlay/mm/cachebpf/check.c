@@ -20,14 +20,10 @@
 #include <linux/swap.h>
 
 #include "../internal.h"
-#include "internal.h"
+#include "check.h"
 
 #define MAX_LINES	50
 #define OUTPUT_SIZE	(MAX_LINES * 160)
-/* entries of a list that are looked at without a break in between */
-#define LIST_BATCH	256
-/* how often to walk a list that changes, before the lock is held throughout */
-#define LIST_TRIES	3
 /* how often to ask for the lock of a folio, or for its references to come back */
 #define FOLIO_TRIES	100
 /* passes over everything, if sums do not agree */
@@ -35,28 +31,7 @@
 /* frames of one block of the folio table */
 #define BLOCK		16
 
-/* What is found of one policy. */
-struct tally {
-	u64 listed;
-	u64 owned;
-	u64 unmanaged;
-	/* the counters of what came and went, when the check began */
-	u64 motion;
-};
-
-struct check {
-	struct seq_file	*m;
-	struct tally	*tallies;
-	unsigned long	nr_mismatches;
-	unsigned long	nr_policies;
-	unsigned long	nr_lists;
-	unsigned long	nr_entries;
-	unsigned long	nr_folios;
-	unsigned long	nr_unmanaged;
-	unsigned long	nr_busy;
-};
-
-static __printf(2, 3) void mismatch(struct check *c, const char *format, ...)
+__printf(2, 3) void cachebpf_mismatch(struct check *c, const char *format, ...)
 {
 	va_list args;
 
@@ -78,104 +53,6 @@ static u64 motion(struct cachebpf_policy *policy)
 	for (why = 0; why < CACHEBPF_NR_REMOVED; why++)
 		sum += cachebpf_stat_sum(policy, CACHEBPF_STAT_REMOVED + why);
 	return sum;
-}
-
-/* A walk over one list on one node. */
-struct walk {
-	struct cachebpf_policy	*policy;
-	struct cachebpf_list	*list;
-	int			nid;
-	int			list_id;
-	u32			next;
-	u32			last;
-	unsigned long		nr_folios;
-	unsigned long		nr_pages;
-	const char		*wrong;
-};
-
-/* Look at up to @nr entries; false when the walk is over.  Under the node's lock. */
-static bool walk_on(struct walk *w, unsigned long nr)
-{
-	struct cachebpf_folio *f;
-
-	for (; nr; nr--) {
-		if (!w->next) {
-			if (w->list->tail.pfn != w->last)
-				w->wrong = "the tail is not where the walk ends";
-			else if (w->list->nr_folios != w->nr_folios)
-				w->wrong = "the number of folios is wrong";
-			else if (w->list->nr_pages != w->nr_pages)
-				w->wrong = "the number of pages is wrong";
-			return false;
-		}
-		f = cachebpf_table_lookup(w->next);
-		if (!f)
-			w->wrong = "a link leads to nowhere";
-		else if (f->owner != w->policy->id)
-			w->wrong = "an entry has another owner";
-		else if (f->list != w->list_id)
-			w->wrong = "an entry says it is on another list";
-		else if (f->prev != w->last)
-			w->wrong = "the links do not lead back";
-		else if (pfn_to_nid(w->next) != w->nid)
-			w->wrong = "a folio lies on another node";
-		else if (w->nr_folios == w->list->nr_folios)
-			w->wrong = "there are more folios than are counted";
-		if (w->wrong)
-			return false;
-		w->last = w->next;
-		w->next = f->next;
-		w->nr_folios++;
-		w->nr_pages += 1UL << f->order;
-	}
-	return true;
-}
-
-/* Walk with a break now and then, unless it must be @exact. */
-static void walk_list(struct walk *w, bool exact)
-{
-	struct cachebpf_node *node = w->policy->nodes[w->nid];
-	bool more;
-
-	w->last = 0;
-	w->nr_folios = 0;
-	w->nr_pages = 0;
-	w->wrong = NULL;
-	rcu_read_lock();
-	spin_lock_irq(&node->lock);
-	w->next = w->list->head.pfn;
-	do {
-		more = walk_on(w, exact ? ULONG_MAX : LIST_BATCH);
-		if (more) {
-			spin_unlock_irq(&node->lock);
-			rcu_read_unlock();
-			cond_resched();
-			rcu_read_lock();
-			spin_lock_irq(&node->lock);
-		}
-	} while (more);
-	spin_unlock_irq(&node->lock);
-	rcu_read_unlock();
-}
-
-static void check_list(struct check *c, struct cachebpf_policy *policy, int nid, int list_id)
-{
-	struct walk w = {
-		.policy = policy,
-		.list = policy->nodes[nid]->lists[list_id],
-		.nid = nid,
-		.list_id = list_id,
-	};
-	int try = 0;
-
-	do {
-		walk_list(&w, try == LIST_TRIES);
-	} while (w.wrong && try++ < LIST_TRIES);
-	if (w.wrong)
-		mismatch(c, "policy %s list %d node %d: %s, behind pfn %#x, folio %lu of %lu",
-			 policy->name, list_id, nid, w.wrong, w.last, w.nr_folios,
-			 w.list->nr_folios);
-	c->tallies[policy->id].listed += w.nr_folios;
 }
 
 /* The policy that should have @folio, of which there is a reference; NULL if none should. */
@@ -259,25 +136,11 @@ static const char *judge(struct folio *folio, unsigned long pfn, struct cachebpf
 		return "there is an entry, and no folio";
 	if (!should)
 		return "there is an entry, and no page cache folio of a cgroup with a policy";
-	/* what was locked or isolated when a policy was attached below stays with the one above */
-	if (should != does && !mem_cgroup_is_descendant(should->memcg, does->memcg))
+	if (should != does)
 		return "its entry belongs to another policy than the one of its cgroup";
 	if (f->order != folio_order(folio))
 		return "its entry has another order";
 	return wrong_links(does, f, pfn);
-}
-
-/* A reference to the folio that begins at @pfn. */
-static struct folio *get_folio(struct page *page)
-{
-	struct folio *folio = page_folio(page);
-
-	if (PageTail(page) || !folio_try_get(folio))
-		return NULL;
-	if (page_folio(page) == folio && folio_page(folio, 0) == page)
-		return folio;
-	folio_put(folio);
-	return NULL;
 }
 
 /* Something seemed to be wrong: look again, with the folio locked.  False: it was in use. */
@@ -288,7 +151,7 @@ static bool look_again(struct page *page, unsigned long pfn, const char **wrong,
 	int tries;
 
 	for (tries = FOLIO_TRIES; tries; tries--) {
-		folio = get_folio(page);
+		folio = cachebpf_get_folio(page);
 		if (folio && folio_trylock(folio)) {
 			rcu_read_lock();
 			*wrong = judge(folio, pfn, policy, unmanaged);
@@ -330,7 +193,7 @@ static void check_frame(struct check *c, struct page *page, unsigned long pfn)
 		rcu_read_unlock();
 		return;
 	}
-	folio = get_folio(page);
+	folio = cachebpf_get_folio(page);
 	wrong = judge(folio, pfn, &policy, &unmanaged);
 	rcu_read_unlock();
 	if (folio)
@@ -341,8 +204,8 @@ static void check_frame(struct check *c, struct page *page, unsigned long pfn)
 		return;
 	}
 	if (wrong)
-		mismatch(c, "pfn %#lx: %s%s%s", pfn, wrong, policy ? ", policy " : "",
-			 policy ? policy->name : "");
+		cachebpf_mismatch(c, "pfn %#lx: %s%s%s", pfn, wrong, policy ? ", policy " : "",
+				  policy ? policy->name : "");
 	if (!policy)
 		return;
 	c->nr_folios++;
@@ -438,9 +301,9 @@ static void check_policy(struct check *c, struct cachebpf_policy *policy)
 	c->tallies[policy->id].motion = motion(policy);
 	for_each_node_state(nid, N_MEMORY) {
 		for (i = 0; i < policy->nr_lists; i++)
-			check_list(c, policy, nid, i);
+			cachebpf_check_list(c, policy, nid, i);
 		if (policy->admits)
-			check_list(c, policy, nid, CACHEBPF_REJECTED);
+			cachebpf_check_list(c, policy, nid, CACHEBPF_REJECTED);
 	}
 }
 
@@ -475,9 +338,9 @@ static bool check_all(struct check *c, bool last)
 		c->nr_entries += c->tallies[id].owned;
 		wrong = c->nr_mismatches ? NULL : wrong_sums(c, policy);
 		if (wrong && last)
-			mismatch(c, "policy %s: %s: %llu listed, %llu in the table, %llu without",
-				 policy->name, wrong, c->tallies[id].listed,
-				 c->tallies[id].owned, c->tallies[id].unmanaged);
+			cachebpf_mismatch(c, "policy %s: %s: %llu listed, %llu owned, %llu without",
+					  policy->name, wrong, c->tallies[id].listed,
+					  c->tallies[id].owned, c->tallies[id].unmanaged);
 		again |= !!wrong;
 	}
 	return again && !last;

@@ -17,17 +17,17 @@
 
 DEFINE_STATIC_KEY_FALSE(cachebpf_key);
 
-/* The policy that should manage @folio; in an RCU read side. */
-static __always_inline struct cachebpf_policy *policy_of(struct folio *folio)
+/* A reference to the folio that begins with @page; NULL if none does, or it is being freed. */
+struct folio *cachebpf_get_folio(struct page *page)
 {
-	struct cachebpf_policy *policy;
-	struct mem_cgroup *memcg;
+	struct folio *folio = page_folio(page);
 
-	if (unlikely(!folio_is_file_lru(folio)))
+	if (PageTail(page) || !folio_try_get(folio))
 		return NULL;
-	memcg = folio_memcg(folio);
-	policy = memcg ? rcu_dereference(memcg->cachebpf) : NULL;
-	return policy && likely(!READ_ONCE(policy->dead)) ? policy : NULL;
+	if (page_folio(page) == folio && folio_page(folio, 0) == page)
+		return folio;
+	folio_put(folio);
+	return NULL;
 }
 
 /*
@@ -177,7 +177,7 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 	rcu_read_lock();
 	cachebpf_policy_put(old);
 
-	*policy = policy_of(folio);
+	*policy = cachebpf_policy_of(folio);
 	/* the block that was populated may have gone with the last of its folios */
 	return *policy ? get_entry_nowait(folio) : NULL;
 }
@@ -210,7 +210,7 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 	struct cachebpf_folio *f;
 
 	rcu_read_lock();
-	now = policy_of(folio);
+	now = cachebpf_policy_of(folio);
 	/* anon folios are on the LRU of files after MADV_FREE */
 	if (!folio->mapping || folio_test_anon(folio) || now != policy)
 		goto out;
@@ -240,7 +240,7 @@ void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
 	u32 why = 0;
 
 	rcu_read_lock();
-	policy = policy_of(folio);
+	policy = cachebpf_policy_of(folio);
 	if (!policy)
 		goto out;
 	f = cachebpf_table_get(folio_pfn(folio));
@@ -341,7 +341,7 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
  */
 static void adopt_successor(struct folio *folio, const struct cachebpf_folio *from)
 {
-	struct cachebpf_policy *policy = policy_of(folio);
+	struct cachebpf_policy *policy = cachebpf_policy_of(folio);
 	struct cachebpf_folio *f = policy ? own_like(policy, folio, from) : NULL;
 
 	if (f) {
@@ -367,7 +367,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	if (!policy)
 		goto out;
 	/* not ours to pass on: FUSE, for one, may bring in a folio of another cgroup */
-	if (READ_ONCE(policy->dead) || policy_of(new) != policy) {
+	if (cachebpf_policy_of(new) != policy) {
 		adopt_successor(new, from);
 		remove(from, old, CACHEBPF_REMOVED_MIGRATE);
 		goto out;
@@ -436,7 +436,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 	if (list == CACHEBPF_NO_LIST || !tail->mapping)
 		goto out;
 
-	if (READ_ONCE(policy->dead)) {
+	if (cachebpf_policy_of(tail) != policy) {
 		adopt_successor(tail, f);
 	} else {
 		new = own_like(policy, tail, f);

@@ -15,6 +15,7 @@
 #include <linux/list.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/mm_inline.h>
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
@@ -151,8 +152,6 @@ struct cachebpf_policy {
 	/* it has lists in the order of use; that or folio_accessed() */
 	bool				orders_uses;
 	bool				wants_uses;
-	/* set before an RCU grace period that precedes handing folios back */
-	bool				dead;
 	/* it has admit_folio() */
 	bool				admits;
 	u64				flags;
@@ -225,6 +224,7 @@ void cachebpf_used_again(struct cachebpf_policy *policy, struct cachebpf_folio *
 void cachebpf_apply_uses(struct cachebpf_policy *policy);
 
 /* folio.c: the life of a managed folio */
+struct folio *cachebpf_get_folio(struct page *page);
 void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 			struct folio *folio, u32 why);
 void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f, struct folio *folio);
@@ -254,6 +254,7 @@ static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy,
 
 /* adopt.c: what was cached before a policy came */
 void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *root);
+void cachebpf_adopt_managed(struct cachebpf_policy *policy);
 
 /* ops.c */
 extern struct rw_semaphore cachebpf_changes;
@@ -272,6 +273,22 @@ static inline struct cachebpf_policy *cachebpf_owner_of(const struct cachebpf_fo
 {
 	/* pairs with the release that made the rest of the entry valid */
 	return cachebpf_policy_by_id(smp_load_acquire(&f->owner));
+}
+
+/*
+ * The policy that has to manage @folio, which is locked, referenced, or on a
+ * list under its node's lock.  Entries are only ever given to it, and in the
+ * RCU read side that asked: when a grace period has gone by since a policy
+ * became the effective one of a cgroup, no folio there comes to another one.
+ */
+static __always_inline struct cachebpf_policy *cachebpf_policy_of(struct folio *folio)
+{
+	struct mem_cgroup *memcg;
+
+	if (unlikely(!folio_is_file_lru(folio)))
+		return NULL;
+	memcg = folio_memcg(folio);
+	return memcg ? rcu_dereference(memcg->cachebpf) : NULL;
 }
 
 int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link);

@@ -230,37 +230,41 @@ static void start(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 }
 
 /*
- * Let go of the first folio of a list, or pass it to @successor.  It is never
- * without an owner in between, and never with an owner and without a list:
- * whoever has it locked may remove, move or split it at any moment.
+ * Pass the first folio of a list to the policy that its cgroup has now, and
+ * return that, or let go of it.  It is never without an owner in between, and
+ * never with an owner and without a list: whoever has it locked may remove,
+ * move or split it at any moment.
  */
-static void pass_first(struct cachebpf_node *node, struct cachebpf_list *list,
-		       struct cachebpf_policy *successor, int nid)
+static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cachebpf_list *list,
+					  int nid)
 {
-	struct cachebpf_node *next = successor ? successor->nodes[nid] : NULL;
 	struct cachebpf_folio *f = list->head.f;
 	u32 pfn = list->head.pfn;
+	struct cachebpf_policy *successor = cachebpf_policy_of(pfn_folio(pfn));
+	struct cachebpf_node *next;
 
 	cachebpf_unlink(node, f, pfn);
 	if (!successor) {
 		WRITE_ONCE(f->owner, 0);
 		cachebpf_table_put(f, pfn);
-		return;
+		return NULL;
 	}
 
-	/* always from an older policy to a newer one */
+	/* always from a retired policy to one that is not, or not yet */
+	next = successor->nodes[nid];
 	spin_lock_nested(&next->lock, SINGLE_DEPTH_NESTING);
 	memset(f->data, 0, sizeof(f->data));
 	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, successor->id);
 	cachebpf_link(next, f, pfn, successor->new_list, successor->new_at_tail);
 	spin_unlock(&next->lock);
+	return successor;
 }
 
-/* Let go of the folios of one list, or pass them to @successor. */
-static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id,
-			   struct cachebpf_policy *successor)
+/* Pass the folios of one list on, or let go of them. */
+static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id)
 {
+	struct cachebpf_policy *successor;
 	struct cachebpf_node *node = policy->nodes[nid];
 	struct cachebpf_list *list = node->lists[list_id];
 	struct cachebpf_folio *f;
@@ -273,8 +277,7 @@ static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id,
 			spin_lock_irq(&node->lock);
 			f = list->head.f;
 			pfn = list->head.pfn;
-			if (f)
-				pass_first(node, list, successor, nid);
+			successor = f ? pass_first(node, list, nid) : NULL;
 			spin_unlock_irq(&node->lock);
 			if (!f)
 				break;
@@ -288,23 +291,22 @@ static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id,
 
 /*
  * End of @policy, which is no longer published: no callback runs any more when
- * this returns, and every folio is with @successor or with stock reclaim.
+ * this returns, and every folio is with the policy that its cgroup has now, or
+ * with stock reclaim.
  */
-static void retire(struct cachebpf_policy *policy, struct cachebpf_ops *ops,
-		   struct cachebpf_policy *successor)
+static void retire(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 {
 	int nid, i;
 
-	WRITE_ONCE(policy->dead, true);
 	RCU_INIT_POINTER(policy->ops, NULL);
 	synchronize_rcu();
 
 	for_each_node(nid) {
 		for (i = 0; i < policy->nr_lists; i++)
-			hand_over_list(policy, nid, i, successor);
+			hand_over_list(policy, nid, i);
 		/* the answer was for this policy: to the next one they are like all others */
 		if (policy->admits)
-			hand_over_list(policy, nid, CACHEBPF_REJECTED, successor);
+			hand_over_list(policy, nid, CACHEBPF_REJECTED);
 	}
 
 	/* reclaimers and get_entry() of folio.c */
@@ -349,6 +351,7 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 {
 	struct cachebpf_policy *policy;
 	struct mem_cgroup *memcg;
+	bool below = false;
 	int err = 0;
 
 	memcg = memcg_get_from_id(ops->cgroup_id);
@@ -367,8 +370,10 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 		err = -ENOENT;
 	else if (own(memcg))
 		err = -EBUSY;
-	else
+	if (!err) {
+		below = effective(memcg);
 		start(policy, ops);
+	}
 	mutex_unlock(&cachebpf_mutex);
 
 	if (err) {
@@ -379,7 +384,12 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 	}
 	atomic64_inc(&cachebpf_nr_attached);
 	trace_cachebpf_attach(policy->name, policy->serial, policy->cgroup_id);
+	/* see cachebpf_policy_of() */
+	if (below)
+		synchronize_rcu();
 	cachebpf_adopt_cached(policy, memcg);
+	if (below)
+		cachebpf_adopt_managed(policy);
 	return 0;
 }
 
@@ -420,32 +430,22 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 
 	atomic64_inc(&cachebpf_nr_updated);
 	trace_cachebpf_update(policy->name, policy->serial, policy->cgroup_id, old_serial);
-	retire(old, old_ops, policy);
+	retire(old, old_ops);
 	put_table();
 	return 0;
 }
 
 void cachebpf_policy_detach(struct cachebpf_ops *ops)
 {
-	struct cachebpf_policy *heir, *policy = ops->policy;
-	struct mem_cgroup *memcg = policy->memcg;
+	struct cachebpf_policy *policy = ops->policy;
 
-	css_get(&memcg->css);
 	mutex_lock(&cachebpf_mutex);
 	ops->policy = NULL;
-	heir = effective(parent_mem_cgroup(memcg));
-	publish(memcg, heir);
-	if (heir)
-		refcount_inc(&heir->ref);
+	publish(policy->memcg, effective(parent_mem_cgroup(policy->memcg)));
 	mutex_unlock(&cachebpf_mutex);
 
 	trace_cachebpf_detach(policy->name, policy->serial, policy->cgroup_id);
-	retire(policy, ops, NULL);
-	if (heir) {
-		cachebpf_adopt_cached(heir, memcg);
-		cachebpf_policy_put(heir);
-	}
-	css_put(&memcg->css);
+	retire(policy, ops);
 	put_table();
 	atomic64_inc(&cachebpf_nr_detached);
 }

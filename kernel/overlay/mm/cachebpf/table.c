@@ -101,6 +101,24 @@ void cachebpf_block_put_slow(struct cachebpf_block *block)
 	spin_unlock_irqrestore(&section->lock, flags);
 }
 
+/* Advance *@pfn to the next frame, from there on, that has an entry; false if there is none. */
+bool cachebpf_table_next(unsigned long *pfn)
+{
+	bool found = false;
+
+	while (!found && *pfn >> CACHEBPF_SECTION_SHIFT < cachebpf_nr_sections) {
+		rcu_read_lock();
+		if (cachebpf_table_block(*pfn))
+			found = true;
+		else if (cachebpf_section(*pfn) == &cachebpf_no_section)
+			*pfn = ALIGN(*pfn + 1, 1UL << CACHEBPF_SECTION_SHIFT);
+		else
+			*pfn = ALIGN(*pfn + 1, CACHEBPF_BLOCK_ENTRIES);
+		rcu_read_unlock();
+	}
+	return found;
+}
+
 static struct cachebpf_section *section_populate(unsigned long pfn, gfp_t gfp)
 {
 	unsigned long nr = pfn >> CACHEBPF_SECTION_SHIFT;

@@ -114,6 +114,7 @@ static inline void cachebpf_table_put(struct cachebpf_folio *f, unsigned long pf
 		cachebpf_block_put_slow(block);
 }
 
+bool cachebpf_table_next(unsigned long *pfn);
 bool cachebpf_table_populate(unsigned long pfn, gfp_t gfp);
 int cachebpf_table_init(void);
 void cachebpf_table_empty(void);

@@ -110,7 +110,7 @@ static __printf(2, 3) void eject(struct cachebpf_policy *policy, const char *for
 	lockdep_assert_held(&policy->watchdog.lock);
 
 	/* ejected already, or on its way out for another reason */
-	if (policy->flags & CACHEBPF_F_EJECTED || READ_ONCE(policy->dead))
+	if (policy->flags & CACHEBPF_F_EJECTED || !rcu_access_pointer(policy->ops))
 		return;
 	WRITE_ONCE(policy->flags, policy->flags | CACHEBPF_F_EJECTED);
 
