@@ -3,6 +3,7 @@
  * Runs the selftests of page cache policies, on a kernel that has them:
  *
  *	cachebpf-selftest [SUBJECT[/TEST]...]
+ *	cachebpf-selftest -SUBJECT...			all but these
  *
  * The environment names what is not where it usually is:
  *
@@ -40,14 +41,22 @@ static int nr_points, nr_bad;
 
 static bool selected(const char *subject, const char *test, char **wanted, int nr)
 {
+	bool all = true;
 	char name[256];
 	int i;
 
 	snprintf(name, sizeof(name), "%s/%s", subject, test);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
+		if (wanted[i][0] == '-') {
+			if (!strcmp(wanted[i] + 1, subject))
+				return false;
+			continue;
+		}
 		if (!strcmp(wanted[i], subject) || !strncmp(wanted[i], name, strlen(wanted[i])))
 			return true;
-	return nr == 0;
+		all = false;
+	}
+	return all;
 }
 
 static void stay_here(void)
