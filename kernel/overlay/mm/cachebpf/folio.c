@@ -266,6 +266,31 @@ out:
 	rcu_read_unlock();
 }
 
+static noinline void tell_of_use(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+{
+	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
+
+	if (ops)
+		ops->folio_accessed(policy, f);
+}
+
+static noinline void tell_and_note_use(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				       u32 pfn)
+{
+	tell_of_use(policy, f);
+	if (policy->orders_uses)
+		cachebpf_note_use(policy, pfn);
+}
+
+/* Functions of their own, so that none saves registers for what the next one does. */
+static noinline void used_again(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 pfn)
+{
+	if (policy->hears_uses)
+		tell_and_note_use(policy, f, pfn);
+	else
+		cachebpf_note_use(policy, pfn);
+}
+
 void __cachebpf_folio_accessed(struct folio *folio)
 {
 	unsigned long pfn = folio_pfn(folio);
@@ -280,26 +305,29 @@ void __cachebpf_folio_accessed(struct folio *folio)
 	if (!block)
 		goto out;
 	f = &block->entries[pfn & (CACHEBPF_BLOCK_ENTRIES - 1)];
+	/* or gcc finds it once more below */
+	OPTIMIZER_HIDE_VAR(f);
 	policy = cachebpf_owner_of(f);
 	if (!policy)
 		goto out;
 	if (cachebpf_is_rejected(f)) {
-		cachebpf_rejected_used(policy, folio, f);
+		cachebpf_rejected_used(policy, pfn_folio(pfn), f);
 		goto out;
 	}
 
 	/* racing increments may be lost: it is a statistic, not a reference */
 	accesses = READ_ONCE(f->accesses) + 1;
-	if (likely(accesses))
+	if (likely(accesses > 1)) {
 		WRITE_ONCE(f->accesses, accesses);
-	/* the first one is the miss that brought the folio in */
-	if (unlikely(accesses == 1)) {
+	} else if (accesses) {
+		/* the first one is the miss that brought the folio in */
+		WRITE_ONCE(f->accesses, 1);
 		cachebpf_count(policy, CACHEBPF_STAT_MISSES, 1);
 		goto out;
 	}
 	cachebpf_count(policy, CACHEBPF_STAT_HITS, 1);
 	if (policy->wants_uses)
-		cachebpf_used_again(policy, f, pfn);
+		used_again(policy, f, pfn);
 out:
 	rcu_read_unlock();
 }

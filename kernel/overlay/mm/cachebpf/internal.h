@@ -91,8 +91,8 @@ struct cachebpf_list {
 	u32			flags;
 	unsigned long		nr_folios;
 	unsigned long		nr_pages;
-	/* iterators in progress, whose cursors must not dangle */
-	struct list_head	iters;
+	/* those in progress, whose cursors must not dangle */
+	struct hlist_head	walks;
 };
 
 struct cachebpf_node {
@@ -177,7 +177,7 @@ struct cachebpf_policy {
 
 /* A walk over a list; see iter.c. */
 struct cachebpf_iter {
-	struct list_head	link;
+	struct hlist_node	link;
 	struct cachebpf_evict	*evict;
 	struct cachebpf_node	*node;
 	struct cachebpf_list	*list;
@@ -220,8 +220,20 @@ bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *f
 bool cachebpf_in_scope(const struct cachebpf_evict *evict, struct folio *folio);
 
 /* uses.c: lists in the order of use */
-void cachebpf_used_again(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 pfn);
-void cachebpf_apply_uses(struct cachebpf_policy *policy);
+void cachebpf_apply_uses(struct cachebpf_policy *policy, struct cachebpf_pcpu *cpu);
+
+/* The folio @pfn was used again: note that it has to move; in an RCU read side. */
+static __always_inline void cachebpf_note_use(struct cachebpf_policy *policy, u32 pfn)
+{
+	struct cachebpf_pcpu *cpu = get_cpu_ptr(policy->pcpu);
+	u32 nr = cpu->nr_uses;
+
+	cpu->uses[nr % CACHEBPF_USES_BATCH] = pfn;
+	cpu->nr_uses = ++nr;
+	if (unlikely(nr >= CACHEBPF_USES_BATCH))
+		cachebpf_apply_uses(policy, cpu);
+	put_cpu_ptr(policy->pcpu);
+}
 
 /* folio.c: the life of a managed folio */
 struct folio *cachebpf_get_folio(struct page *page);

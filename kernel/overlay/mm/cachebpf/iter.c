@@ -27,7 +27,7 @@ static bool is_first_run(struct cachebpf_iter *iter)
 	struct cachebpf_folio *f = iter->list->head.f;
 	int i;
 
-	if (iter->flags & CACHEBPF_ITER_REVERSE || !list_is_singular(&iter->list->iters))
+	if (iter->flags & CACHEBPF_ITER_REVERSE || !hlist_is_singular_node(&iter->link, &iter->list->walks))
 		return false;
 	for (i = 0; i < iter->nr_used; i++) {
 		if (f != iter->batch[i])
@@ -139,7 +139,7 @@ __bpf_kfunc int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it,
 	iter->cursor = flags & CACHEBPF_ITER_REVERSE ? iter->list->tail.pfn : iter->list->head.pfn;
 	iter->nr_left = iter->list->nr_folios;
 	iter->nr_offers = nr_max ?: iter->nr_left;
-	list_add(&iter->link, &iter->list->iters);
+	hlist_add_head(&iter->link, &iter->list->walks);
 	spin_unlock_irqrestore(&iter->node->lock, irq);
 	return 0;
 }
@@ -188,7 +188,7 @@ __bpf_kfunc void bpf_iter_cachebpf_list_destroy(struct bpf_iter_cachebpf_list *i
 		return;
 	spin_lock_irqsave(&iter->node->lock, irq);
 	end_batch(iter);
-	list_del(&iter->link);
+	hlist_del(&iter->link);
 	spin_unlock_irqrestore(&iter->node->lock, irq);
 }
 

@@ -20,7 +20,6 @@ int cachebpf_lists_create(struct cachebpf_policy *policy, int nr, u32 flags)
 		if (!list)
 			return -ENOMEM;
 		list->flags = flags;
-		INIT_LIST_HEAD(&list->iters);
 		/* left by an attempt that found no memory for the other nodes */
 		kfree(policy->nodes[nid]->lists[nr]);
 		policy->nodes[nid]->lists[nr] = list;
@@ -79,26 +78,19 @@ void cachebpf_advance_walks(struct cachebpf_list *list, struct cachebpf_folio *f
 {
 	struct cachebpf_iter *iter;
 
-	list_for_each_entry(iter, &list->iters, link) {
+	hlist_for_each_entry(iter, &list->walks, link) {
 		if (iter->cursor == pfn)
 			iter->cursor = iter->flags & CACHEBPF_ITER_REVERSE ? f->prev : f->next;
 	}
 }
 
-/* Move @f, of @pfn and on it already, to an end of @list. */
+/* cachebpf_move() for those who do it rarely */
 void cachebpf_move_to_end(struct cachebpf_list *list, struct cachebpf_folio *f, u32 pfn, bool tail)
 {
-	if (tail) {
-		if (list->tail.pfn == pfn)
-			return;
-		cachebpf_extract(list, f, pfn);
-		cachebpf_insert(list, f, pfn, true);
-	} else {
-		if (list->head.pfn == pfn)
-			return;
-		cachebpf_extract(list, f, pfn);
-		cachebpf_insert(list, f, pfn, false);
-	}
+	if (tail)
+		cachebpf_move(list, f, pfn, true);
+	else
+		cachebpf_move(list, f, pfn, false);
 }
 
 /**
@@ -127,7 +119,7 @@ void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *ol
 	struct cachebpf_list *list = node->lists[old->list];
 	struct cachebpf_iter *iter;
 
-	list_for_each_entry(iter, &list->iters, link) {
+	hlist_for_each_entry(iter, &list->walks, link) {
 		if (iter->cursor == old_pfn)
 			iter->cursor = pfn;
 	}

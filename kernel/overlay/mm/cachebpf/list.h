@@ -20,27 +20,28 @@ static inline void cachebpf_set_end(struct cachebpf_end *end, u32 pfn)
 	end->f = pfn ? cachebpf_table_entry(pfn) : NULL;
 }
 
+/* Of @f, the neighbour in the direction of the list's tail or head. */
+static __always_inline u32 *cachebpf_towards(struct cachebpf_folio *f, bool tail)
+{
+	return tail ? &f->next : &f->prev;
+}
+
+static __always_inline struct cachebpf_end *cachebpf_end_of(struct cachebpf_list *list, bool tail)
+{
+	return tail ? &list->tail : &list->head;
+}
+
 static __always_inline void cachebpf_insert(struct cachebpf_list *list, struct cachebpf_folio *f,
 					    u32 pfn, bool tail)
 {
-	struct cachebpf_end *end = tail ? &list->tail : &list->head;
+	struct cachebpf_end *end = cachebpf_end_of(list, tail);
 
-	if (tail) {
-		f->prev = end->pfn;
-		f->next = 0;
-	} else {
-		f->prev = 0;
-		f->next = end->pfn;
-	}
-	if (unlikely(!end->pfn)) {
-		list->head = (struct cachebpf_end) { .f = f, .pfn = pfn };
-		list->tail = list->head;
-		return;
-	}
-	if (tail)
-		end->f->next = pfn;
+	*cachebpf_towards(f, !tail) = end->pfn;
+	*cachebpf_towards(f, tail) = 0;
+	if (likely(end->pfn))
+		*cachebpf_towards(end->f, tail) = pfn;
 	else
-		end->f->prev = pfn;
+		*cachebpf_end_of(list, !tail) = (struct cachebpf_end) { .f = f, .pfn = pfn };
 	end->pfn = pfn;
 	end->f = f;
 }
@@ -48,7 +49,7 @@ static __always_inline void cachebpf_insert(struct cachebpf_list *list, struct c
 static __always_inline void cachebpf_extract(struct cachebpf_list *list, struct cachebpf_folio *f,
 					     u32 pfn)
 {
-	if (unlikely(!list_empty(&list->iters)))
+	if (unlikely(!hlist_empty(&list->walks)))
 		cachebpf_advance_walks(list, f, pfn);
 
 	if (likely(f->prev))
@@ -59,6 +60,39 @@ static __always_inline void cachebpf_extract(struct cachebpf_list *list, struct 
 		cachebpf_table_entry(f->next)->prev = f->prev;
 	else
 		cachebpf_set_end(&list->tail, f->prev);
+}
+
+/*
+ * Move @f, of @pfn and on it already, to an end of @list: extract and insert,
+ * knowing that there are others between it and that end.
+ */
+static __always_inline void cachebpf_move(struct cachebpf_list *list, struct cachebpf_folio *f,
+					  u32 pfn, bool tail)
+{
+	struct cachebpf_end *end = cachebpf_end_of(list, tail);
+	struct cachebpf_folio *neighbour;
+	u32 near, far;
+
+	if (unlikely(end->pfn == pfn))
+		return;
+	if (unlikely(!hlist_empty(&list->walks)))
+		cachebpf_advance_walks(list, f, pfn);
+
+	near = *cachebpf_towards(f, tail);
+	far = *cachebpf_towards(f, !tail);
+	neighbour = cachebpf_table_entry(near);
+	*cachebpf_towards(neighbour, !tail) = far;
+	if (likely(far))
+		*cachebpf_towards(cachebpf_table_entry(far), tail) = near;
+	else
+		*cachebpf_end_of(list, !tail) =
+			(struct cachebpf_end) { .f = neighbour, .pfn = near };
+
+	*cachebpf_towards(f, !tail) = end->pfn;
+	*cachebpf_towards(f, tail) = 0;
+	*cachebpf_towards(end->f, tail) = pfn;
+	end->pfn = pfn;
+	end->f = f;
 }
 
 /* Put @f, which is on no list, on one. */

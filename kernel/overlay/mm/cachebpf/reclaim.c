@@ -211,8 +211,10 @@ static void ask(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
 	u64 ns = 0;
 
-	if (policy->orders_uses)
-		cachebpf_apply_uses(policy);
+	if (policy->orders_uses) {
+		cachebpf_apply_uses(policy, get_cpu_ptr(policy->pcpu));
+		put_cpu_ptr(policy->pcpu);
+	}
 	if (ops) {
 		ns = local_clock();
 		ops->evict_folios(policy, evict);

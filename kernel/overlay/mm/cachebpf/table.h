@@ -60,7 +60,13 @@ static inline struct cachebpf_block __rcu **cachebpf_slot(struct cachebpf_sectio
 /* The block with the entry of @pfn, or NULL. */
 static inline struct cachebpf_block *cachebpf_table_block(unsigned long pfn)
 {
-	return rcu_dereference(*cachebpf_slot(cachebpf_section(pfn), pfn));
+	unsigned long nr = pfn >> CACHEBPF_SECTION_SHIFT;
+	struct cachebpf_section *section;
+
+	if (unlikely(nr >= cachebpf_nr_sections))
+		return NULL;
+	section = rcu_dereference(cachebpf_sections[nr]);
+	return rcu_dereference(*cachebpf_slot(section, pfn));
 }
 
 /* The entry of @pfn, in use or not; NULL if there is no memory for it. */

@@ -14,82 +14,52 @@
 #include <linux/mm.h>
 
 #include "internal.h"
+#include "list.h"
 
-static void apply_use(struct cachebpf_policy *policy, struct cachebpf_node *node,
-		      struct cachebpf_folio *f, u32 pfn)
+static __always_inline void apply_use(struct cachebpf_policy *policy, struct cachebpf_node *node,
+				      u32 pfn)
 {
+	struct cachebpf_block *block = cachebpf_table_block(pfn);
 	struct cachebpf_list *list;
+	struct cachebpf_folio *f;
 
+	if (unlikely(!block))
+		return;
+	f = &block->entries[pfn % CACHEBPF_BLOCK_ENTRIES];
+	/* or gcc finds it again and again */
+	OPTIMIZER_HIDE_VAR(f);
 	if (unlikely(f->owner != policy->id || f->list == CACHEBPF_NO_LIST))
 		return;
 	list = node->lists[f->list];
 	if (list->flags & CACHEBPF_LIST_USED_HEAD)
-		cachebpf_move_to_end(list, f, pfn, false);
+		cachebpf_move(list, f, pfn, false);
 	else if (list->flags & CACHEBPF_LIST_USED_TAIL)
-		cachebpf_move_to_end(list, f, pfn, true);
+		cachebpf_move(list, f, pfn, true);
 }
 
-static noinline void apply_uses(struct cachebpf_policy *policy, struct cachebpf_pcpu *cpu)
+/* Bring the lists of @policy in order, as far as @cpu, this processor's, knows. */
+noinline void cachebpf_apply_uses(struct cachebpf_policy *policy, struct cachebpf_pcpu *cpu)
 {
-	u32 i, nr = min_t(u32, cpu->nr_uses, CACHEBPF_USES_BATCH);
-	struct cachebpf_node *node, *locked = NULL;
-	struct cachebpf_folio *f;
+	u32 *use = cpu->uses, *end = use + min_t(u32, cpu->nr_uses, CACHEBPF_USES_BATCH);
+	struct cachebpf_node *node = policy->nodes[first_memory_node], *next = node;
+	bool several = num_node_state(N_MEMORY) > 1;
 	unsigned long flags;
 
+	if (use == end)
+		return;
 	cpu->nr_uses = 0;
-	for (i = 0; i < nr; i++) {
-		u32 pfn = READ_ONCE(cpu->uses[i]);
+	spin_lock_irqsave(&node->lock, flags);
+	for (; use < end; use++) {
+		u32 pfn = READ_ONCE(*use);
 
-		f = cachebpf_table_lookup(pfn);
-		if (unlikely(!f))
-			continue;
-		node = policy->nodes[page_to_nid(pfn_to_page(pfn))];
-		if (node != locked) {
-			if (locked)
-				spin_unlock_irqrestore(&locked->lock, flags);
-			locked = node;
-			spin_lock_irqsave(&locked->lock, flags);
+		if (several)
+			next = policy->nodes[page_to_nid(pfn_to_page(pfn))];
+		if (unlikely(next != node)) {
+			spin_unlock_irqrestore(&node->lock, flags);
+			node = next;
+			spin_lock_irqsave(&node->lock, flags);
 		}
-		apply_use(policy, node, f, pfn);
+		apply_use(policy, node, pfn);
 	}
-	if (locked)
-		spin_unlock_irqrestore(&locked->lock, flags);
-}
-
-/* Bring the lists of @policy in order, as far as this processor knows; in an RCU read side. */
-void cachebpf_apply_uses(struct cachebpf_policy *policy)
-{
-	struct cachebpf_pcpu *cpu = get_cpu_ptr(policy->pcpu);
-
-	apply_uses(policy, cpu);
-	put_cpu_ptr(policy->pcpu);
-}
-
-static void note_use(struct cachebpf_policy *policy, u32 pfn)
-{
-	struct cachebpf_pcpu *cpu = get_cpu_ptr(policy->pcpu);
-	u32 nr = cpu->nr_uses;
-
-	cpu->uses[nr % CACHEBPF_USES_BATCH] = pfn;
-	cpu->nr_uses = ++nr;
-	if (unlikely(nr >= CACHEBPF_USES_BATCH))
-		apply_uses(policy, cpu);
-	put_cpu_ptr(policy->pcpu);
-}
-
-static noinline void tell_of_use(struct cachebpf_policy *policy, struct cachebpf_folio *f)
-{
-	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
-
-	if (ops)
-		ops->folio_accessed(policy, f);
-}
-
-/* @f, of @pfn, was used again, and @policy wants something done about it; in an RCU read side. */
-void cachebpf_used_again(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 pfn)
-{
-	if (policy->orders_uses)
-		note_use(policy, pfn);
-	if (policy->hears_uses)
-		tell_of_use(policy, f);
+	spin_unlock_irqrestore(&node->lock, flags);
 }
