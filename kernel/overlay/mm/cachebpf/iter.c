@@ -27,7 +27,8 @@ static bool is_first_run(struct cachebpf_iter *iter)
 	struct cachebpf_folio *f = iter->list->head.f;
 	int i;
 
-	if (iter->flags & CACHEBPF_ITER_REVERSE || !hlist_is_singular_node(&iter->link, &iter->list->walks))
+	if (iter->flags & CACHEBPF_ITER_REVERSE ||
+	    !hlist_is_singular_node(&iter->link, &iter->list->walks))
 		return false;
 	for (i = 0; i < iter->nr_used; i++) {
 		if (f != iter->batch[i])
