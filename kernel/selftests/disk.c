@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Disks of memory (null_blk) that take their time. */
+/* Disks of memory (null_blk) that take their time, and have errors if they are to. */
 #include <dirent.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/swap.h>
 
 #include "selftest.h"
 
@@ -19,7 +21,7 @@ static void configure(const char *name, const char *attribute, unsigned long val
 	REQUIRE(!write_text(path, text));
 }
 
-/* The path of a new disk of @mib MiB that answers after @us microseconds; it is full of zeroes. */
+/* The path of a new disk of @mib MiB that answers after @us microseconds, full of zeroes. */
 char *disk_new(const char *name, unsigned long mib, unsigned long us)
 {
 	char dir[256], full[64], *path;
@@ -31,13 +33,50 @@ char *disk_new(const char *name, unsigned long mib, unsigned long us)
 	REQUIRE_EQ(mkdir(dir, 0755), 0);
 	configure(full, "size", mib);
 	configure(full, "memory_backed", 1);
-	/* by a timer */
-	configure(full, "irqmode", 2);
+	/* by a timer, or at once */
+	configure(full, "irqmode", us ? 2 : 0);
 	configure(full, "completion_nsec", us * 1000);
 	configure(full, "power", 1);
 
 	REQUIRE(asprintf(&path, "/dev/%s", full) > 0);
 	return path;
+}
+
+static void run(const char *program, const char *disk)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "%s %s >/dev/null", program, disk);
+	REQUIRE_EQ(system(command), 0);
+}
+
+/*
+ * Mount it with ext4, for this process and its children alone.  Returns where:
+ * any directory will do, nobody else sees it.
+ */
+const char *disk_mount(const char *disk)
+{
+	run("mkfs.ext4 -q -b 4096 -O ^has_journal", disk);
+	REQUIRE(!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	REQUIRE(!mount(disk, "/mnt", "ext4", MS_NOATIME, NULL));
+	return "/mnt";
+}
+
+/* Let it have errors, or none any more, in the @block of 4096 bytes. */
+void disk_set_bad(const char *disk, unsigned long block, bool bad)
+{
+	char path[256], text[64];
+
+	snprintf(path, sizeof(path), DISKS "/%s/badblocks", strrchr(disk, '/') + 1);
+	snprintf(text, sizeof(text), "%c%lu-%lu", bad ? '+' : '-', block * 8, block * 8 + 7);
+	REQUIRE_EQ(write_text(path, text), 0);
+}
+
+/* Until the test is over. */
+void disk_swap_on(const char *disk)
+{
+	run("mkswap -q", disk);
+	REQUIRE(!swapon(disk, 0));
 }
 
 /* Take away what tests have left. */
@@ -50,6 +89,8 @@ void disks_cleanup(void)
 	while (dir && (entry = readdir(dir))) {
 		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
 			continue;
+		snprintf(path, sizeof(path), "/dev/%s", entry->d_name);
+		swapoff(path);
 		snprintf(path, sizeof(path), DISKS "/%s/power", entry->d_name);
 		write_text(path, "0");
 		snprintf(path, sizeof(path), DISKS "/%s", entry->d_name);

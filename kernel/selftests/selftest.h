@@ -135,6 +135,9 @@ void cg_read_ahead(const char *cg, const struct file *file, size_t first, size_t
 
 /* disk.c */
 char *disk_new(const char *name, unsigned long mib, unsigned long us);
+const char *disk_mount(const char *disk);
+void disk_set_bad(const char *disk, unsigned long block, bool bad);
+void disk_swap_on(const char *disk);
 void disks_cleanup(void);
 
 /* policy.c */

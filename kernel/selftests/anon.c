@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Anon memory beside a policy: the policy has the file folios, and they alone;
+ * anon memory is swapped, or lazily freed, as if there were no policy.
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "selftest.h"
+
+#define NR_FILE		(6 * MiB_PAGES)
+#define NR_ANON		(8 * MiB_PAGES)
+/* too little for both: 6 MiB */
+#define LIMIT		"6291456"
+
+static const char *lru_name(bool lru_gen)
+{
+	return lru_gen ? "mglru" : "classic";
+}
+
+/*
+ * The disk is a fast one: a cgroup of which all is on its way to a slow one
+ * runs out of memory.
+ */
+static void swap_on(void)
+{
+	disk_swap_on(disk_new("swap", 64, 0));
+}
+
+/* A process with anon memory. */
+struct owner {
+	size_t	nr_pages;
+	/* some of it is marked as free */
+	size_t	nr_lazy;
+	/* it goes through it time and again, until it is told to stop */
+	bool	busy;
+	int	ready[2];
+	int	stop[2];
+	pid_t	pid;
+};
+
+static uint64_t word_of(size_t page)
+{
+	return 0x5eed000000000000 + page;
+}
+
+static bool right(const volatile uint64_t *memory, const struct owner *o)
+{
+	size_t i;
+	uint64_t word;
+
+	for (i = 0; i < o->nr_pages; i++) {
+		word = memory[i * PAGE / sizeof(*memory)];
+		/* what is marked may be as it was, or empty */
+		if (word != word_of(i) && !(i < o->nr_lazy && !word))
+			return false;
+	}
+	return true;
+}
+
+static int own_memory(void *arg)
+{
+	struct owner *o = arg;
+	volatile uint64_t *memory;
+	size_t i;
+	char c = 0;
+
+	memory = mmap(NULL, o->nr_pages * PAGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return 1;
+	for (i = 0; i < o->nr_pages; i++)
+		memory[i * PAGE / sizeof(*memory)] = word_of(i);
+	if (o->nr_lazy && madvise((void *)memory, o->nr_lazy * PAGE, MADV_FREE))
+		return 2;
+	if (write(o->ready[1], &c, 1) != 1)
+		return 3;
+	if (o->busy)
+		fcntl(o->stop[0], F_SETFL, O_NONBLOCK);
+	while (read(o->stop[0], &c, 1) < 0 && errno == EAGAIN)
+		if (!right(memory, o))
+			return 4;
+	return right(memory, o) ? 0 : 5;
+}
+
+/* Returns when the memory is there. */
+static void start_owner(struct owner *o, const char *cg)
+{
+	char c;
+
+	REQUIRE(!pipe(o->ready) && !pipe(o->stop));
+	o->pid = cg_start(cg, own_memory, o);
+	/* so that its end is seen */
+	close(o->ready[1]);
+	REQUIRE(read(o->ready[0], &c, 1) == 1);
+}
+
+/* Everything is what it was, if it was swapped or not. */
+static void stop_owner(struct owner *o)
+{
+	REQUIRE(write(o->stop[1], "", 1) == 1);
+	EXPECT_EQ(cg_wait(o->pid), 0);
+}
+
+static int reclaim(const char *cg, unsigned long bytes, int swappiness)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%lu swappiness=%d", bytes, swappiness);
+	return cg_write(cg, "memory.reclaim", text);
+}
+
+/* FIFO, and nothing else, decided which pages of @file are still there. */
+static void expect_fifo(const struct file *file, const char *lru)
+{
+	static bool cached[NR_FILE];
+	size_t i, first;
+
+	file_cached(file, cached);
+	for (first = 0; first < file->nr_pages && !cached[first]; first++)
+		;
+	for (i = first; i < file->nr_pages; i++)
+		if (!expect(cached[i], __FILE__, __LINE__, "%s: page %zu went before page %zu",
+			    lru, i, first))
+			break;
+}
+
+/* The counters, and that the policy chose each of the file folios that are gone. */
+static void expect_chosen(const char *cg, const struct file *file)
+{
+	long long nr = file_cached(file, NULL);
+
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), nr);
+	EXPECT_EQ(cg_stat(cg, "removed_reclaim"), (long long)file->nr_pages - nr);
+	EXPECT_EQ(cg_stat(cg, "evict_reclaimed"), cg_stat(cg, "removed_reclaim"));
+	EXPECT_EQ(cg_stat(cg, "unmanaged"), 0);
+	EXPECT_EQ(cg_stat(cg, "reject_stale"), 0);
+	EXPECT_BOOKS();
+}
+
+/* Of the file folios that are gone the policy chose so many. */
+static void expect_mostly_chosen(const char *cg, int percent)
+{
+	EXPECT_OP(cg_stat(cg, "evict_reclaimed") * 100, >=,
+		  cg_stat(cg, "removed_reclaim") * percent);
+}
+
+static void show(const char *what, const char *cg)
+{
+	diag("%s: %s: asked %lld, reclaimed %lld of %lld, fallback %lld, calls %lld; swapped %lld",
+	     cg_name(cg), what, cg_stat(cg, "evict_asked"), cg_stat(cg, "evict_reclaimed"),
+	     cg_stat(cg, "removed_reclaim"), cg_stat(cg, "evict_fallback"),
+	     cg_stat(cg, "evict_calls"),
+	     cg_number(cg, "memory.swap.current") / (long long)PAGE);
+}
+
+/* Files alone, both, anon memory alone. */
+static void swappiness(bool lru_gen)
+{
+	const char *lru = lru_name(lru_gen), *cg = cg_new(NULL, lru);
+	struct file *file = file_new(NULL, lru, NR_FILE);
+	struct owner owner = { .nr_pages = NR_ANON };
+	struct bpf_link *link = policy_start("fifo", cg);
+	long long swapped, left;
+
+	start_owner(&owner, cg);
+	cg_read_file(cg, file, 0, NR_FILE);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR_FILE);
+
+	EXPECT_EQ(reclaim(cg, 2 * MiB, 0), 0);
+	EXPECT_EQ(cg_number(cg, "memory.swap.current"), 0);
+	EXPECT_OP(file_cached(file, NULL), <=, NR_FILE - 2 * MiB_PAGES);
+	EXPECT_OP(file_cached(file, NULL), >, NR_FILE - 3 * MiB_PAGES);
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	expect_fifo(file, lru);
+	expect_chosen(cg, file);
+	show("files", cg);
+
+	EXPECT_EQ(cg_reclaim(cg, 2 * MiB), 0);
+	expect_fifo(file, lru);
+	expect_chosen(cg, file);
+	show("default", cg);
+
+	left = file_cached(file, NULL);
+	swapped = cg_number(cg, "memory.swap.current");
+	EXPECT_EQ(reclaim(cg, 3 * MiB, 200), 0);
+	EXPECT_OP(cg_number(cg, "memory.swap.current") - swapped +
+		  (left - (long long)file_cached(file, NULL)) * (long long)PAGE, >=, 3 * MiB);
+	expect_fifo(file, lru);
+	expect_chosen(cg, file);
+	show("anon memory", cg);
+
+	/* nearly everything: nobody can do with files alone */
+	reclaim(cg, 12 * MiB, 200);
+	EXPECT_OP(cg_number(cg, "memory.swap.current"), >=, 6 * MiB);
+	expect_fifo(file, lru);
+	expect_chosen(cg, file);
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	show("everything", cg);
+
+	stop_owner(&owner);
+	EXPECT_EQ(file_read(file, 0, NR_FILE), 0);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_swappiness(void)
+{
+	swap_on();
+	with_both_lrus(swappiness);
+}
+
+static int scan(void *arg)
+{
+	return file_read_sequential(arg) ?: file_read_sequential(arg);
+}
+
+/* A limit that is too small for both: each gives something. */
+static void limit(bool lru_gen)
+{
+	const char *lru = lru_name(lru_gen), *cg = cg_new(NULL, lru);
+	struct file *file = file_new(NULL, lru, NR_FILE);
+	struct owner owner = { .nr_pages = NR_ANON };
+	struct bpf_link *link = policy_start("fifo", cg);
+
+	REQUIRE_EQ(cg_write(cg, "memory.max", LIMIT), 0);
+	start_owner(&owner, cg);
+	EXPECT_OP(cg_number(cg, "memory.swap.current"), >=, 2 * MiB);
+	EXPECT_EQ(cg_run(cg, scan, file), 0);
+	EXPECT_OP(cg_stat(cg, "removed_reclaim"), >, (long long)NR_FILE);
+	/* with generations, a round that begins with anon memory may go on with files */
+	expect_mostly_chosen(cg, lru_gen ? 25 : 95);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
+	EXPECT_OP(cg_number(cg, "memory.peak"), <=, cg_number(cg, "memory.max"));
+	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
+	EXPECT_OP(cg_stat(cg, "evict_fallback"), <=, cg_stat(cg, "evict_asked") / 2);
+	show("limit", cg);
+	stop_owner(&owner);
+	EXPECT_BOOKS();
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_limit(void)
+{
+	swap_on();
+	with_both_lrus(limit);
+}
+
+/*
+ * Anon memory that is used all the time and does not fit, and hardly any file:
+ * the policy has next to nothing to give, and is not to blame for that.
+ */
+static void few_files(bool lru_gen)
+{
+	const char *lru = lru_name(lru_gen), *cg = cg_new(NULL, lru);
+	struct file *file = file_new(NULL, lru, 64);
+	struct owner owner = { .nr_pages = NR_ANON, .busy = true };
+	struct bpf_link *link = policy_start("fifo", cg);
+	long long swapped_in = cg_key("/proc", "vmstat", "pswpin");
+	int i;
+
+	REQUIRE_EQ(cg_write(cg, "memory.max", LIMIT), 0);
+	start_owner(&owner, cg);
+	for (i = 0; i < 10; i++) {
+		cg_read_file(cg, file, 0, file->nr_pages);
+		usleep(20000);
+	}
+	EXPECT_OP(cg_key("/proc", "vmstat", "pswpin") - swapped_in, >, NR_ANON / 2);
+	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
+	expect_mostly_chosen(cg, 75);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
+	show("few files", cg);
+	stop_owner(&owner);
+	EXPECT_BOOKS();
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_few_files(void)
+{
+	swap_on();
+	with_both_lrus(few_files);
+}
+
+/* Memory marked by MADV_FREE is on the LRU of files, and no file's. */
+static void lazily_freed(bool lru_gen)
+{
+	const char *lru = lru_name(lru_gen), *cg = cg_new(NULL, lru);
+	struct file *file = file_new(NULL, lru, NR_FILE);
+	struct owner before = { .nr_pages = 2 * MiB_PAGES, .nr_lazy = 2 * MiB_PAGES };
+	struct owner after = before;
+	struct bpf_link *link;
+
+	start_owner(&before, cg);
+	cg_read_file(cg, file, 0, NR_FILE / 2);
+	link = policy_start("fifo", cg);
+	EXPECT_EQ(cg_stat(cg, "adopted"), NR_FILE / 2);
+	start_owner(&after, cg);
+	cg_read_file(cg, file, NR_FILE / 2, NR_FILE / 2);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR_FILE);
+	EXPECT_BOOKS();
+
+	EXPECT_EQ(reclaim(cg, 2 * MiB, 0), 0);
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	expect_chosen(cg, file);
+	show("some", cg);
+	/* what the policy does not have stock reclaim frees, without any swap */
+	reclaim(cg, 12 * MiB, 0);
+	EXPECT_EQ(file_cached(file, NULL), 0);
+	EXPECT_OP(cg_key(cg, "memory.stat", "pglazyfreed"), >, 3 * (long long)MiB_PAGES);
+	expect_chosen(cg, file);
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	show("all", cg);
+	stop_owner(&before);
+	stop_owner(&after);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_lazily_freed(void)
+{
+	with_both_lrus(lazily_freed);
+}
+
+static const struct test tests[] = {
+	{ "swappiness",						test_swappiness },
+	{ "a limit that is too small for both",			test_limit },
+	{ "hardly any files",					test_few_files, .spread = true },
+	{ "lazily freed memory",				test_lazily_freed },
+};
+
+SUBJECT(anon);
