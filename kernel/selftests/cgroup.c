@@ -219,17 +219,23 @@ int cg_run(const char *cg, int (*fn)(void *arg), void *arg)
 
 #define LRU_GEN	"/sys/kernel/mm/lru_gen/enabled"
 
-void with_both_lrus(void (*fn)(bool lru_gen))
+/* Run @fn with the one implementation or the other, and leave everything as it was. */
+void with_lru(bool lru_gen, void (*fn)(bool lru_gen))
 {
 	const char *was = read_text(LRU_GEN);
 
 	if (!was) {
-		fn(false);
+		if (!lru_gen)
+			fn(false);
 		return;
 	}
-	REQUIRE(!write_text(LRU_GEN, "0"));
-	fn(false);
-	REQUIRE(!write_text(LRU_GEN, "7"));
-	fn(true);
+	REQUIRE(!write_text(LRU_GEN, lru_gen ? "7" : "0"));
+	fn(lru_gen);
 	REQUIRE(!write_text(LRU_GEN, strtoul(was, NULL, 16) & 1 ? "7" : "0"));
+}
+
+void with_both_lrus(void (*fn)(bool lru_gen))
+{
+	with_lru(false, fn);
+	with_lru(true, fn);
 }

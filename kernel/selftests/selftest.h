@@ -102,7 +102,8 @@ int cg_run(const char *cg, int (*fn)(void *arg), void *arg);
 char *cg_policy(const char *cg, const char *key);
 long long cg_stat(const char *cg, const char *key);
 long long kernel_stat(const char *key);
-/* Run @fn with both implementations of the LRU, if the kernel has them. */
+/* Run @fn with one implementation of the LRU, with both, if the kernel has them. */
+void with_lru(bool lru_gen, void (*fn)(bool lru_gen));
 void with_both_lrus(void (*fn)(bool lru_gen));
 int write_text(const char *path, const char *text);
 char *read_text(const char *path);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory pressure of the whole system: nobody's limit is hit, kswapd and
+ * whoever allocates reclaim from all cgroups, and a policy is asked for its
+ * share of that.
+ */
+#include <sys/mman.h>
+
+#include "selftest.h"
+
+#define NR		(16 * MiB_PAGES)
+/* what that needs, and hardly anything for others to inherit: 18 MiB */
+#define MIN		"18874368"
+/* what the hog does not take at once of the memory that is free */
+#define MARGIN		(160 * MiB)
+#define STEP		(2 * MiB)
+
+static const char *lru_name(bool lru_gen)
+{
+	return lru_gen ? "mglru" : "classic";
+}
+
+static long long meminfo(const char *key)
+{
+	char *value = flat_key(read_text("/proc/meminfo"), key);
+
+	REQUIRE(value != NULL);
+	return strtoll(value, NULL, 10) * 1024;
+}
+
+/* Pages that reclaim of the whole system has brought. */
+static long long stolen(void)
+{
+	return cg_key("/proc", "vmstat", "pgsteal_kswapd") +
+	       cg_key("/proc", "vmstat", "pgsteal_direct");
+}
+
+/* bytes, in memory that parent and child share */
+struct hog {
+	size_t	taken;
+	size_t	wanted;
+};
+
+/*
+ * Take all memory that is free, in huge pages, and then piece by piece as much
+ * as is wanted, so that it has to be taken from somebody else.
+ */
+static int take_memory(void *arg)
+{
+	size_t size = meminfo("MemFree:"), begin = size - MARGIN;
+	volatile struct hog *hog = arg;
+	char *memory;
+
+	if (write_text("/proc/self/oom_score_adj", "1000"))
+		return 1;
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED || madvise(memory, begin, MADV_HUGEPAGE))
+		return 2;
+	while (hog->taken + STEP <= size) {
+		if (hog->taken >= begin + hog->wanted) {
+			usleep(10000);
+			continue;
+		}
+		if (madvise(memory + hog->taken, STEP, MADV_POPULATE_WRITE))
+			return 3;
+		hog->taken += STEP;
+	}
+	pause();
+	return 0;
+}
+
+/*
+ * Let somebody outside of the test's cgroups take what is there, and then more,
+ * until @with was asked for something and @nr pages were reclaimed.
+ */
+static void press(const char *with, long long nr)
+{
+	const char *cg = cg_new(NULL, "hog");
+	long long before = stolen(), last = 0;
+	volatile struct hog *hog;
+	pid_t pid;
+	int i;
+
+	hog = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(hog != MAP_FAILED);
+	pid = cg_start(cg, take_memory, (void *)hog);
+	/* a debug kernel takes its time */
+	for (i = 0; i < 2000; i++) {
+		if (stolen() - before >= nr && cg_stat(with, "evict_reclaimed"))
+			break;
+		/* a bit more, when nothing happens any more: too much, and somebody is killed */
+		if (stolen() == last)
+			hog->wanted += STEP;
+		last = stolen();
+		usleep(25000);
+	}
+	EXPECT_EQ(cg_write(cg, "cgroup.kill", "1"), 0);
+	EXPECT_EQ(cg_wait(pid), -EINTR);
+	diag("%zu MiB taken, %lld pages reclaimed", hog->taken / MiB, stolen() - before);
+	REQUIRE_EQ(cg_remove(cg), 0);
+}
+
+/* Cached: all pages from the first one on that is. */
+static size_t expect_fifo(const struct file *file)
+{
+	static bool cached[NR];
+	size_t i, first;
+
+	file_cached(file, cached);
+	for (first = 0; first < file->nr_pages && !cached[first]; first++)
+		;
+	for (i = first; i < file->nr_pages; i++)
+		if (!expect(cached[i], __FILE__, __LINE__, "page %zu went before page %zu", i, first))
+			break;
+	return file->nr_pages - first;
+}
+
+/*
+ * Three cgroups with as much in the cache: one with a policy, one with a
+ * policy and protected, one without either.
+ */
+static void shared_pressure(bool lru_gen)
+{
+	const char *top = cg_new(NULL, lru_name(lru_gen));
+	const char *with = cg_new(top, "with"), *protected = cg_new(top, "protected");
+	const char *without = cg_new(top, "without");
+	struct file *fw = file_new(NULL, "with", NR), *fp = file_new(NULL, "protected", NR);
+	struct file *fo = file_new(NULL, "without", NR);
+	struct bpf_link *links[2] = { policy_start("fifo", with), policy_start("mru", protected) };
+	long long left, left_without;
+
+	REQUIRE_EQ(cg_write(scratch_cgroup, "memory.min", MIN), 0);
+	REQUIRE_EQ(cg_write(top, "memory.min", MIN), 0);
+	REQUIRE_EQ(cg_write(protected, "memory.min", MIN), 0);
+	/* little else is there to be reclaimed */
+	REQUIRE(!write_text("/proc/sys/vm/drop_caches", "1"));
+	cg_read_file(without, fo, 0, NR);
+	cg_read_file(with, fw, 0, NR);
+	cg_read_file(protected, fp, 0, NR);
+	press(with, 3 * MiB_PAGES);
+
+	left = expect_fifo(fw);
+	left_without = file_cached(fo, NULL);
+	diag("%s: %lld with, %lld without policy left of %lu; asked %lld, reclaimed %lld, fallback %lld",
+	     lru_name(lru_gen), left, left_without, NR, cg_stat(with, "evict_asked"),
+	     cg_stat(with, "evict_reclaimed"), cg_stat(with, "evict_fallback"));
+	/* the policy was asked, and gave what it was asked for; */
+	EXPECT_OP(left, <, (long long)NR);
+	EXPECT_EQ(cg_stat(with, "managed_pages"), left);
+	EXPECT_EQ(cg_stat(with, "removed_reclaim"), (long long)NR - left);
+	EXPECT_EQ(cg_stat(with, "evict_reclaimed"), (long long)NR - left);
+	EXPECT(EVENTUALLY(cg_key(with, "memory.stat", "pgsteal") == (long long)NR - left));
+	/* not for everything, which the others have to give some of; */
+	EXPECT_OP(left, >, 0);
+	EXPECT_OP(left_without, <, (long long)NR);
+	EXPECT_EQ(cg_stat(with, "evict_fallback"), 0);
+	/* and what is protected was left alone */
+	EXPECT_EQ(file_cached(fp, NULL), NR);
+	EXPECT_EQ(cg_stat(protected, "evict_calls"), 0);
+	EXPECT_EQ(cg_stat(protected, "removed_reclaim"), 0);
+	EXPECT_BOOKS();
+
+	REQUIRE_EQ(cg_write(scratch_cgroup, "memory.min", "0"), 0);
+	REQUIRE_EQ(bpf_link__destroy(links[0]), 0);
+	REQUIRE_EQ(bpf_link__destroy(links[1]), 0);
+	unlink(fw->path);
+	unlink(fp->path);
+	unlink(fo->path);
+}
+
+static void test_shared_pressure(void)
+{
+	with_lru(false, shared_pressure);
+}
+
+static const struct test tests[] = {
+	{ "everybody gives a share of it",			test_shared_pressure },
+};
+
+SUBJECT(global);
