@@ -171,7 +171,7 @@ static void test_shared_pressure(void)
 	/* it has to be filled */
 	if (meminfo("MemTotal:") > 3LL << 30)
 		skip("this machine has a lot of memory");
-	with_lru(false, shared_pressure);
+	with_both_lrus(shared_pressure);
 }
 
 static const struct test tests[] = {

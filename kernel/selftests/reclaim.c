@@ -183,6 +183,30 @@ static void test_limit_many(void)
 	with_both_lrus(limit_many);
 }
 
+/* The limit is an ancestor's, and all there is to reclaim the policy's. */
+static void limit_above(bool lru_gen)
+{
+	const char *top = cg_new(NULL, lru_gen ? "mglru" : "classic"), *cg = cg_new(top, "a");
+	struct load load = { file_new(NULL, "f", 24 * MiB_PAGES), 1 };
+	struct bpf_link *link = policy_start("fifo", cg);
+
+	REQUIRE_EQ(cg_write(top, "memory.max", "8388608"), 0);
+	EXPECT_EQ(cg_run(cg, scan, &load), 0);
+	EXPECT_OP(cg_number(top, "memory.peak"), <=, 8 * MiB);
+	EXPECT_EQ(cg_key(top, "memory.events", "oom"), 0);
+	EXPECT_OP(cg_stat(cg, "evict_reclaimed"), >, 15 * MiB_PAGES);
+	EXPECT_EQ(cg_stat(cg, "evict_reclaimed"), cg_stat(cg, "removed_reclaim"));
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	EXPECT_BOOKS();
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+	unlink(load.file->path);
+}
+
+static void test_limit_above(void)
+{
+	with_both_lrus(limit_above);
+}
+
 static int write_all(void *arg)
 {
 	struct file *file = arg;
@@ -265,6 +289,7 @@ static const struct test tests[] = {
 	{ "the kernel's own counters agree",			test_counters },
 	{ "a limit holds, without any fallback",		test_limit_one },
 	{ "a limit holds with several processes",		test_limit_many, .spread = true },
+	{ "a limit of an ancestor",				test_limit_above },
 	{ "what was written is on the disk",			test_dirty,	.spread = true },
 	{ "stock reclaim on request",				test_stock_reclaim },
 	{ "a protected child is left alone",			test_protected_child },
