@@ -79,6 +79,20 @@ static void test_two_policies(void)
 	EXPECT_EQ(of_a->damaged + of_b->damaged, 0);
 }
 
+static void test_reader_without(void)
+{
+	const char *a = cg_new(NULL, "a"), *b = cg_new(NULL, "b");
+	struct events_state *of_b = start_events(b);
+	struct file *file = move_pages(a, b);
+
+	EXPECT_EQ(of_b->removed[INVALIDATE], NR);
+	EXPECT_EQ(cg_stat(b, "managed_pages"), NR);
+	EXPECT_BOOKS();
+	EXPECT_EQ(cg_reclaim(b, MiB), 0);
+	EXPECT_EQ(file_cached(file, NULL), 0);
+	EXPECT_EQ(of_b->removed[RECLAIM], NR);
+}
+
 static void test_owner_without(void)
 {
 	const char *a = cg_new(NULL, "a"), *b = cg_new(NULL, "b");
@@ -154,6 +168,7 @@ static void test_rejected(void)
 
 static const struct test tests[] = {
 	{ "by a folio of a cgroup with another policy",		test_two_policies },
+	{ "of a cgroup without policy",				test_reader_without },
 	{ "by a folio of a cgroup without policy",			test_owner_without },
 	{ "by a folio of the same cgroup",			test_same_cgroup },
 	{ "by a new folio",					test_fresh },

@@ -378,6 +378,23 @@ static void adopt_successor(struct folio *folio, const struct cachebpf_folio *fr
 	}
 }
 
+/* @folio, of a cgroup with a policy, takes the place of one that nobody manages. */
+static noinline void adopt_stranger(struct folio *folio)
+{
+	struct cachebpf_policy *policy = cachebpf_policy_of(folio);
+	struct cachebpf_folio *f;
+
+	if (!policy)
+		return;
+	f = get_entry_nowait(folio);
+	if (!f) {
+		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
+		return;
+	}
+	own(policy, f, folio);
+	cachebpf_adopt(policy, f, folio);
+}
+
 /*
  * Migration, or a file system that replaces a folio: @new inherits everything
  * @old had, its place in the list too unless it lies on another node.
@@ -392,8 +409,12 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	rcu_read_lock();
 	from = cachebpf_table_lookup(folio_pfn(old));
 	policy = from ? cachebpf_owner_of(from) : NULL;
-	if (!policy)
+	if (!policy) {
+		/* a folio that was migrated has no cgroup any more */
+		if (folio_memcg(old) && folio_memcg(old) != folio_memcg(new))
+			adopt_stranger(new);
 		goto out;
+	}
 	/* not ours to pass on: FUSE, for one, may bring in a folio of another cgroup */
 	if (cachebpf_policy_of(new) != policy) {
 		adopt_successor(new, from);
