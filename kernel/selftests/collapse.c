@@ -200,6 +200,7 @@ static void test_cut(void)
 	file->nr_pages -= CUT;
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR - CUT);
 	EXPECT_EQ(cg_stat(cg, "managed_folios"), NR_HUGE - 1 + HUGE_PAGES - CUT);
+	EXPECT_EQ(cg_stat(cg, "removed_truncate"), CUT);
 	EXPECT_EQ(file_cached(file, NULL), NR - CUT);
 	EXPECT_EQ(file_read(file, 0, NR - CUT), 0);
 	EXPECT_BOOKS();

@@ -357,9 +357,11 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 		return NULL;
 	}
 	own(policy, f, folio);
-	f->accesses = from->accesses;
-	f->data[0] = from->data[0];
-	f->data[1] = from->data[1];
+	if (from) {
+		f->accesses = from->accesses;
+		f->data[0] = from->data[0];
+		f->data[1] = from->data[1];
+	}
 	return f;
 }
 
@@ -378,23 +380,6 @@ static void adopt_successor(struct folio *folio, const struct cachebpf_folio *fr
 	}
 }
 
-/* @folio, of a cgroup with a policy, takes the place of one that nobody manages. */
-static noinline void adopt_stranger(struct folio *folio)
-{
-	struct cachebpf_policy *policy = cachebpf_policy_of(folio);
-	struct cachebpf_folio *f;
-
-	if (!policy)
-		return;
-	f = get_entry_nowait(folio);
-	if (!f) {
-		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
-		return;
-	}
-	own(policy, f, folio);
-	cachebpf_adopt(policy, f, folio);
-}
-
 /*
  * Migration, or a file system that replaces a folio: @new inherits everything
  * @old had, its place in the list too unless it lies on another node.
@@ -409,13 +394,12 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	rcu_read_lock();
 	from = cachebpf_table_lookup(folio_pfn(old));
 	policy = from ? cachebpf_owner_of(from) : NULL;
+	/* FUSE, for one, may bring in a folio of another cgroup; a migrated one has none any more */
 	if (!policy) {
-		/* a folio that was migrated has no cgroup any more */
 		if (folio_memcg(old) && folio_memcg(old) != folio_memcg(new))
-			adopt_stranger(new);
+			adopt_successor(new, NULL);
 		goto out;
 	}
-	/* not ours to pass on: FUSE, for one, may bring in a folio of another cgroup */
 	if (cachebpf_policy_of(new) != policy) {
 		adopt_successor(new, from);
 		remove(from, old, CACHEBPF_REMOVED_MIGRATE);
@@ -481,9 +465,14 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(head));
 	list = f ? shrink(f, head, &policy) : CACHEBPF_NO_LIST;
-	/* not managed; or beyond the end of the file */
-	if (list == CACHEBPF_NO_LIST || !tail->mapping)
+	if (list == CACHEBPF_NO_LIST)
 		goto out;
+	/* beyond the end of the file: the folio has become smaller, and that is all */
+	if (!tail->mapping) {
+		cachebpf_count(policy, CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_TRUNCATE,
+			       folio_nr_pages(tail));
+		goto out;
+	}
 
 	if (cachebpf_policy_of(tail) != policy) {
 		adopt_successor(tail, f);
