@@ -394,7 +394,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	rcu_read_lock();
 	from = cachebpf_table_lookup(folio_pfn(old));
 	policy = from ? cachebpf_owner_of(from) : NULL;
-	/* FUSE, for one, may bring in a folio of another cgroup; a migrated one has none any more */
+	/* FUSE, for one, may bring in a folio of another cgroup; a migrated one has lost its own */
 	if (!policy) {
 		if (folio_memcg(old) && folio_memcg(old) != folio_memcg(new))
 			adopt_successor(new, NULL);
