@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
-# timeout: 400
+# timeout: 300
 # A short storm; TEST-41-storm-long.sh is the real one.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/storm.sh"
-storm "${STORM_SECONDS:-75}"
+storm "${STORM_SECONDS:-40}"
 done_testing
