@@ -5,5 +5,5 @@
 # A short storm; TEST-41-storm-long.sh is the real one.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/storm.sh"
-storm "${STORM_SECONDS:-40}"
+storm "${STORM_SECONDS:-20}"
 done_testing
