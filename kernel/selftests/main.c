@@ -28,15 +28,15 @@
 extern const struct subject attach_subject, hierarchy_subject, update_subject, lists_subject,
 	adopt_subject, reclaim_subject, isolation_subject, events_subject, admission_subject,
 	dropped_subject, rejected_subject, misbehave_subject, watchdog_subject, trace_subject,
-	numa_subject, live_subject, collapse_subject, replace_subject, anon_subject,
-	global_subject, faulty_subject, nowait_subject;
+	collapse_subject, replace_subject, anon_subject, global_subject, faulty_subject,
+	nowait_subject, memory_subject, numa_subject, live_subject;
 
 static const struct subject *const subjects[] = {
-	&attach_subject, &hierarchy_subject, &update_subject, &lists_subject,
-	&adopt_subject, &reclaim_subject, &isolation_subject, &events_subject,
-	&admission_subject, &dropped_subject, &rejected_subject, &misbehave_subject,
-	&watchdog_subject, &trace_subject, &collapse_subject, &replace_subject, &anon_subject,
-	&global_subject, &faulty_subject, &nowait_subject, &numa_subject, &live_subject,
+	&attach_subject, &hierarchy_subject, &update_subject, &lists_subject, &adopt_subject,
+	&reclaim_subject, &isolation_subject, &events_subject, &admission_subject,
+	&dropped_subject, &rejected_subject, &misbehave_subject, &watchdog_subject,
+	&trace_subject, &collapse_subject, &replace_subject, &anon_subject, &global_subject,
+	&faulty_subject, &nowait_subject, &memory_subject, &numa_subject, &live_subject,
 };
 
 static int nr_points, nr_bad;

@@ -3,7 +3,7 @@
 # kernel: product debug
 # timeout: 900
 # The kernel's selftests (kernel/selftests): their TAP is ours. Without arguments, which select tests, all but those
-# of TEST-32, which another machine can do meanwhile.
+# of TEST-32 and TEST-33, which another machine can do meanwhile.
 set -euo pipefail
 
 SCRATCH=/var/tmp/cachebpf-selftest
@@ -26,5 +26,5 @@ mkdir -p "$SCRATCH"
 mount_xfs >&2 || { echo 'Bail out! there is no XFS to test large folios on' && exit 1; }
 export CACHEBPF_TEST_XFS=$SCRATCH/xfs
 export CACHEBPF_TEST_DIR=$SCRATCH
-[[ $# -gt 0 ]] || set -- -isolation -rejected -watchdog
+[[ $# -gt 0 ]] || set -- -isolation -memory -rejected -watchdog
 /usr/lib/cachebpf/tests/kernel/cachebpf-selftest "$@"

@@ -156,12 +156,37 @@ ensure_kernel() { # product|stock|debug
         [[ -d $KERNEL_DIR ]] || locked kernel make_kernel "$1"
 }
 
+# What sparse says of the new files, on the standard output.
+run_sparse() {
+        ensure_pristine
+        step 'kernel product: source' sync_source "$CACHE/linux/patched"
+        # C=2: also what is compiled already. The rest of the kernel has warnings of its own.
+        kernel_make product C=2 CHECK=sparse mm/cachebpf/ 2>&1 | tee "$CACHE/log/sparse.log" |
+                grep -E '(mm/cachebpf/|linux/cachebpf\.h|events/cachebpf\.h)[^ ]*:[0-9]+:[0-9]+: ' || true
+        # a run in which sparse was not called proves nothing
+        grep -q 'CHECK .*/mm/cachebpf/policy.c' "$CACHE/log/sparse.log" ||
+                die "sparse did not run; see $CACHE/log/sparse.log"
+}
+
+check_kernel() {
+        local found
+        ensure_kernel product
+        found=$(locked kernel run_sparse) || exit
+        [[ -z $found ]] || { printf '%s\n' "$found" && exit 1; }
+        info 'sparse has nothing to say about the new files'
+}
+
 verb_kernel() {
         local variant=product
         case "${1:-}" in
         --stock | --debug) variant=${1#--} && shift ;;
+        --check) variant=check && shift ;;
         esac
-        [[ $# -eq 0 ]] || die "kernel takes --stock or --debug, nothing else"
+        [[ $# -eq 0 ]] || die "kernel takes --stock, --debug or --check, nothing else"
+        if [[ $variant == check ]]; then
+                check_kernel
+                return
+        fi
         ensure_kernel "$variant"
         echo "$KERNEL_DIR/bzImage"
 }
