@@ -12,7 +12,7 @@
 #include <linux/bpf.h>
 #include <linux/btf_ids.h>
 
-#include "internal.h"
+#include "kfunc.h"
 
 struct bpf_iter_cachebpf_list {
 	__u64 __opaque[15];

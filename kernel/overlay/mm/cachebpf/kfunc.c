@@ -6,19 +6,13 @@
 #include <linux/bpf.h>
 #include <linux/btf_ids.h>
 
-#include "internal.h"
+#include "kfunc.h"
 #include "list.h"
 
-static struct cachebpf_node *lock_owned(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-					unsigned long *flags)
+/* Is @f still @policy's to put somewhere?  Under the node's lock. */
+static bool is_own(const struct cachebpf_policy *policy, const struct cachebpf_folio *f)
 {
-	struct cachebpf_node *node = cachebpf_node_of(policy, f);
-
-	spin_lock_irqsave(&node->lock, *flags);
-	if (likely(f->owner == policy->id && !cachebpf_is_rejected(f)))
-		return node;
-	spin_unlock_irqrestore(&node->lock, *flags);
-	return NULL;
+	return likely(f->owner == policy->id && !cachebpf_is_rejected(f));
 }
 
 __bpf_kfunc_start_defs();
@@ -49,23 +43,26 @@ __bpf_kfunc int bpf_cachebpf_list_create(struct cachebpf_policy *policy, u32 fla
 __bpf_kfunc int bpf_cachebpf_list_add(struct cachebpf_policy *policy,
 				      struct cachebpf_folio *folio, u32 list, bool tail)
 {
+	struct cachebpf_node *node = cachebpf_node_of(policy, folio);
 	u32 pfn = cachebpf_folio_pfn(folio);
-	struct cachebpf_node *node;
 	unsigned long flags;
 	int ret = -EEXIST;
 
 	if (list >= policy->nr_lists)
 		return -ENOENT;
-	node = lock_owned(policy, folio, &flags);
-	if (!node)
-		return -ESTALE;
 
+	spin_lock_irqsave(&node->lock, flags);
+	if (!is_own(policy, folio)) {
+		ret = -ESTALE;
+		goto out;
+	}
 	if (folio->list == CACHEBPF_UNLISTED)
 		cachebpf_unlink(node, folio, pfn);
 	if (folio->list == CACHEBPF_NO_LIST) {
 		cachebpf_link(node, folio, pfn, list, tail);
 		ret = 0;
 	}
+out:
 	spin_unlock_irqrestore(&node->lock, flags);
 	return ret;
 }
@@ -82,17 +79,18 @@ __bpf_kfunc int bpf_cachebpf_list_add(struct cachebpf_policy *policy,
 __bpf_kfunc int bpf_cachebpf_list_move(struct cachebpf_policy *policy,
 				       struct cachebpf_folio *folio, u32 list, bool tail)
 {
+	struct cachebpf_node *node = cachebpf_node_of(policy, folio);
 	u32 pfn = cachebpf_folio_pfn(folio);
-	struct cachebpf_node *node;
 	unsigned long flags;
+	int ret = 0;
 
 	if (list >= policy->nr_lists)
 		return -ENOENT;
-	node = lock_owned(policy, folio, &flags);
-	if (!node)
-		return -ESTALE;
 
-	if (folio->list == list) {
+	spin_lock_irqsave(&node->lock, flags);
+	if (!is_own(policy, folio)) {
+		ret = -ESTALE;
+	} else if (folio->list == list) {
 		cachebpf_move_to_end(node->lists[list], folio, pfn, tail);
 	} else {
 		/* still in folio_added(): there is nothing to take it from */
@@ -101,7 +99,7 @@ __bpf_kfunc int bpf_cachebpf_list_move(struct cachebpf_policy *policy,
 		cachebpf_link(node, folio, pfn, list, tail);
 	}
 	spin_unlock_irqrestore(&node->lock, flags);
-	return 0;
+	return ret;
 }
 
 /**

@@ -7,7 +7,7 @@
 #include <linux/btf_ids.h>
 #include <linux/mm.h>
 
-#include "internal.h"
+#include "kfunc.h"
 
 /**
  * cachebpf_worth_offering - could reclaim take a folio now?

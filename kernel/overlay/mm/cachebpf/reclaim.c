@@ -316,6 +316,7 @@ cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 		nr_others = 0;
 		nr_busy = 0;
 		lruvec = folio_lruvec_lock_irq(r->folios[0]);
+		__acquire(&lruvec->lru_lock);
 		for (i = 0; i < r->nr_folios; i++) {
 			struct folio *folio = r->folios[i];
 
