@@ -27,11 +27,6 @@ void set_up(const char *map, const char *name, enum admission_mode mode)
 	attach(map, mode);
 }
 
-const char *lru_name(bool lru_gen)
-{
-	return lru_gen ? "mglru" : "classic";
-}
-
 unsigned long long asked(unsigned int wanted, unsigned int unwanted)
 {
 	unsigned long long nr = 0;

@@ -18,7 +18,6 @@ extern struct bpf_link *attachment;
 void attach(const char *map, enum admission_mode mode);
 /* To a new cgroup. */
 void set_up(const char *map, const char *name, enum admission_mode mode);
-const char *lru_name(bool lru_gen);
 /* Pages with all of @wanted and none of @unwanted that the policy was asked about. */
 unsigned long long asked(unsigned int wanted, unsigned int unwanted);
 /* The sum of what came is what went and what is there. */

@@ -13,11 +13,6 @@
 /* too little for both: 6 MiB */
 #define LIMIT		"6291456"
 
-static const char *lru_name(bool lru_gen)
-{
-	return lru_gen ? "mglru" : "classic";
-}
-
 /*
  * The disk is a fast one: a cgroup of which all is on its way to a slow one
  * runs out of memory.
@@ -227,8 +222,7 @@ static void limit(bool lru_gen)
 	EXPECT_OP(cg_number(cg, "memory.swap.current"), >=, 2 * MiB);
 	EXPECT_EQ(cg_run(cg, scan, file), 0);
 	EXPECT_OP(cg_stat(cg, "removed_reclaim"), >, (long long)NR_FILE);
-	/* with generations, a round that begins with anon memory may go on with files */
-	expect_mostly_chosen(cg, lru_gen ? 25 : 95);
+	expect_mostly_chosen(cg, 95);
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
 	EXPECT_OP(cg_number(cg, "memory.peak"), <=, cg_number(cg, "memory.max"));
 	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);

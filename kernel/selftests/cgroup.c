@@ -219,6 +219,11 @@ int cg_run(const char *cg, int (*fn)(void *arg), void *arg)
 
 #define LRU_GEN	"/sys/kernel/mm/lru_gen/enabled"
 
+const char *lru_name(bool lru_gen)
+{
+	return lru_gen ? "mglru" : "classic";
+}
+
 /* Run @fn with the one implementation or the other, and leave everything as it was. */
 void with_lru(bool lru_gen, void (*fn)(bool lru_gen))
 {

@@ -16,18 +16,6 @@
 
 #define KHUGEPAGED	"/sys/kernel/mm/transparent_hugepage/khugepaged/"
 
-/* as in bpf/cachebpf.bpf.h */
-enum { RECLAIM, TRUNCATE, INVALIDATE, MIGRATE };
-
-static const char *xfs_dir(void)
-{
-	const char *dir = getenv("CACHEBPF_TEST_XFS");
-
-	if (!dir || !*dir)
-		skip("CACHEBPF_TEST_XFS names no directory on XFS");
-	return dir;
-}
-
 /* Map @file as a program is mapped, where a huge page can be. */
 static char *map_program(const struct file *file)
 {

@@ -210,15 +210,6 @@ static void test_many_readers(void)
 	check_books();
 }
 
-static const char *xfs_dir(void)
-{
-	const char *dir = getenv("CACHEBPF_TEST_XFS");
-
-	if (!dir || !*dir)
-		skip("CACHEBPF_TEST_XFS names no directory on XFS");
-	return dir;
-}
-
 /* Sequentially, with readahead, and no folio to its end. */
 static int read_nearly_all(void *arg)
 {

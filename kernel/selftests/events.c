@@ -8,7 +8,6 @@
 
 /* as in bpf/cachebpf.bpf.h */
 enum { PLAIN, REFAULT, ADOPTED };
-enum { RECLAIM, TRUNCATE, INVALIDATE, MIGRATE };
 
 static const char *cg;
 static struct events_state *state;
@@ -327,15 +326,6 @@ static void test_migration(void)
 	EXPECT_EQ(cg_stat(cg, "managed_folios"), 0);
 	EXPECT_EQ(file_read(file, 0, NR), 0);
 	compare_books();
-}
-
-static const char *xfs_dir(void)
-{
-	const char *dir = getenv("CACHEBPF_TEST_XFS");
-
-	if (!dir || !*dir)
-		skip("CACHEBPF_TEST_XFS names no directory on XFS");
-	return dir;
 }
 
 static int read_sequential(void *arg)

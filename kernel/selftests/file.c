@@ -168,6 +168,15 @@ int file_read_sequential(const struct file *file)
 	return err;
 }
 
+const char *xfs_dir(void)
+{
+	const char *dir = getenv("CACHEBPF_TEST_XFS");
+
+	if (!dir || !*dir)
+		skip("CACHEBPF_TEST_XFS names no directory on XFS");
+	return dir;
+}
+
 /* Bring pages into the cache without using them. */
 int file_read_ahead(const struct file *file, size_t first, size_t nr)
 {

@@ -16,8 +16,6 @@
 
 /* <numaif.h> belongs to a library that is not needed for more than this */
 enum { MPOL_BIND = 2, MPOL_MF_MOVE = 2 };
-/* as in bpf/cachebpf.bpf.h */
-enum { RECLAIM, TRUNCATE, INVALIDATE, MIGRATE };
 
 static void need_nodes(void)
 {
@@ -230,9 +228,7 @@ static void test_moved(void)
 static void test_moved_large(void)
 {
 	need_nodes();
-	if (!getenv("CACHEBPF_TEST_XFS"))
-		skip("CACHEBPF_TEST_XFS is not set");
-	moved(getenv("CACHEBPF_TEST_XFS"), true);
+	moved(xfs_dir(), true);
 }
 
 /* A process that moves, with its memory, as numactl or a change of its cpuset does it. */

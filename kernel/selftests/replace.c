@@ -10,9 +10,6 @@
 
 #define NR	256
 
-/* as in bpf/cachebpf.bpf.h */
-enum { RECLAIM, TRUNCATE, INVALIDATE, MIGRATE };
-
 static struct events_state *start_events(const char *where)
 {
 	struct policy *p = policy_open("events", NULL, where);

@@ -104,6 +104,7 @@ long long cg_stat(const char *cg, const char *key);
 long long kernel_stat(const char *key);
 /* Run @fn with one implementation of the LRU, with both, if the kernel has them. */
 void with_lru(bool lru_gen, void (*fn)(bool lru_gen));
+const char *lru_name(bool lru_gen);
 void with_both_lrus(void (*fn)(bool lru_gen));
 int write_text(const char *path, const char *text);
 char *read_text(const char *path);
@@ -122,6 +123,8 @@ void files_cleanup(void);
 struct file *file_new(const char *dir, const char *name, size_t nr_pages);
 /* The same without content, to be written by file_write(). */
 struct file *file_empty(const char *name, size_t nr_pages);
+/* A directory on XFS; without one the test is skipped. */
+const char *xfs_dir(void);
 int file_write(struct file *file, size_t first, size_t nr);
 void file_drop(const struct file *file);
 int file_keep_mapped(void *file);

@@ -5,6 +5,11 @@
 
 #include <linux/types.h>
 
+#ifndef __bpf__
+/* enum cachebpf_removed, of those reasons that a policy is told */
+enum { RECLAIM, TRUNCATE, INVALIDATE, MIGRATE };
+#endif
+
 #define LISTS_MAX_FOLIOS	1024
 #define LISTS_MAX_LISTS		200
 #define LISTS_NR_WALKS		3
