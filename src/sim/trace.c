@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "macro.h"
+#include "trace.h"
+
+#define INITIAL_REQUESTS 1024U
+#define INITIAL_BUCKETS 1024U
+
+/* Numbers by identity: open addressing, at most half full. */
+typedef struct TraceIndex {
+        size_t n_buckets; /* a power of two */
+        struct {
+                uint64_t id;
+                uint32_t number; /* plus 1; 0: free */
+        } *buckets;
+        size_t n_keys_allocated;
+} TraceIndex;
+
+/* The finalizer of MurmurHash3 (public domain): ids are often consecutive numbers, and a key is a hash. */
+static uint64_t mix(uint64_t x) {
+        x ^= x >> 33;
+        x *= UINT64_C(0xff51afd7ed558ccd);
+        x ^= x >> 33;
+        x *= UINT64_C(0xc4ceb9fe1a85ec53);
+        x ^= x >> 33;
+        return x;
+}
+
+int trace_new(Trace **ret) {
+        _cleanup_(trace_freep) Trace *t = NULL;
+
+        assert(ret);
+
+        t = calloc(1, sizeof(*t));
+        if (!t)
+                return -ENOMEM;
+
+        t->index = calloc(1, sizeof(*t->index));
+        if (!t->index)
+                return -ENOMEM;
+
+        *ret = TAKE_PTR(t);
+        return 0;
+}
+
+static int index_grow(TraceIndex *x) {
+        size_t n = x->n_buckets > 0 ? x->n_buckets * 2 : INITIAL_BUCKETS;
+        TraceIndex grown = { .n_buckets = n };
+
+        grown.buckets = calloc(n, sizeof(*grown.buckets));
+        if (!grown.buckets)
+                return -ENOMEM;
+
+        for (size_t i = 0; i < x->n_buckets; i++) {
+                size_t to;
+
+                if (x->buckets[i].number == 0)
+                        continue;
+                for (to = mix(x->buckets[i].id) & (n - 1); grown.buckets[to].number != 0;)
+                        to = (to + 1) & (n - 1);
+                grown.buckets[to] = x->buckets[i];
+        }
+
+        free(x->buckets);
+        x->buckets = grown.buckets;
+        x->n_buckets = n;
+        return 0;
+}
+
+/* Finds the number of an object, or gives it the next one. */
+static int number_of(Trace *t, uint64_t id, uint32_t *ret) {
+        TraceIndex *x = t->index;
+        uint64_t key = mix(id);
+        size_t i;
+        int r;
+
+        if (t->n_objects >= x->n_buckets / 2) {
+                r = index_grow(x);
+                if (r < 0)
+                        return r;
+        }
+
+        for (i = key & (x->n_buckets - 1); x->buckets[i].number != 0; i = (i + 1) & (x->n_buckets - 1))
+                if (x->buckets[i].id == id) {
+                        *ret = x->buckets[i].number - 1;
+                        return 0;
+                }
+
+        if (t->n_objects == TRACE_MAX_OBJECTS)
+                return -E2BIG;
+
+        if (t->n_objects == x->n_keys_allocated) {
+                size_t n = x->n_keys_allocated > 0 ? x->n_keys_allocated * 2 : INITIAL_BUCKETS;
+                uint64_t *keys;
+
+                keys = reallocarray(t->keys, n, sizeof(*keys));
+                if (!keys)
+                        return -ENOMEM;
+                t->keys = keys;
+                x->n_keys_allocated = n;
+        }
+
+        t->keys[t->n_objects] = key;
+        x->buckets[i].id = id;
+        x->buckets[i].number = t->n_objects + 1;
+        *ret = t->n_objects++;
+        return 0;
+}
+
+static int grow_requests(Trace *t) {
+        size_t n = t->n_allocated > 0 ? t->n_allocated * 2 : INITIAL_REQUESTS;
+        uint32_t *objects;
+
+        objects = reallocarray(t->objects, n, sizeof(*objects));
+        if (!objects)
+                return -ENOMEM;
+        t->objects = objects;
+
+        if (t->flags) {
+                uint8_t *flags;
+
+                flags = realloc(t->flags, n);
+                if (!flags)
+                        return -ENOMEM;
+                t->flags = flags;
+        }
+
+        t->n_allocated = n;
+        return 0;
+}
+
+int trace_add(Trace *t, uint64_t id, uint8_t flags) {
+        int r;
+
+        assert(t);
+        assert(t->index);
+
+        if (t->n_requests == TRACE_MAX_REQUESTS)
+                return -E2BIG;
+
+        if (t->n_requests == t->n_allocated) {
+                r = grow_requests(t);
+                if (r < 0)
+                        return r;
+        }
+
+        if (flags != 0 && !t->flags) {
+                t->flags = calloc(t->n_allocated, 1);
+                if (!t->flags)
+                        return -ENOMEM;
+        }
+
+        r = number_of(t, id, t->objects + t->n_requests);
+        if (r < 0)
+                return r;
+
+        if (t->flags)
+                t->flags[t->n_requests] = flags;
+        t->n_requests++;
+        return 0;
+}
+
+static TraceIndex *index_free(TraceIndex *x) {
+        if (!x)
+                return NULL;
+
+        free(x->buckets);
+        return mfree(x);
+}
+
+void trace_seal(Trace *t) {
+        assert(t);
+
+        t->index = index_free(t->index);
+}
+
+Trace *trace_free(Trace *t) {
+        if (!t)
+                return NULL;
+
+        index_free(t->index);
+        free(t->objects);
+        free(t->flags);
+        free(t->keys);
+        return mfree(t);
+}
