@@ -9,7 +9,7 @@ BASEROOT=
 
 GUEST_PACKAGES=(
         systemd systemd-sysv udev dbus polkitd login passwd # the system
-        libsystemd0 libbpf1 libglib2.0-0t64 libjson-c5       # what the project links
+        libsystemd0 libbpf1 libglib2.0-0t64 libjson-c5 libzstd1 # what the project links
         e2fsprogs xfsprogs util-linux mount kmod procps less # tools of the tests
         iproute2 attr jq bpftool fio ripgrep libxml2-utils
         librocksdb9.10 python3 # the demonstration
