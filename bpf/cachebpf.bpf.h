@@ -5,18 +5,24 @@
  * A policy is one file NAME.bpf.c that defines callbacks and ends with
  * CACHEBPF_POLICY().  The kernel's side of everything here, with units, ranges
  * and errors, is documented in include/linux/cachebpf.h of the kernel and, for
- * the functions, in kfunc.c, iter.c and propose.c of its mm/cachebpf; types are
- * declared with the fields that a policy may use and are relocated when the
- * policy is loaded.
+ * the functions, in kfunc.c, iter.c, propose.c and buckets.c of its mm/cachebpf.
+ *
+ * The same file runs in the kernel and in the simulator (CACHEBPF_SIM), where
+ * all policies are linked into one program: keep functions and globals static,
+ * except for maps, whose first member has to be their type.  A policy NAME that
+ * posts to a ring buffer called cachebpf_events has the program
+ *
+ *	SEC("syscall") int NAME_reconfigure(void *ctx)
+ *
+ * run for it, soon (in the simulator: when the callback has returned).
  */
 #pragma once
 
-#include <stdbool.h>
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
-#define __kernel_type	__attribute__((preserve_access_index))
+#ifdef CACHEBPF_SIM
+#include "host.h"
+#else
+#include "kernel.bpf.h"
+#endif
 
 /* cachebpf_ops.flags */
 enum {
@@ -69,23 +75,6 @@ enum {
 	CACHEBPF_ITER_ROTATE		= 1 << 1,
 };
 
-/* the running instance of the policy, handed to every callback */
-struct cachebpf_policy {
-	__u64 cgroup_id;
-} __kernel_type;
-
-struct cachebpf_folio {
-	__u8 order;
-	/* uses since it was added, the one that brought it in included; writable */
-	__u16 accesses;
-} __kernel_type;
-
-struct cachebpf_evict {
-	/* pages that are wanted, at most 32 */
-	__u32 nr_wanted;
-	__u32 nr_proposed;
-} __kernel_type;
-
 /* a folio that enters the cache, on behalf of the current task */
 struct cachebpf_admission {
 	__u64 ino;
@@ -124,6 +113,21 @@ int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio
 int bpf_cachebpf_list_del(struct cachebpf_policy *policy, struct cachebpf_folio *folio) __ksym;
 __u64 bpf_cachebpf_list_len(struct cachebpf_policy *policy, __u32 list) __ksym;
 __u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const __u64 rdwr_buf_size) __ksym;
+/*
+ * A hash of device, inode, generation and index: the same when the folio comes
+ * back.  Not known any more in evict_folios(): note in the policy's bytes what
+ * is needed there.
+ */
+__u64 bpf_cachebpf_key(struct cachebpf_folio *folio) __ksym;
+/*
+ * In policy_init(), once: memory in buckets of 64 bytes, zeroed, as many as it
+ * takes for @bytes_per_page of what the cgroup can hold.  When there have to be
+ * more, each becomes two with the same content.
+ */
+int bpf_cachebpf_buckets_create(struct cachebpf_policy *policy, __u32 bytes_per_page) __ksym;
+/* The bucket that @key hashes to, by its upper bits; NULL if there is none. */
+__u8 *bpf_cachebpf_bucket(struct cachebpf_policy *policy, __u64 key,
+			  const __u64 rdwr_buf_size) __ksym;
 int bpf_cachebpf_evict(struct cachebpf_evict *evict, struct cachebpf_folio *folio) __ksym;
 void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf_folio *folio,
 		       __s64 score) __ksym;
@@ -163,32 +167,6 @@ static __always_inline int list_create(struct cachebpf_policy *policy, __u32 *li
  */
 #define for_each_folio(folio, evict, list, nr_max, flags) \
 	bpf_for_each(cachebpf_list, folio, evict, list, nr_max, flags)
-
-/* The callbacks.  CACHEBPF_OP may not sleep; CACHEBPF_SLEEPABLE_OP is for policy_init and _exit. */
-#define CACHEBPF_OP(name, args...)		SEC("struct_ops/" #name) BPF_PROG(name, ##args)
-#define CACHEBPF_SLEEPABLE_OP(name, args...)	SEC("struct_ops.s/" #name) BPF_PROG(name, ##args)
-
-#define __cachebpf_tag(text)	__attribute__((btf_decl_tag("cachebpf:" text)))
-
-/*
- * A number an administrator may set (CachePolicyOptions=).  @range is written
- * "MIN..MAX", both included; the default is the initial value that follows:
- *
- *	CACHEBPF_TUNABLE(__u32, nr_scan, "1..4096", "folios", "looked at per request") = 512;
- */
-#define CACHEBPF_TUNABLE(type, name, range, unit, doc)				\
-	const volatile type name __cachebpf_tag("range=" range)			\
-		__cachebpf_tag("unit=" unit) __cachebpf_tag("doc=" doc)
-
-/* Ends a policy: its name, one line of description, its source, its callbacks. */
-#define CACHEBPF_POLICY(id, description, source, callbacks...)			\
-	char LICENSE[] SEC("license") = "GPL";					\
-	SEC(".struct_ops.link") struct cachebpf_ops id				\
-		__cachebpf_tag("description=" description)			\
-		__cachebpf_tag("source=" source) = {				\
-		.name = #id,							\
-		callbacks							\
-	}
 
 /* What list_iterate()'s callback decides about a folio. */
 enum cachebpf_verdict {

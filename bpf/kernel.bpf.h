@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What cachebpf.bpf.h includes when a policy is compiled for the kernel: BPF's
+ * headers, the kernel's types with the fields that a policy may use, which are
+ * relocated when the policy is loaded, and how a policy makes itself known.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define __kernel_type	__attribute__((preserve_access_index))
+
+/* the running instance of the policy, handed to every callback */
+struct cachebpf_policy {
+	__u64 cgroup_id;
+} __kernel_type;
+
+struct cachebpf_folio {
+	/* number of the list that it is on; in folio_removed(), that it was on */
+	__u8 list;
+	__u8 order;
+	/* uses since it was added, the one that brought it in included; writable */
+	__u16 accesses;
+} __kernel_type;
+
+struct cachebpf_evict {
+	/* pages that are wanted, at most 32 */
+	__u32 nr_wanted;
+	__u32 nr_proposed;
+	/* NUMA node that is being reclaimed */
+	int nid;
+} __kernel_type;
+
+/* The callbacks.  CACHEBPF_OP may not sleep; CACHEBPF_SLEEPABLE_OP is for policy_init and _exit. */
+#define CACHEBPF_OP(name, args...)		SEC("struct_ops/" #name) BPF_PROG(name, ##args)
+#define CACHEBPF_SLEEPABLE_OP(name, args...)	SEC("struct_ops.s/" #name) BPF_PROG(name, ##args)
+
+#define __cachebpf_tag(text)	__attribute__((btf_decl_tag("cachebpf:" text)))
+
+/*
+ * A number an administrator may set (CachePolicyOptions=).  @range is written
+ * "MIN..MAX", both included; the default is the initial value that follows:
+ *
+ *	CACHEBPF_TUNABLE(__u32, nr_scan, "1..4096", "folios", "looked at per request") = 512;
+ */
+#define CACHEBPF_TUNABLE(type, name, range, unit, doc)				\
+	const volatile type name __cachebpf_tag("range=" range)			\
+		__cachebpf_tag("unit=" unit) __cachebpf_tag("doc=" doc)
+
+/* Ends a policy: its name, one line of description, its source, its callbacks. */
+#define CACHEBPF_POLICY(id, description, source, callbacks...)			\
+	char LICENSE[] SEC("license") = "GPL";					\
+	SEC(".struct_ops.link") struct cachebpf_ops id				\
+		__cachebpf_tag("description=" description)			\
+		__cachebpf_tag("source=" source) = {				\
+		.name = #id,							\
+		callbacks							\
+	}
