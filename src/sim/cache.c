@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A page cache of a fixed size: does with each request of a trace what mm/filemap.c, reclaim, and cachebpf's
+ * folio.c and reclaim.c would do, and calls the policy where they do.
+ *
+ * Unlike in the kernel, lists in the order of use (CACHEBPF_LIST_USED_*) are in order after each use, not after 16
+ * of them. */
+
+#include <assert.h>
+#include <errno.h>
+
+#include "cache.h"
+#include "host-state.h"
+#include "stock.h"
+
+/* Requests of one round that bring nothing, after which reclaim goes on without the policy: shrink_cachebpf(). */
+#define MAX_VAIN_PROPOSALS 3
+
+/* How far ahead of a request its folio is fetched into the processor's cache. */
+#define PREFETCH_DISTANCE 16
+
+/* cachebpf_folio.seen: was it used, ever and since it was added? A policy may overwrite its count of accesses. */
+enum {
+        SEEN_EVER        = 1 << 0,
+        SEEN_SINCE_ADDED = 1 << 1,
+};
+
+static const struct cachebpf_ops *ops;
+static SimStats stats;
+
+/* Calls the policy, and then what the daemon would call if the policy asked for it. */
+#define CALL(name, member, args...)                                                     \
+        ({                                                                              \
+                host.callback = (name);                                                 \
+                ops->member(&host.instance, ##args);                                    \
+                host.callback = CALLBACK_NONE;                                          \
+                if (__builtin_expect(host.events, false))                               \
+                        reconfigure();                                                  \
+        })
+
+static void reconfigure(void) {
+        if (!maps_consume_events() || !host.policy->reconfigure)
+                return;
+
+        stats.reconfigurations++;
+        host.callback = CALLBACK_RECONFIGURE;
+        if (host.policy->reconfigure(NULL) != 0)
+                host_fail("%s_reconfigure() has failed", host.policy->name);
+        host.callback = CALLBACK_NONE;
+}
+
+/* ---- what happens to one folio */
+
+/* __cachebpf_folio_accessed() */
+static void use(struct cachebpf_folio *f) {
+        uint16_t accesses = f->accesses + 1;
+        List *l;
+
+        stock_use(f);
+        if (accesses > 1)
+                f->accesses = accesses;
+        else if (accesses == 1) {
+                /* the first one is the miss that brought the folio in */
+                f->accesses = 1;
+                return;
+        }
+
+        if (ops->folio_accessed)
+                CALL(CALLBACK_ACCESSED, folio_accessed, f);
+
+        if (f->list == NO_LIST)
+                return;
+        l = host.lists + f->list;
+        if (l->flags & CACHEBPF_LIST_USED_HEAD)
+                list_move_to_end(l, f, false);
+        else if (l->flags & CACHEBPF_LIST_USED_TAIL)
+                list_move_to_end(l, f, true);
+}
+
+static void leave(struct cachebpf_folio *f, uint32_t why) {
+        if (ops->folio_removed)
+                CALL(CALLBACK_REMOVED, folio_removed, f, why);
+
+        host_delist(f);
+        f->cached = false;
+        f->seen &= ~SEEN_SINCE_ADDED;
+        host.n_cached--;
+        stock_remove(f, why == CACHEBPF_REMOVED_RECLAIM);
+        if (why == CACHEBPF_REMOVED_RECLAIM)
+                stats.evicted++;
+        else
+                stats.truncated++;
+}
+
+static bool admit(uint32_t object, uint8_t flags) {
+        struct cachebpf_admission admission = {
+                .pos = (uint64_t) object * TRACE_PAGE_SIZE,
+                .nr_pages = 1,
+                .flags = flags & TRACE_WRITE ? CACHEBPF_ADMISSION_WRITE :
+                         flags & TRACE_READAHEAD ? CACHEBPF_ADMISSION_READ | CACHEBPF_ADMISSION_READAHEAD :
+                                                   CACHEBPF_ADMISSION_READ,
+        };
+        bool admitted;
+
+        host.callback = CALLBACK_ADMIT;
+        admitted = ops->admit_folio(&host.instance, &admission);
+        host.callback = CALLBACK_NONE;
+        stats.admit_asked++;
+        stats.admit_rejected += !admitted;
+        return admitted;
+}
+
+static void enter(struct cachebpf_folio *f) {
+        static const uint32_t why_by_refault[] = {
+                [REFAULT_NONE]       = 0,
+                [REFAULT_OLD]        = CACHEBPF_ADDED_REFAULT,
+                [REFAULT_WORKINGSET] = CACHEBPF_ADDED_REFAULT | CACHEBPF_ADDED_WORKINGSET,
+        };
+        Refault refault = stock_add(f);
+
+        f->cached = true;
+        f->list = NO_LIST;
+        f->accesses = 0;
+        f->data[0] = f->data[1] = 0;
+        host.n_cached++;
+        stats.added++;
+        stats.refaults += refault != REFAULT_NONE;
+
+        /* a policy that is told puts it on a list itself, or wants to find it there */
+        if (!ops->folio_added || host.new_list != UNLISTED)
+                host_enlist(f, host.new_list, host.new_at_tail);
+        if (ops->folio_added)
+                CALL(CALLBACK_ADDED, folio_added, f, why_by_refault[refault]);
+        if (f->list == NO_LIST)
+                host_enlist(f, UNLISTED, true);
+}
+
+/* ---- reclaim */
+
+/* Evicts what the policy proposes, at most n pages; returns how many, or -ENOENT if it has proposed none. */
+static int ask_policy(uint32_t n) {
+        struct cachebpf_evict evict = {
+                .nr_wanted = n,
+                .visits_left = CACHEBPF_MAX_VISITS,
+        };
+        int taken = 0;
+
+        stats.evict_calls++;
+        CALL(CALLBACK_EVICT, evict_folios, &evict);
+        stats.evict_proposed += evict.nr_proposed;
+
+        for (uint32_t i = 0; i < evict.nr_folios; i++) {
+                struct cachebpf_folio *f = evict.candidates[i].folio;
+
+                if (!f->cached) {
+                        stats.rejected++;
+                        continue;
+                }
+                leave(f, CACHEBPF_REMOVED_RECLAIM);
+                taken++;
+        }
+        return evict.nr_folios > 0 ? taken : -ENOENT;
+}
+
+static void make_room(uint32_t batch) {
+        uint32_t wanted = MIN(batch, host.n_cached), done = 0;
+        unsigned vain = 0;
+
+        buckets_resize();
+        if (!(ops->flags & CACHEBPF_F_STOCK_RECLAIM)) {
+                stats.evict_asked += wanted;
+                while (done < wanted) {
+                        int n = ask_policy(wanted - done);
+
+                        if (n < 0 || (n == 0 && ++vain == MAX_VAIN_PROPOSALS))
+                                break;
+                        done += n;
+                }
+                stats.evict_fallback += wanted - done;
+        }
+
+        for (; done < wanted; done++)
+                leave(stock_victim(), CACHEBPF_REMOVED_RECLAIM);
+}
+
+/* ---- requests */
+
+static void request(uint32_t object, uint8_t flags, uint32_t batch) {
+        struct cachebpf_folio *f = host.folios + object + 1;
+
+        if (flags & TRACE_REMOVE) {
+                if (f->cached)
+                        leave(f, CACHEBPF_REMOVED_TRUNCATE);
+                return;
+        }
+
+        host.task_class = (flags & TRACE_CLASS_MASK) >> TRACE_CLASS_SHIFT;
+        if (flags & TRACE_READAHEAD)
+                stats.readahead++;
+        else {
+                stats.requests++;
+                stats.misses += !(f->seen & SEEN_SINCE_ADDED);
+                stats.cold_misses += !(f->seen & SEEN_EVER);
+                f->seen |= SEEN_EVER;
+        }
+
+        if (!f->cached) {
+                if (host.n_cached >= host.capacity)
+                        make_room(batch);
+                if (ops->admit_folio && !admit(object, flags))
+                        return;
+                enter(f);
+        }
+        if (!(flags & TRACE_READAHEAD)) {
+                f->seen |= SEEN_SINCE_ADDED;
+                use(f);
+        }
+}
+
+int cache_run(const SimPolicy *policy, const Trace *trace, uint32_t capacity, uint32_t batch, SimStats *ret) {
+        int r;
+
+        assert(policy);
+        assert(trace);
+        assert(capacity > 0);
+        assert(batch > 0 && batch <= CACHEBPF_BATCH);
+        assert(ret);
+
+        ops = policy->ops;
+        stats = (SimStats) {};
+        if (!ops->evict_folios && !(ops->flags & CACHEBPF_F_STOCK_RECLAIM))
+                host_fail("it has no evict_folios, and does not leave reclaim to the kernel either");
+
+        r = host_start(policy, trace, capacity);
+        if (r >= 0)
+                r = stock_start(trace, capacity);
+        if (r < 0)
+                goto out;
+
+        if (ops->policy_init) {
+                host.callback = CALLBACK_INIT;
+                r = ops->policy_init(&host.instance);
+                host.callback = CALLBACK_NONE;
+                if (r < 0)
+                        goto out;
+        }
+
+        for (size_t i = 0; i < trace->n_requests; i++) {
+                if (i + PREFETCH_DISTANCE < trace->n_requests)
+                        __builtin_prefetch(host.folios + trace->objects[i + PREFETCH_DISTANCE] + 1, 1);
+                request(trace->objects[i], trace->flags ? trace->flags[i] : 0, batch);
+        }
+
+        if (ops->policy_exit)
+                CALL(CALLBACK_EXIT, policy_exit);
+        r = 0;
+out:
+        *ret = stats;
+        stock_stop();
+        host_stop();
+        return r;
+}

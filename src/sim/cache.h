@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "host.h"
+#include "trace.h"
+
+/* What happened in a run, in pages; as the kernel counts it in memory.cachebpf.stat where it does. */
+typedef struct SimStats {
+        uint64_t requests;      /* reads and writes */
+        uint64_t misses;        /* of those, that found nothing, or what was only read ahead */
+        uint64_t cold_misses;   /* of those, that were the first ones for their page */
+        uint64_t readahead;     /* requests for readahead, not in "requests" */
+        uint64_t added;         /* that came into the cache */
+        uint64_t refaults;      /* of those, that came back soon after they were evicted */
+        uint64_t evicted;       /* that reclaim took, by the policy's choice or without */
+        uint64_t truncated;     /* that the trace removes */
+        uint64_t evict_calls;   /* requests for pages to evict */
+        uint64_t evict_asked;   /* how much was wanted */
+        uint64_t evict_proposed;
+        uint64_t evict_fallback; /* what was left to stock reclaim: policies without say have none */
+        uint64_t rejected;      /* proposals that were nonsense: gone, or twice in one request */
+        uint64_t admit_asked;
+        uint64_t admit_rejected;
+        uint64_t reconfigurations;
+} SimStats;
+
+/* Runs a policy over a whole trace, in this process, from an empty cache. batch: pages per eviction request, 1 to
+ * CACHEBPF_BATCH. Returns a negative errno; what the policy itself refused is policy_init()'s. */
+int cache_run(const SimPolicy *policy, const Trace *trace, uint32_t capacity, uint32_t batch, SimStats *ret);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What stands for the kernel while a policy runs: its folios, lists and memory. There is one per process, as
+ * kfuncs do not tell for whom they are called; the cache (cache.h) drives it. */
+
+#include <stdint.h>
+
+#include "cachebpf.bpf.h"
+#include "macro.h"
+#include "trace.h"
+
+#define MAX_LISTS 128
+/* What the policy did not put anywhere. */
+#define UNLISTED 0
+/* cachebpf_folio.list while folio_added() runs: on no list at all. */
+#define NO_LIST 0xff
+
+/* Which callback runs: not every kfunc may be called in each. */
+typedef enum Callback {
+        CALLBACK_NONE,
+        CALLBACK_INIT,
+        CALLBACK_EXIT,
+        CALLBACK_EVICT,
+        CALLBACK_ADDED,
+        CALLBACK_ACCESSED,
+        CALLBACK_REMOVED,
+        CALLBACK_ADMIT,
+        CALLBACK_RECONFIGURE,
+        _CALLBACK_MAX,
+} Callback;
+
+/* A walk in progress, in the bytes of struct bpf_iter_cachebpf_list; see host-walk.c. */
+typedef struct Walk Walk;
+
+typedef struct List {
+        uint32_t head, tail; /* page frame numbers, 0: empty */
+        uint32_t flags;      /* CACHEBPF_LIST_* */
+        uint32_t n_folios;
+        Walk *walks;         /* whose cursors must not dangle */
+} List;
+
+typedef struct Buckets {
+        uint8_t (*array)[64]; /* NULL: none */
+        uint32_t n;
+        uint32_t bytes_per_page;
+} Buckets;
+
+typedef struct Host {
+        const SimPolicy *policy;
+        struct cachebpf_policy instance;
+        Callback callback;
+
+        /* folios by page frame number, which is that of the object in the trace plus 1 */
+        struct cachebpf_folio *folios;
+        uint32_t n_objects;
+        const uint64_t *keys;
+
+        uint32_t capacity; /* pages */
+        uint32_t n_cached;
+
+        List lists[MAX_LISTS];
+        uint32_t n_lists;
+        uint8_t new_list; /* where folios go that are added */
+        bool new_at_tail;
+
+        Buckets buckets;
+        uint64_t random;
+        uint32_t task_class; /* of the current request */
+        bool events;         /* there is something in a ring buffer */
+} Host;
+
+extern Host host;
+
+/* Begins the life of a policy, without calling it. Terminates the process when it has to be told anything. */
+int host_start(const SimPolicy *policy, const Trace *trace, uint32_t capacity);
+void host_stop(void);
+
+/* What a policy must not do, or cannot have: reported through the handler, which does not return. */
+_printf_(1, 2) __attribute__((__noreturn__)) void host_fail(const char *format, ...);
+typedef void (*host_fail_t)(const char *message);
+void host_set_fail_handler(host_fail_t handler);
+
+const char *callback_to_string(Callback callback);
+
+/* Fails unless the callback that runs is one of the mask's (1 << CALLBACK_…). */
+void host_check_callback(unsigned allowed, const char *function);
+
+static inline uint32_t pfn_of(const struct cachebpf_folio *f) {
+        return (uint32_t) (f - host.folios);
+}
+
+/* ---- host-lists.c */
+
+void list_link(List *l, struct cachebpf_folio *f, bool tail);
+void list_unlink(List *l, struct cachebpf_folio *f);
+/* To an end of the list that it is on. */
+void list_move_to_end(List *l, struct cachebpf_folio *f, bool tail);
+
+/* Puts a folio that is on no list on one, or takes it off. */
+void host_enlist(struct cachebpf_folio *f, uint8_t list, bool tail);
+void host_delist(struct cachebpf_folio *f);
+
+/* ---- host-walk.c: a walk that was to visit f next goes on behind it */
+void walks_advance(List *l, const struct cachebpf_folio *f);
+
+/* ---- host-buckets.c: has it the right number of buckets? */
+void buckets_resize(void);
+void buckets_done(void);
+
+/* ---- host-maps.c */
+
+/* Forgets all maps and what is in them. */
+void maps_done(void);
+/* Empties the ring buffers; returns whether one called cachebpf_events had something. */
+bool maps_consume_events(void);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What bpf/cachebpf.bpf.h includes in place of the BPF headers when a policy is compiled for the simulator
+ * (-DCACHEBPF_SIM): the same policy source, with ordinary functions for kfuncs and helpers.
+ *
+ * One process runs one policy, with the state in host-state.h. Callbacks run one at a time, time stands still in
+ * them, there is one NUMA node, and pages are as in a cache that has only clean folios of one page. */
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "host-helpers.h"
+#include "host-maps.h"
+
+/* ---- what the kernel's types are here; see kernel/overlay/include/linux/cachebpf.h */
+
+#define CACHEBPF_DATA_SIZE 16
+#define CACHEBPF_BATCH 32
+#define CACHEBPF_MAX_VISITS 65536
+
+struct cachebpf_policy {
+        __u64 cgroup_id;
+};
+
+/* 32 bytes: a run touches one of these per request. */
+struct cachebpf_folio {
+        __u32 prev, next; /* page frame numbers of the neighbours, 0 at the ends */
+        __u16 accesses;
+        __u8 list;
+        __u8 order;
+        __u8 cached; /* boolean; the kernel's "owner" */
+        __u8 lru;    /* LRU_*, see stock.h */
+        __u16 seen;  /* SEEN_*, see cache.c */
+        __u64 data[CACHEBPF_DATA_SIZE / sizeof(__u64)];
+};
+
+struct cachebpf_evict {
+        __u32 nr_wanted;
+        __u32 nr_proposed;
+        __u32 nr_folios;
+        int nid;
+        __u32 visits_left;
+        struct cachebpf_candidate {
+                __s64 score;
+                struct cachebpf_folio *folio;
+        } candidates[CACHEBPF_BATCH + 1]; /* one is sorted in before the last is dropped */
+};
+
+struct task_struct {
+        __s32 pid;
+        __s32 tgid;
+        char comm[16];
+};
+
+#define __kernel_type
+#define __ksym
+
+/* Maps and programs cannot be static in BPF. Here all policies are linked together, and names such as
+ * cachebpf_events are in several; since one of them runs, they may share what host-maps.h keeps there. */
+#define SEC(name) __attribute__((__weak__))
+
+/* ---- how a policy makes itself known */
+
+typedef struct SimTunable {
+        const char *name;
+        const char *type;
+        volatile void *value;
+        size_t size; /* 1, 2, 4, or 8 */
+        bool is_signed;
+        const char *range; /* MIN..MAX */
+        const char *unit;
+        const char *doc;
+        struct SimTunable *next;
+} SimTunable;
+
+typedef struct SimPolicy {
+        const char *name;
+        const char *description;
+        const char *source;
+        const struct cachebpf_ops *ops;
+        SimTunable **tunables;
+        int (*reconfigure)(void *ctx); /* NULL: it has no such program */
+        struct SimPolicy *next;
+} SimPolicy;
+
+void sim_policy_register(SimPolicy *policy);
+void sim_tunable_register(SimTunable **list, SimTunable *tunable);
+
+/* Of the policy that is being compiled. */
+__attribute__((__unused__)) static SimTunable *sim_tunables;
+
+/* Comes after the type: "void CACHEBPF_OP(…)". */
+#define CACHEBPF_OP(name, args...) static __attribute__((__unused__)) name(args)
+#define CACHEBPF_SLEEPABLE_OP(name, args...) CACHEBPF_OP(name, args)
+
+#define CACHEBPF_TUNABLE(type_, name_, range_, unit_, doc_)                             \
+        static volatile type_ name_;                                                    \
+        __attribute__((__constructor__)) static void sim_register_tunable_##name_(void) \
+        {                                                                               \
+                static SimTunable t = {                                                 \
+                        .name = #name_,                                                 \
+                        .type = #type_,                                                 \
+                        .value = &name_,                                                \
+                        .size = sizeof(name_),                                          \
+                        .is_signed = (type_) -1 < (type_) 1,                            \
+                        .range = range_,                                                \
+                        .unit = unit_,                                                  \
+                        .doc = doc_,                                                    \
+                };                                                                      \
+                sim_tunable_register(&sim_tunables, &t);                                \
+        }                                                                               \
+        static volatile type_ name_
+
+#define CACHEBPF_POLICY(id, description_, source_, callbacks...)                        \
+        int id##_reconfigure(void *ctx) __attribute__((__weak__));                      \
+        static const struct cachebpf_ops id##_ops = {                                   \
+                .name = #id,                                                            \
+                callbacks                                                               \
+        };                                                                              \
+        __attribute__((__constructor__)) static void sim_register_policy_##id(void)     \
+        {                                                                               \
+                static SimPolicy p = {                                                  \
+                        .name = #id,                                                    \
+                        .description = description_,                                    \
+                        .source = source_,                                              \
+                        .ops = &id##_ops,                                               \
+                        .tunables = &sim_tunables,                                      \
+                        .reconfigure = id##_reconfigure,                                \
+                };                                                                      \
+                sim_policy_register(&p);                                                \
+        }                                                                               \
+        struct sim_policy_needs_a_semicolon

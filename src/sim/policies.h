@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host.h"
+
+/* The policies that are linked into this program, and their tunables. */
+
+/* Sorted by name. */
+const SimPolicy *sim_policies(void);
+
+/* "get-scan" and "get_scan" are the same: the name of a file and that of a variable in it. NULL: there is none. */
+const SimPolicy *sim_policy_find(const char *name);
+
+const SimTunable *sim_tunable_find(const SimPolicy *policy, const char *name);
+
+/* Its value, and the range that it may have; these are those of its type if the policy does not say. */
+int64_t sim_tunable_get(const SimTunable *t);
+void sim_tunable_range(const SimTunable *t, int64_t *ret_min, int64_t *ret_max);
+
+/* -ERANGE; nothing is changed then. In this process only: a run is a process of its own. */
+int sim_tunable_set(const SimTunable *t, int64_t value);
