@@ -21,9 +21,16 @@ enum {
         TRACE_READAHEAD  = 1 << 1, /* brings the page in if it is not cached, but is no use of it */
         TRACE_REMOVE     = 1 << 2, /* the page is truncated or deleted: it leaves the cache, and is not a request
                                     * that hits or misses */
-        /* The class of the task: 0 none, 1 scan, 2 background. */
+        /* The class of the task. */
         TRACE_CLASS_SHIFT = 4,
         TRACE_CLASS_MASK  = 3 << TRACE_CLASS_SHIFT,
+};
+
+/* Classes of tasks, as policies know them. */
+enum {
+        TRACE_CLASS_NONE,
+        TRACE_CLASS_SCAN,
+        TRACE_CLASS_BACKGROUND, /* compaction and the like */
 };
 
 typedef struct Trace {
@@ -39,11 +46,10 @@ typedef struct Trace {
 } Trace;
 
 typedef enum TraceFormat {
-        TRACE_FORMAT_AUTO,           /* by the content, and the name where that is not enough */
+        TRACE_FORMAT_AUTO,           /* by the content */
         TRACE_FORMAT_TEXT,
         TRACE_FORMAT_ORACLE_GENERAL, /* libCacheSim's, packed records of 24 bytes */
         TRACE_FORMAT_CSV,            /* libCacheSim's */
-        TRACE_FORMAT_BLKTRACE,       /* binary */
         TRACE_FORMAT_BLKPARSE,       /* the text of blkparse(1) */
         TRACE_FORMAT_RECORD,         /* what "cachectl record" writes */
         _TRACE_FORMAT_MAX,

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+#include "trace.h"
+
+/* How to read a trace, where its form leaves that open. On the command line "FORMAT:KEY=VALUE,KEY=VALUE…". */
+typedef struct TraceOptions {
+        bool ignore_obj_size; /* oracleGeneral, csv: each object is one page, whatever its size */
+
+        /* csv: columns from 1; 0: found by the header, or not there */
+        unsigned obj_id_col;
+        unsigned obj_size_col;
+        unsigned offset_col; /* of bytes; the object is then a file or device, the size a length */
+        unsigned op_col;
+        char delimiter; /* 0: found out */
+        int has_header; /* negative: found out */
+
+        char action;  /* blkparse: the action that counts */
+        bool partial; /* record: a recording that was cut off is read as far as it goes */
+
+        /* Threads' names as glob(7) patterns, separated by blanks, to give threads a class that have none;
+         * NULL: none. Owned by whoever set it. */
+        const char *scan_threads;
+        const char *background_threads;
+} TraceOptions;
+
+#define TRACE_OPTIONS_DEFAULT (TraceOptions) { .has_header = -1, .action = 'Q' }
+
+/* Parses "FORMAT" or "FORMAT:KEY=VALUE,…" on top of what *options holds. -EINVAL with *ret_error set, or
+ * -ENOMEM. */
+int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, char **ret_error);
+
+/* trace_read() with options. */
+int trace_read_full(const char *path, TraceFormat format, const TraceOptions *options, Trace **ret,
+                    char **ret_error);
+
+/* The same for a file in memory, of which "name" is the name. */
+int trace_read_memory(const char *name, const void *data, size_t size, TraceFormat format,
+                      const TraceOptions *options, Trace **ret, char **ret_error);
+
+/* The bits of Trace.flags for a thread of that name (NULL: unknown). */
+uint8_t trace_thread_class(const TraceOptions *options, const char *thread);
