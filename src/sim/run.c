@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Runs in processes of their own: a policy finds its globals as they were initialized, and can do no harm. */
+
+#include <assert.h>
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "belady.h"
+#include "host-state.h"
+#include "run.h"
+
+#define SMALLEST_PART 16 /* of the cache, that a batch may be */
+
+/* In the child: where the result of its run goes. */
+static SimResult *own_result;
+
+uint32_t sim_clamp_batch(uint32_t batch, uint32_t capacity) {
+        return MIN(batch, MAX(capacity / SMALLEST_PART, 1U));
+}
+
+static void report_failure(const char *message) {
+        (void) snprintf(own_result->message, sizeof(own_result->message), "%s", message);
+        _exit(EXIT_FAILURE);
+}
+
+static uint64_t now_ns(void) {
+        struct timespec ts;
+
+        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
+}
+
+static int execute(const Trace *trace, const SimRun *run, SimStats *ret) {
+        if (!run->policy)
+                return belady_run(trace, run->capacity, ret);
+
+        for (size_t i = 0; i < run->n_settings; i++) {
+                const SimTunable *t = run->settings[i].tunable;
+
+                if (sim_tunable_find(run->policy, t->name) == t)
+                        (void) sim_tunable_set(t, run->settings[i].value);
+        }
+        return cache_run(run->policy, trace, run->capacity, run->batch, ret);
+}
+
+static void child(const Trace *trace, const SimRun *run, SimResult *result) {
+        uint64_t begin;
+        int r;
+
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        own_result = result;
+        host_set_fail_handler(report_failure);
+
+        begin = now_ns();
+        r = execute(trace, run, &result->stats);
+        result->ns = now_ns() - begin;
+        if (r < 0) {
+                (void) snprintf(result->message, sizeof(result->message),
+                                "it refuses to start: %s", strerror(-r));
+                _exit(EXIT_FAILURE);
+        }
+
+        result->done = true;
+        _exit(EXIT_SUCCESS);
+}
+
+static unsigned n_processors(void) {
+        cpu_set_t set;
+
+        return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : CPU_COUNT(&set);
+}
+
+/* Waits for one of the runs to end. */
+static int reap(const pid_t *pids, size_t n, SimResult *results) {
+        int status;
+        pid_t pid;
+
+        do
+                pid = waitpid(-1, &status, 0);
+        while (pid < 0 && errno == EINTR);
+        if (pid < 0)
+                return -errno;
+
+        for (size_t i = 0; i < n; i++) {
+                SimResult *result = results + i;
+
+                if (pids[i] != pid)
+                        continue;
+                if (WIFSIGNALED(status)) {
+                        result->done = false;
+                        (void) snprintf(result->message, sizeof(result->message),
+                                        "it was ended by signal %i (%s)", WTERMSIG(status),
+                                        strsignal(WTERMSIG(status)));
+                } else if (!result->done && !result->message[0])
+                        (void) snprintf(result->message, sizeof(result->message),
+                                        "it ended with status %i", WEXITSTATUS(status));
+        }
+        return 0;
+}
+
+int sim_run_all(const Trace *trace, const SimRun *runs, size_t n_runs, unsigned n_parallel, SimResult *results) {
+        size_t size = MAX(n_runs, (size_t) 1) * sizeof(*results);
+        _cleanup_free_ pid_t *pids = NULL;
+        size_t started = 0, ended = 0;
+        SimResult *shared;
+        int r = 0, k;
+
+        assert(trace);
+        assert(runs || n_runs == 0);
+        assert(results || n_runs == 0);
+
+        if (n_parallel == 0)
+                n_parallel = n_processors();
+
+        pids = calloc(MAX(n_runs, (size_t) 1), sizeof(*pids));
+        if (!pids)
+                return -ENOMEM;
+        shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (shared == MAP_FAILED)
+                return -errno;
+
+        while (ended < n_runs) {
+                while (r >= 0 && started < n_runs && started - ended < n_parallel) {
+                        pids[started] = fork();
+                        if (pids[started] == 0)
+                                child(trace, runs + started, shared + started);
+                        if (pids[started] < 0)
+                                r = -errno;
+                        else
+                                started++;
+                }
+                if (ended == started) /* fork() has failed, and those before it are done */
+                        break;
+
+                k = reap(pids, started, shared);
+                if (k < 0) {
+                        r = k;
+                        break;
+                }
+                ended++;
+        }
+
+        memcpy(results, shared, n_runs * sizeof(*results));
+        (void) munmap(shared, size);
+        return r;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cache.h"
+#include "policies.h"
+
+typedef struct SimSetting {
+        const SimTunable *tunable;
+        int64_t value; /* within its range */
+} SimSetting;
+
+typedef struct SimRun {
+        const SimPolicy *policy; /* NULL: Belady's optimum */
+        uint32_t capacity;       /* pages, at least 1 */
+        uint32_t batch;          /* pages per eviction request, 1 to CACHEBPF_BATCH */
+        /* those of other policies are passed over */
+        const SimSetting *settings;
+        size_t n_settings;
+} SimRun;
+
+typedef struct SimResult {
+        SimStats stats;
+        uint64_t ns;       /* that the run took */
+        bool done;
+        char message[256]; /* what was wrong, if it is not done */
+} SimResult;
+
+/* A request is for no more than a sixteenth of the cache: 32 pages are the kernel's batch in caches that are much
+ * larger. */
+uint32_t sim_clamp_batch(uint32_t batch, uint32_t capacity);
+
+/* Runs each in a process of its own, n_parallel at a time (0: as many as there are processors). results has
+ * n_runs elements; what fails in one run, even a crash of the policy, is said there and is no error. The caller
+ * has no other child processes that it waits for. Returns a negative errno if processes cannot be made. */
+int sim_run_all(const Trace *trace, const SimRun *runs, size_t n_runs, unsigned n_parallel, SimResult *results);
