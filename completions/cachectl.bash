@@ -20,10 +20,11 @@ _cachectl() {
                 [list]="--json= -j --no-pager --no-legend -l --full"
                 [stats]="--json= -j --no-pager --no-legend -l --full"
                 [policies]="--json= -j --no-pager --no-legend -l --full"
+                [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --format= --plot="
                 [version]="--json= -j"
                 [help]=""
         )
-        local verbs="status list stats policies version help"
+        local verbs="status list stats policies simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i words=""
 
         COMPREPLY=()
@@ -54,6 +55,7 @@ _cachectl() {
                 "") words="$verbs" ;;
                 status | list | stats) words="$(__cachectl_units)" ;;
                 policies) words="$(__cachectl_policies)" ;;
+                simulate) compopt -o default 2>/dev/null ;; # files
                 help) words="$verbs" ;;
                 esac
         fi

@@ -4,7 +4,7 @@
 /* What cachectl tells the program that called it; documented in cachectl(1). EXIT_SUCCESS (0) and
  * EXIT_FAILURE (1) are those of stdlib.h. */
 enum {
-        EXIT_USAGE         = 2, /* the command line is wrong, nothing was done */
+        EXIT_USAGE         = 2, /* the command line is wrong, or the trace of "simulate"; nothing was done */
         EXIT_NOT_IN_EFFECT = 3, /* "status UNIT": the policy of one of the units is not in effect */
         EXIT_UNKNOWN       = 4, /* a unit or policy that was named does not exist; wins over 3 */
 };

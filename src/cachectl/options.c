@@ -20,6 +20,13 @@ bool arg_full = false;
 bool arg_quiet = false;
 bool arg_help = false;
 bool arg_version = false;
+const char *arg_format = NULL;
+const char *arg_policy = NULL;
+const char *arg_size = NULL;
+const char *arg_batch = NULL;
+const char *arg_plot = NULL;
+const char **arg_options = NULL;
+size_t n_arg_options = 0;
 
 /* One table for getopt, for --help and for messages. Two lines may stand for one option (--json and -j). */
 static const struct {
@@ -45,6 +52,18 @@ static const struct {
           "Do not shorten columns to the width of the terminal" },
         { OPTION_QUIET, 'q', "quiet", NULL,
           "Show nothing, only set the exit status" },
+        { OPTION_POLICY, 0, "policy", "NAME",
+          "Simulate these policies, separated by commas, or all" },
+        { OPTION_SIZE, 0, "size", "SIZE",
+          "Simulate caches of these sizes: percent of the pages, or bytes" },
+        { OPTION_BATCH, 0, "batch", "PAGES",
+          "Evict so many pages at a time" },
+        { OPTION_OPTION, 0, "option", "NAME=VALUE",
+          "Set a tunable of the policies; can be given more than once" },
+        { OPTION_FORMAT, 0, "format", "FORMAT",
+          "Read the trace as text, oracleGeneral, csv, blkparse or record" },
+        { OPTION_PLOT, 0, "plot", "FILE",
+          "Draw the miss ratios, as SVG" },
 };
 
 /* getopt's value for a long option: its line in the table. Above all letters. */
@@ -64,6 +83,18 @@ static int parse_json_mode(const char *mode) {
                 return log_error_errno(EINVAL, "Option --json= takes pretty, short or off, not \"%s\".",
                                        mode);
 
+        return 0;
+}
+
+static int add_option(const char *setting) {
+        const char **longer;
+
+        longer = reallocarray(arg_options, n_arg_options + 1, sizeof(*longer));
+        if (!longer)
+                return log_oom();
+
+        arg_options = longer;
+        arg_options[n_arg_options++] = setting;
         return 0;
 }
 
@@ -96,6 +127,29 @@ static int apply(size_t line) {
 
         case OPTION_QUIET:
                 arg_quiet = true;
+                return 0;
+
+        case OPTION_FORMAT:
+                arg_format = optarg;
+                return 0;
+
+        case OPTION_POLICY:
+                arg_policy = optarg;
+                return 0;
+
+        case OPTION_SIZE:
+                arg_size = optarg;
+                return 0;
+
+        case OPTION_BATCH:
+                arg_batch = optarg;
+                return 0;
+
+        case OPTION_OPTION:
+                return add_option(optarg);
+
+        case OPTION_PLOT:
+                arg_plot = optarg;
                 return 0;
 
         default:
@@ -195,6 +249,6 @@ void options_print_help(OptionMask mask) {
                                         options[i].argument ? "=" : "",
                                         options[i].argument ?: "");
 
-                printf("  %s %-15s %s\n", letter, name, options[i].help);
+                printf("  %s %-19s %s\n", letter, name, options[i].help);
         }
 }

@@ -14,6 +14,15 @@ extern bool arg_quiet;
 extern bool arg_help;
 extern bool arg_version;
 
+/* Of "simulate", as they were given; NULL: not at all. */
+extern const char *arg_format;
+extern const char *arg_policy;
+extern const char *arg_size;
+extern const char *arg_batch;
+extern const char *arg_plot;
+extern const char **arg_options; /* in the order in which they were given */
+extern size_t n_arg_options;
+
 typedef enum OptionMask {
         OPTION_HELP      = 1 << 0,
         OPTION_VERSION   = 1 << 1,
@@ -22,6 +31,12 @@ typedef enum OptionMask {
         OPTION_NO_LEGEND = 1 << 4,
         OPTION_FULL      = 1 << 5,
         OPTION_QUIET     = 1 << 6,
+        OPTION_FORMAT    = 1 << 7,
+        OPTION_POLICY    = 1 << 8,
+        OPTION_SIZE      = 1 << 9,
+        OPTION_BATCH     = 1 << 10,
+        OPTION_OPTION    = 1 << 11,
+        OPTION_PLOT      = 1 << 12,
 } OptionMask;
 
 /* Reads the options, sets *ret_used to those that were given. The verb and its arguments are then

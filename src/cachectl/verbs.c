@@ -51,6 +51,18 @@ const Verb verbs[] = {
                 .run = verb_policies,
         },
         {
+                .name = "simulate",
+                .arguments = "TRACE",
+                .max_arguments = 1,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_POLICY | OPTION_SIZE |
+                           OPTION_BATCH | OPTION_OPTION | OPTION_FORMAT | OPTION_PLOT,
+                .summary = "Simulate policies with a trace, and compare their misses",
+                .details = "Runs policies on the requests in the file TRACE, without a kernel that knows them,\n"
+                           "and shows how many miss with each policy and cache size, and with the optimum of\n"
+                           "Belady. Without options: all policies, 1%, 10% and 30% of the trace's pages.\n",
+                .run = verb_simulate,
+        },
+        {
                 .name = "version",
                 .arguments = "",
                 .max_arguments = 0,

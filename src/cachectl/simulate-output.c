@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <errno.h>
+#include <glib.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "options.h"
+#include "pager.h"
+#include "plot.h"
+#include "simulate-output.h"
+#include "table.h"
+#include "terminal.h"
+#include "text.h"
+
+DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct json_object *, json_object_put);
+
+/* Share of its evictions that a policy may leave to stock reclaim without anybody being told. */
+#define NOTABLE_FALLBACK 0.01
+
+/* Negative: unknown. */
+static double miss_ratio(const SimResult *result) {
+        if (!result->done)
+                return -1;
+        return result->stats.requests > 0 ? (double) result->stats.misses / result->stats.requests : 0;
+}
+
+static double fallback_share(const SimResult *result) {
+        return result->stats.evict_asked > 0 ?
+                       (double) result->stats.evict_fallback / result->stats.evict_asked : 0;
+}
+
+/* ---- for people */
+
+static int fill_table(const Simulation *s, Table *t) {
+        for (size_t i = 0; i < s->n_policies; i++) {
+                int r = table_add_colored(t, s->policies[i] ? COLOR_NONE : COLOR_BOLD,
+                                          simulation_policy_name(s, i));
+
+                for (size_t j = 0; r >= 0 && j < s->n_sizes; j++) {
+                        double ratio = miss_ratio(simulation_result(s, i, j));
+
+                        r = ratio < 0 ? table_add(t, NULL) : table_addf(t, "%.2f%%", 100 * ratio);
+                }
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static void print_notes(const Simulation *s) {
+        for (size_t i = 0; i < s->n_policies; i++)
+                for (size_t j = 0; j < s->n_sizes; j++) {
+                        double share = fallback_share(simulation_result(s, i, j));
+
+                        if (share > NOTABLE_FALLBACK)
+                                printf("%s at %s: stock reclaim chose %.1f%% of what was evicted, as the policy "
+                                       "did not propose enough.\n",
+                                       simulation_policy_name(s, i), s->sizes[j].label, 100 * share);
+                }
+}
+
+int simulation_print(const Simulation *s, const char *path) {
+        _cleanup_free_ TableColumn *columns = NULL;
+        _cleanup_(table_freep) Table *t = NULL;
+        _cleanup_free_ char *name = NULL;
+        int r;
+
+        assert(s);
+
+        name = text_escape(path);
+        columns = calloc(s->n_sizes + 1, sizeof(*columns));
+        if (!columns || !name)
+                return log_oom();
+
+        columns[0].header = "POLICY";
+        for (size_t j = 0; j < s->n_sizes; j++)
+                columns[j + 1] = (TableColumn) { .header = s->sizes[j].label, .flags = COLUMN_RIGHT };
+
+        r = table_new(columns, s->n_sizes + 1, &t);
+        if (r >= 0)
+                r = fill_table(s, t);
+        if (r < 0)
+                return log_oom();
+
+        if (arg_pager)
+                pager_open();
+
+        if (arg_legend)
+                printf("%s: misses of %" PRIu64 " requests for %" PRIu32 " pages (%.1f MiB), by cache size\n\n", name,
+                       simulation_result(s, s->n_policies - 1, 0)->stats.requests, s->trace->n_objects,
+                       (double) s->trace->n_objects * TRACE_PAGE_SIZE / 1048576);
+        r = table_print(t, stdout, arg_legend, SIZE_MAX);
+        if (r < 0)
+                return log_oom();
+        if (arg_legend) {
+                printf("\nThe optimum is that of Belady.\n");
+                print_notes(s);
+        }
+        return EXIT_SUCCESS;
+}
+
+/* ---- for programs */
+
+static const struct {
+        const char *name;
+        size_t offset;
+} counters[] = {
+        { "requests", offsetof(SimStats, requests) },
+        { "misses", offsetof(SimStats, misses) },
+        { "cold_misses", offsetof(SimStats, cold_misses) },
+        { "readahead", offsetof(SimStats, readahead) },
+        { "added", offsetof(SimStats, added) },
+        { "refaults", offsetof(SimStats, refaults) },
+        { "evicted", offsetof(SimStats, evicted) },
+        { "removed_truncate", offsetof(SimStats, truncated) },
+        { "evict_calls", offsetof(SimStats, evict_calls) },
+        { "evict_asked", offsetof(SimStats, evict_asked) },
+        { "evict_proposed", offsetof(SimStats, evict_proposed) },
+        { "evict_fallback", offsetof(SimStats, evict_fallback) },
+        { "reject_stale", offsetof(SimStats, rejected) },
+        { "admit_asked", offsetof(SimStats, admit_asked) },
+        { "admit_rejected", offsetof(SimStats, admit_rejected) },
+        { "reconfigurations", offsetof(SimStats, reconfigurations) },
+};
+
+static struct json_object *result_to_json(const Simulation *s, size_t policy, size_t size) {
+        const SimResult *result = simulation_result(s, policy, size);
+        const SimRun *run = simulation_run(s, policy, size);
+        struct json_object *o = json_object_new_object();
+        char ratio[G_ASCII_DTOSTR_BUF_SIZE];
+
+        json_object_object_add(o, "policy", json_object_new_string(simulation_policy_name(s, policy)));
+        json_object_object_add(o, "size", json_object_new_string(s->sizes[size].label));
+        json_object_object_add(o, "pages", json_object_new_uint64(run->capacity));
+        json_object_object_add(o, "batch", run->policy ? json_object_new_uint64(run->batch) : NULL);
+        if (!result->done) {
+                json_object_object_add(o, "error", json_object_new_string(result->message));
+                return o;
+        }
+
+        /* not %.17g, which is what JSON-C would print */
+        (void) g_ascii_formatd(ratio, sizeof(ratio), "%.6f", miss_ratio(result));
+        json_object_object_add(o, "miss_ratio", json_object_new_double_s(miss_ratio(result), ratio));
+        for (size_t i = 0; i < ELEMENTSOF(counters); i++) {
+                const uint64_t *value = (const uint64_t *) ((const char *) &result->stats + counters[i].offset);
+
+                json_object_object_add(o, counters[i].name, json_object_new_uint64(*value));
+        }
+        json_object_object_add(o, "ns", json_object_new_uint64(result->ns));
+        return o;
+}
+
+int simulation_print_json(const Simulation *s, const char *path) {
+        _cleanup_(json_object_putp) struct json_object *o = json_object_new_object();
+        struct json_object *results = json_object_new_array();
+        int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+
+        assert(s);
+
+        json_object_object_add(o, "trace", json_object_new_string(path));
+        json_object_object_add(o, "requests", json_object_new_uint64(s->trace->n_requests));
+        json_object_object_add(o, "pages", json_object_new_uint64(s->trace->n_objects));
+        for (size_t i = 0; i < s->n_policies; i++)
+                for (size_t j = 0; j < s->n_sizes; j++)
+                        json_object_array_add(results, result_to_json(s, i, j));
+        json_object_object_add(o, "results", results);
+
+        if (arg_json & SD_JSON_FORMAT_PRETTY)
+                flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
+        if (arg_pager)
+                pager_open();
+        if (terminal_colors())
+                flags |= JSON_C_TO_STRING_COLOR;
+        printf("%s\n", json_object_to_json_string_ext(o, flags));
+        return EXIT_SUCCESS;
+}
+
+/* ---- for both */
+
+static PlotSize *plot_sizes(const Simulation *s) {
+        PlotSize *sizes = calloc(s->n_sizes, sizeof(*sizes));
+
+        for (size_t j = 0; sizes && j < s->n_sizes; j++)
+                sizes[j] = (PlotSize) { .label = s->sizes[j].label, .pages = s->sizes[j].pages };
+        return sizes;
+}
+
+int simulation_plot(const Simulation *s, const char *path, const char *plot_path) {
+        _cleanup_free_ PlotSeries *series = NULL;
+        _cleanup_free_ PlotSize *sizes = NULL;
+        _cleanup_free_ double *ratios = NULL;
+        int r;
+
+        assert(s);
+
+        sizes = plot_sizes(s);
+        series = calloc(s->n_policies, sizeof(*series));
+        ratios = calloc(s->n_policies * s->n_sizes, sizeof(*ratios));
+        if (!sizes || !series || !ratios)
+                return log_oom();
+
+        for (size_t i = 0; i < s->n_policies; i++) {
+                series[i] = (PlotSeries) {
+                        .name = simulation_policy_name(s, i),
+                        .optimum = !s->policies[i],
+                        .ratios = ratios + i * s->n_sizes,
+                };
+                for (size_t j = 0; j < s->n_sizes; j++)
+                        ratios[i * s->n_sizes + j] = miss_ratio(simulation_result(s, i, j));
+        }
+
+        r = plot_write(&(Plot) {
+                               .title = path,
+                               .sizes = sizes,
+                               .n_sizes = s->n_sizes,
+                               .series = series,
+                               .n_series = s->n_policies,
+                       }, plot_path);
+        if (r < 0)
+                return log_error_errno(r, "Cannot write %s: %m", plot_path);
+        return EXIT_SUCCESS;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "simulate-setup.h"
+
+/* Print what a simulation has found out, and write its plot. Return EXIT_SUCCESS or a negative errno
+ * (logged). */
+int simulation_print(const Simulation *s, const char *path);
+int simulation_print_json(const Simulation *s, const char *path);
+int simulation_plot(const Simulation *s, const char *path, const char *plot_path);

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <errno.h>
+#include <glib.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "log.h"
+#include "options.h"
+#include "simulate-setup.h"
+#include "string-util.h"
+#include "trace-options.h"
+
+#define DEFAULT_SIZES "1%,10%,30%"
+
+void simulation_done(Simulation *s) {
+        assert(s);
+
+        trace_free(s->trace);
+        free(s->policies);
+        for (size_t i = 0; i < s->n_sizes; i++)
+                free(s->sizes[i].label);
+        free(s->sizes);
+        free(s->settings);
+        free(s->runs);
+        free(s->results);
+        *s = (Simulation) {};
+}
+
+/* ---- the trace */
+
+static int setup_trace(Simulation *s, const char *path) {
+        TraceOptions options = TRACE_OPTIONS_DEFAULT;
+        TraceFormat format = TRACE_FORMAT_AUTO;
+        _cleanup_free_ char *error = NULL;
+        int r;
+
+        if (arg_format) {
+                r = trace_format_parse(arg_format, &format, &options, &error);
+                if (r == -ENOMEM)
+                        return log_oom();
+                if (r < 0)
+                        return log_error_errno(EINVAL, "%s", error);
+        }
+
+        r = trace_read_full(path, format, &options, &s->trace, &error);
+        if (r == -ENOMEM)
+                return log_oom();
+        if (r < 0)
+                return log_error_errno(EINVAL, "%s", error ?: path);
+        return 0;
+}
+
+/* ---- policies */
+
+static char *list_policies(void) {
+        GString *names = g_string_new(NULL);
+
+        for (const SimPolicy *p = sim_policies(); p; p = p->next)
+                g_string_append_printf(names, "%s ", p->name);
+        g_string_append(names, "all");
+        return g_string_free(names, FALSE);
+}
+
+static void add_policy(Simulation *s, const SimPolicy *policy) {
+        for (size_t i = 0; i < s->n_policies; i++)
+                if (s->policies[i] == policy)
+                        return;
+        s->policies[s->n_policies++] = policy;
+}
+
+static int add_policies(Simulation *s, const char *name) {
+        _cleanup_free_ char *known = NULL;
+        const SimPolicy *policy;
+
+        if (streq(name, "belady")) /* is there anyhow */
+                return 0;
+        if (streq(name, "all")) {
+                for (const SimPolicy *p = sim_policies(); p; p = p->next)
+                        add_policy(s, p);
+                return 0;
+        }
+
+        policy = sim_policy_find(name);
+        if (policy) {
+                add_policy(s, policy);
+                return 0;
+        }
+
+        known = list_policies();
+        return log_error_errno(EINVAL, "Option --policy=: unknown policy \"%s\"; the simulator has %s.",
+                               name, known);
+}
+
+static int setup_policies(Simulation *s) {
+        _cleanup_strv_free_ char **names = g_strsplit(arg_policy ?: "all", ",", -1);
+        size_t n = 1;
+
+        for (const SimPolicy *p = sim_policies(); p; p = p->next)
+                n++;
+        s->policies = calloc(n, sizeof(*s->policies));
+        if (!s->policies)
+                return log_oom();
+
+        for (char **name = names; *name; name++) {
+                int r = add_policies(s, *name);
+
+                if (r < 0)
+                        return r;
+        }
+
+        s->policies[s->n_policies++] = NULL;
+        return 0;
+}
+
+/* ---- sizes */
+
+/* "10%" is a share of the pages of the trace, "64M" bytes. Returns pages, rounded down; negative: malformed. */
+static double parse_size(const char *text, uint32_t n_objects) {
+        static const char units[] = "KMGT";
+        double value, factor = 1.0 / TRACE_PAGE_SIZE;
+        const char *unit;
+        char *end;
+
+        /* "inf", "0x10" and signs are numbers for strtod() */
+        if (!g_ascii_isdigit(text[0]) || strspn(text, "0123456789.") + 1 < strlen(text))
+                return -1;
+        value = g_ascii_strtod(text, &end);
+        if (streq(end, "%"))
+                factor = n_objects / 100.0;
+        else if (*end) {
+                unit = strchr(units, *end);
+                if (!unit || end[1])
+                        return -1;
+                for (const char *u = units; u <= unit; u++)
+                        factor *= 1024;
+        }
+        return floor(value * factor + 1e-9);
+}
+
+static int setup_size(Simulation *s, const char *text) {
+        double pages = parse_size(text, s->trace->n_objects);
+        SimulationSize *size = s->sizes + s->n_sizes;
+
+        if (pages < 0)
+                return log_error_errno(EINVAL, "Option --size=: \"%s\" is no size; it can be a percentage of the pages "
+                                               "in the trace (10%%), or bytes (64M, with K, M, G or T).", text);
+        if (pages < 1)
+                return log_error_errno(EINVAL, "Option --size=: \"%s\" is less than one page of %u bytes%s.", text,
+                                       TRACE_PAGE_SIZE, endswith(text, "%") ? ", of those in the trace" : "");
+        if (pages > UINT32_MAX)
+                return log_error_errno(EINVAL, "Option --size=: \"%s\" is more than %" PRIu32 " pages.", text,
+                                       UINT32_MAX);
+
+        size->label = strdup(text);
+        if (!size->label)
+                return log_oom();
+        size->pages = pages;
+        s->n_sizes++;
+        return 0;
+}
+
+static int setup_sizes(Simulation *s) {
+        _cleanup_strv_free_ char **texts = g_strsplit(arg_size ?: DEFAULT_SIZES, ",", -1);
+        bool given = arg_size;
+
+        s->sizes = calloc(MAX(g_strv_length(texts), 1U), sizeof(*s->sizes));
+        if (!s->sizes)
+                return log_oom();
+
+        for (char **text = texts; *text; text++) {
+                int r;
+
+                /* a default that is too small for a tiny trace is nobody's mistake */
+                if (!given && parse_size(*text, s->trace->n_objects) < 1)
+                        continue;
+                r = setup_size(s, *text);
+                if (r < 0)
+                        return r;
+        }
+        if (s->n_sizes == 0)
+                return log_error_errno(EINVAL, given ? "Option --size= names no size." :
+                                       "The trace is too small for sizes in percent; use --size=.");
+        return 0;
+}
+
+static int setup_batch(Simulation *s) {
+        uint64_t batch = CACHEBPF_BATCH;
+
+        if (arg_batch && (safe_atou64(arg_batch, &batch) < 0 || batch < 1 || batch > CACHEBPF_BATCH))
+                return log_error_errno(EINVAL, "Option --batch= takes a number of pages from 1 to %i, not \"%s\".",
+                                       CACHEBPF_BATCH, arg_batch);
+        s->batch = batch;
+        return 0;
+}
+
+/* ---- tunables */
+
+static int check_setting(const SimPolicy *policy, const SimTunable *t, const char *value, int64_t *ret) {
+        int64_t min, max;
+
+        sim_tunable_range(t, &min, &max);
+        if (safe_atoi64(value, ret) < 0 || *ret < min || *ret > max)
+                return log_error_errno(EINVAL, "Option --option=: %s of %s is a number from %" PRIi64 " to %" PRIi64
+                                               " (%s), not \"%s\".", t->name, policy->name, min, max, t->unit, value);
+        return 0;
+}
+
+/* "NAME=VALUE" is for all policies that have such a tunable, "POLICY.NAME=VALUE" for one. */
+static int setup_setting(Simulation *s, const char *text) {
+        const char *equals = strchr(text, '='), *dot = memchr(text, '.', equals ? equals - text : 0);
+        _cleanup_free_ char *only = NULL, *name = NULL;
+        bool found = false;
+
+        if (!equals)
+                return log_error_errno(EINVAL, "Option --option= takes NAME=VALUE, not \"%s\".", text);
+        only = dot ? strndup(text, dot - text) : NULL;
+        name = dot ? strndup(dot + 1, equals - dot - 1) : strndup(text, equals - text);
+        if (!name || (dot && !only))
+                return log_oom();
+
+        for (size_t i = 0; i < s->n_policies; i++) {
+                const SimPolicy *policy = s->policies[i];
+                const SimTunable *t;
+                int64_t value;
+                int r;
+
+                if (!policy || (only && policy != sim_policy_find(only)))
+                        continue;
+                t = sim_tunable_find(policy, name);
+                if (!t)
+                        continue;
+
+                r = check_setting(policy, t, equals + 1, &value);
+                if (r < 0)
+                        return r;
+                s->settings[s->n_settings++] = (SimSetting) { .tunable = t, .value = value };
+                found = true;
+        }
+
+        if (!found)
+                return log_error_errno(EINVAL, "Option --option=: of what is simulated, no policy %s%shas a tunable "
+                                               "\"%s\"; see \"cachectl policies\".",
+                                       strempty(only), only ? " " : "", name);
+        return 0;
+}
+
+static int setup_settings(Simulation *s) {
+        s->settings = calloc(MAX(n_arg_options * s->n_policies, (size_t) 1), sizeof(*s->settings));
+        if (!s->settings)
+                return log_oom();
+
+        for (size_t i = 0; i < n_arg_options; i++) {
+                int r = setup_setting(s, arg_options[i]);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* ---- runs */
+
+static int setup_runs(Simulation *s) {
+        size_t n = s->n_policies * s->n_sizes;
+
+        s->runs = calloc(n, sizeof(*s->runs));
+        s->results = calloc(n, sizeof(*s->results));
+        if (!s->runs || !s->results)
+                return log_oom();
+
+        for (size_t i = 0; i < n; i++) {
+                uint32_t capacity = s->sizes[i % s->n_sizes].pages;
+
+                s->runs[i] = (SimRun) {
+                        .policy = s->policies[i / s->n_sizes],
+                        .capacity = capacity,
+                        .batch = sim_clamp_batch(s->batch, capacity),
+                        .settings = s->settings,
+                        .n_settings = s->n_settings,
+                };
+        }
+        return 0;
+}
+
+int simulation_setup(Simulation *s, const char *path) {
+        int r;
+
+        assert(s);
+        assert(path);
+
+        /* what takes long, and what needs it, at last */
+        r = setup_batch(s);
+        if (r >= 0)
+                r = setup_policies(s);
+        if (r >= 0)
+                r = setup_settings(s);
+        if (r >= 0)
+                r = setup_trace(s, path);
+        if (r >= 0)
+                r = setup_sizes(s);
+        if (r >= 0)
+                r = setup_runs(s);
+        return r;
+}
