@@ -195,3 +195,11 @@ list_iterate(struct cachebpf_evict *evict, __u32 list, __u32 nr_max, __u32 flags
 			break;
 	}
 }
+
+/* The simulator has nothing that it could drop behind its readers. */
+#if defined(CACHEBPF_OWN_ADMISSION) || defined(CACHEBPF_SIM)
+#define __cachebpf_admission
+#else
+#include "admission.bpf.h"
+#define __cachebpf_admission	.admit_folio = (void *)cachebpf_admit,
+#endif

@@ -34,6 +34,12 @@ struct cachebpf_evict {
 	int nid;
 } __kernel_type;
 
+struct task_struct {
+	__s32 pid;
+	__s32 tgid;
+	char comm[16];
+} __kernel_type;
+
 /* The callbacks.  CACHEBPF_OP may not sleep; CACHEBPF_SLEEPABLE_OP is for policy_init and _exit. */
 #define CACHEBPF_OP(name, args...)		SEC("struct_ops/" #name) BPF_PROG(name, ##args)
 #define CACHEBPF_SLEEPABLE_OP(name, args...)	SEC("struct_ops.s/" #name) BPF_PROG(name, ##args)
@@ -50,12 +56,16 @@ struct cachebpf_evict {
 	const volatile type name __cachebpf_tag("range=" range)			\
 		__cachebpf_tag("unit=" unit) __cachebpf_tag("doc=" doc)
 
-/* Ends a policy: its name, one line of description, its source, its callbacks. */
+/*
+ * Ends a policy: its name, one line of description, its source, its callbacks.
+ * The admission filter comes with it, see admission.bpf.h.
+ */
 #define CACHEBPF_POLICY(id, description, source, callbacks...)			\
 	char LICENSE[] SEC("license") = "GPL";					\
 	SEC(".struct_ops.link") struct cachebpf_ops id				\
 		__cachebpf_tag("description=" description)			\
 		__cachebpf_tag("source=" source) = {				\
 		.name = #id,							\
+		__cachebpf_admission						\
 		callbacks							\
 	}

@@ -131,10 +131,6 @@ __struct_ops struct cachebpf_ops write_admission = {
 
 /* --- what is acquired and not given back */
 
-struct task_struct {
-	int pid;
-} __kernel_type;
-
 extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;
 
 void CACHEBPF_OP(leak_task_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)

@@ -147,6 +147,17 @@ static int backend_enumerate(void *userdata, GArray *ret_ids) {
 
 /* ---- attaching */
 
+/* Takes the admission filter that comes with every policy (bpf/admission.bpf.h) out of it; a filter of the policy's
+ * own stays. libbpf does not load a program that no map refers to. */
+static void turn_admission_off(struct bpf_object *obj, struct bpf_map *ops) {
+        struct bpf_program *filter = bpf_object__find_program_by_name(obj, "cachebpf_admit");
+        void *member;
+
+        if (filter && policy_object_find_member(obj, ops, "admit_folio", sizeof(filter), &member) >= 0 &&
+            memcmp(member, &filter, sizeof(filter)) == 0)
+                memset(member, 0, sizeof(filter));
+}
+
 /* Opens the object and loads it for the control group. */
 static int load_for(const Policy *policy, uint64_t cgroup_id,
                     struct bpf_object **ret, struct bpf_map **ret_ops, char **ret_reason) {
@@ -177,6 +188,8 @@ static int load_for(const Policy *policy, uint64_t cgroup_id,
         /* A policy is called what its file is called, whatever it calls itself: one name everywhere. */
         memset(member, 0, POLICY_NAME_MAX + 1);
         policy_kernel_name(policy->name, member);
+
+        turn_admission_off(obj, ops);
 
         bpf_log_reset();
         r = bpf_object__load(obj);
