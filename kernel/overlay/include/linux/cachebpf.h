@@ -87,7 +87,8 @@ enum cachebpf_iter_flags {
  * @prev:	pfn of the neighbour towards the head of its list, 0 at the end
  * @next:	pfn of the neighbour towards the tail of its list, 0 at the end
  * @owner:	number of the policy that manages the folio, 0 for none
- * @list:	eviction list it is on, 0 if the policy did not put it on one
+ * @list:	eviction list it is on, 0 if the policy did not put it on one, 255
+ *		if it is added just now; in folio_removed() it is still there
  * @order:	folio order
  * @accesses:	uses since it was added, the one that brought it in included;
  *		saturates; kept by the kernel, a policy may overwrite it (ageing);
@@ -151,6 +152,7 @@ struct cachebpf_admission {
  * struct cachebpf_evict - one request for folios to evict
  * @nr_wanted:	pages the kernel wants to get back, at most %CACHEBPF_BATCH
  * @nr_proposed: pages proposed so far
+ * @nid:	NUMA node they are wanted from, as walks and bpf_cachebpf_rank_list() know
  *
  * The rest is private to the kernel.
  */

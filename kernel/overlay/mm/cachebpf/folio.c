@@ -174,6 +174,8 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 		return NULL;
 	rcu_read_unlock();
 	populate(folio, (gfp & GFP_RECLAIM_MASK) | __GFP_NOWARN | __GFP_ACCOUNT);
+	/* here is where all growth comes along, and nothing else */
+	cachebpf_check_buckets(old);
 	rcu_read_lock();
 	cachebpf_policy_put(old);
 

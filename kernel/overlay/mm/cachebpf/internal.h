@@ -138,6 +138,24 @@ struct cachebpf_watchdog {
 	struct work_struct	work;
 };
 
+#define CACHEBPF_BUCKET_SIZE	64
+
+struct cachebpf_bucket_array {
+	struct rcu_head		rcu;
+	u32			nr;
+	u8			buckets[][CACHEBPF_BUCKET_SIZE] __aligned(CACHEBPF_BUCKET_SIZE);
+};
+
+/* See buckets.c. */
+struct cachebpf_buckets {
+	/* NULL if the policy has none */
+	struct cachebpf_bucket_array __rcu *array;
+	u32			bytes_per_page;
+	/* after an attempt to resize it that failed; in jiffies */
+	unsigned long		retry_at;
+	struct work_struct	work;
+};
+
 struct cachebpf_policy {
 	struct cachebpf_ops __rcu	*ops;
 	u16				id;
@@ -166,6 +184,7 @@ struct cachebpf_policy {
 	/* until used; protected by cachebpf_mutex */
 	struct cachebpf_hangup		*hangup;
 	struct cachebpf_watchdog	watchdog;
+	struct cachebpf_buckets		buckets;
 	refcount_t			ref;
 	struct rcu_head			rcu;
 	struct cachebpf_node		*nodes[];
@@ -209,11 +228,24 @@ static inline struct cachebpf_node *cachebpf_node_of(struct cachebpf_policy *pol
 int cachebpf_lists_create(struct cachebpf_policy *policy, int nr, u32 flags);
 int cachebpf_lists_add(struct cachebpf_policy *policy, u32 flags);
 void cachebpf_lists_free(struct cachebpf_policy *policy);
+unsigned long cachebpf_pages_on(const struct cachebpf_policy *policy, int nid);
 void cachebpf_move_to_end(struct cachebpf_list *list, struct cachebpf_folio *f, u32 pfn,
 			  bool tail);
 void cachebpf_move_run(struct cachebpf_list *list, struct cachebpf_folio *last);
 void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *old,
 			   struct cachebpf_folio *new);
+
+/* buckets.c: what a policy remembers of folios that are not cached */
+void cachebpf_buckets_resize(struct cachebpf_policy *policy);
+void cachebpf_buckets_free(struct cachebpf_policy *policy);
+unsigned long cachebpf_buckets_size(struct cachebpf_policy *policy);
+
+/* @policy has got more folios, or its cgroup is short of memory: has it the right number? */
+static inline void cachebpf_check_buckets(struct cachebpf_policy *policy)
+{
+	if (unlikely(rcu_access_pointer(policy->buckets.array)))
+		cachebpf_buckets_resize(policy);
+}
 
 /* propose.c: what a policy proposes to a request */
 bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *folio);

@@ -5,6 +5,9 @@
  */
 #include <linux/bpf.h>
 #include <linux/btf_ids.h>
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/mm.h>
 
 #include "kfunc.h"
 #include "list.h"
@@ -13,6 +16,16 @@
 static bool is_own(const struct cachebpf_policy *policy, const struct cachebpf_folio *f)
 {
 	return likely(f->owner == policy->id && !cachebpf_is_rejected(f));
+}
+
+/* The finalizer of MurmurHash3: each bit of @x is worth half of those of the result. */
+static u64 mix(u64 x)
+{
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdULL;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ULL;
+	return x ^ x >> 33;
 }
 
 __bpf_kfunc_start_defs();
@@ -142,6 +155,36 @@ __bpf_kfunc u64 bpf_cachebpf_list_len(struct cachebpf_policy *policy, u32 list)
 __bpf_kfunc u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdwr_buf_size)
 {
 	return rdwr_buf_size <= CACHEBPF_DATA_SIZE ? (u8 *)folio->data : NULL;
+}
+
+/**
+ * bpf_cachebpf_key - what a folio holds, as a number
+ * @f: a folio; only in folio_added(), folio_accessed() and folio_removed()
+ *
+ * A hash of device, inode number, generation of the inode, and position in the
+ * file.  When the same page of the same file comes back it has the same key,
+ * as long as the file system does not number its inodes anew.  Callers of
+ * these callbacks have the folio locked or referenced, and the inode cannot go
+ * in an RCU read side.
+ *
+ * Return: the key; 0 if the folio was taken out of its file just now.
+ */
+__bpf_kfunc u64 bpf_cachebpf_key(struct cachebpf_folio *f)
+{
+	struct folio *folio = pfn_folio(cachebpf_folio_pfn(f));
+	struct address_space *mapping = READ_ONCE(folio->mapping);
+	struct inode *inode;
+	u64 file;
+
+	/* neither cached nor a file's: such a folio is not managed, but this one is on its way */
+	if (unlikely(!mapping || (unsigned long)mapping & PAGE_MAPPING_FLAGS))
+		return 0;
+	inode = mapping->host;
+	if (unlikely(!inode))
+		return 0;
+	file = (u64)inode->i_sb->s_dev << 32 | inode->i_generation;
+	file ^= inode->i_ino * GOLDEN_RATIO_64;
+	return mix(mix(file) + folio->index) ?: 1;
 }
 
 __bpf_kfunc_end_defs();

@@ -16,6 +16,11 @@ int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio
 int bpf_cachebpf_list_del(struct cachebpf_policy *policy, struct cachebpf_folio *folio);
 u64 bpf_cachebpf_list_len(struct cachebpf_policy *policy, u32 list);
 u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdwr_buf_size);
+u64 bpf_cachebpf_key(struct cachebpf_folio *f);
+
+/* buckets.c: memory */
+int bpf_cachebpf_buckets_create(struct cachebpf_policy *policy, u32 bytes_per_page);
+u8 *bpf_cachebpf_bucket(struct cachebpf_policy *policy, u64 key, const size_t rdwr_buf_size);
 
 /* iter.c: walks */
 int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it, struct cachebpf_evict *evict,

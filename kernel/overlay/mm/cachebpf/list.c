@@ -73,6 +73,20 @@ void cachebpf_lists_free(struct cachebpf_policy *policy)
 	}
 }
 
+/* Pages on the node @nid that @policy may be asked for. */
+unsigned long cachebpf_pages_on(const struct cachebpf_policy *policy, int nid)
+{
+	struct cachebpf_list *const *lists = policy->nodes[nid]->lists;
+	unsigned long nr = 0;
+	int i;
+
+	for (i = 0; i < policy->nr_lists; i++)
+		nr += READ_ONCE(lists[i]->nr_pages);
+	if (lists[CACHEBPF_REJECTED])
+		nr += READ_ONCE(lists[CACHEBPF_REJECTED]->nr_pages);
+	return nr;
+}
+
 /* A walk that was to visit @f, of @pfn, next goes on behind it. */
 void cachebpf_advance_walks(struct cachebpf_list *list, struct cachebpf_folio *f, u32 pfn)
 {

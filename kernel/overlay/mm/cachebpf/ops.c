@@ -28,6 +28,9 @@ BTF_ID_FLAGS(func, bpf_cachebpf_list_move, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_list_del, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_list_len, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_data, KF_TRUSTED_ARGS | KF_RET_NULL)
+BTF_ID_FLAGS(func, bpf_cachebpf_key, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_buckets_create, KF_TRUSTED_ARGS | KF_SLEEPABLE)
+BTF_ID_FLAGS(func, bpf_cachebpf_bucket, KF_TRUSTED_ARGS | KF_RET_NULL)
 BTF_ID_FLAGS(func, bpf_cachebpf_evict, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_rank, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_rank_list, KF_TRUSTED_ARGS)
@@ -36,27 +39,50 @@ BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_next, KF_ITER_NEXT | KF_RET_NULL)
 BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_destroy, KF_ITER_DESTROY)
 BTF_KFUNCS_END(cachebpf_kfunc_ids)
 
-BTF_ID_LIST_SINGLE(list_create_id, func, bpf_cachebpf_list_create)
+/* those that are not for all callbacks */
+enum { LIST_CREATE, BUCKETS_CREATE, BUCKET, KEY };
 
-/* Member number of the callback that @prog implements. */
-static bool implements(const struct bpf_prog *prog, const char *name)
+BTF_ID_LIST(special_ids)
+BTF_ID(func, bpf_cachebpf_list_create)
+BTF_ID(func, bpf_cachebpf_buckets_create)
+BTF_ID(func, bpf_cachebpf_bucket)
+BTF_ID(func, bpf_cachebpf_key)
+
+/* Where the callback that @prog implements is in struct cachebpf_ops. */
+static u32 callback_of(const struct bpf_prog *prog)
 {
 	const struct btf_type *t = btf_type_by_id(prog->aux->attach_btf, prog->aux->attach_btf_id);
-	const struct btf_member *m = btf_type_member(t) + prog->expected_attach_type;
 
-	return !strcmp(btf_name_by_offset(prog->aux->attach_btf, m->name_off), name);
+	return __btf_member_bit_offset(t, btf_type_member(t) + prog->expected_attach_type) / 8;
 }
 
-/* The kfuncs are for cachebpf_ops alone, and lists are created at the start. */
+/* May the kfunc with @id be called in the @callback? */
+static bool belongs_in(u32 id, u32 callback)
+{
+	bool at_start = callback == offsetof(struct cachebpf_ops, policy_init);
+	bool at_end = callback == offsetof(struct cachebpf_ops, policy_exit);
+
+	if (id == special_ids[LIST_CREATE] || id == special_ids[BUCKETS_CREATE])
+		return at_start;
+	/* valid in an RCU read side, which these two are not */
+	if (id == special_ids[BUCKET])
+		return !at_start && !at_end;
+	/* where the folio is known to belong to a file still */
+	if (id == special_ids[KEY])
+		return callback == offsetof(struct cachebpf_ops, folio_added) ||
+		       callback == offsetof(struct cachebpf_ops, folio_accessed) ||
+		       callback == offsetof(struct cachebpf_ops, folio_removed);
+	return true;
+}
+
+/* The kfuncs are for cachebpf_ops alone. */
 static int kfunc_filter(const struct bpf_prog *prog, u32 kfunc_id)
 {
 	if (!btf_id_set8_contains(&cachebpf_kfunc_ids, kfunc_id))
 		return 0;
 	if (prog->type != BPF_PROG_TYPE_STRUCT_OPS || prog->aux->attach_btf_id != ops_type_id)
 		return -EACCES;
-	if (kfunc_id == list_create_id[0] && !implements(prog, "policy_init"))
-		return -EACCES;
-	return 0;
+	return belongs_in(kfunc_id, callback_of(prog)) ? 0 : -EACCES;
 }
 
 static const struct btf_kfunc_id_set cachebpf_kfunc_set = {

@@ -142,6 +142,7 @@ static void free_policy(struct cachebpf_policy *policy)
 	int nid;
 
 	cachebpf_admission_stop(policy);
+	cachebpf_buckets_free(policy);
 	cachebpf_lists_free(policy);
 	for_each_node(nid)
 		kfree(policy->nodes[nid]);
@@ -231,9 +232,9 @@ static void start(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 
 /*
  * Pass the first folio of a list to the policy that its cgroup has now, and
- * return that, or let go of it.  It is never without an owner in between, and
- * never with an owner and without a list: whoever has it locked may remove,
- * move or split it at any moment.
+ * return that, with a reference to the folio; or let go of it.  It is never
+ * without an owner in between, and never with an owner and without a list:
+ * whoever has it locked may remove, move or split it at any moment.
  */
 static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cachebpf_list *list,
 					  int nid)
@@ -243,13 +244,17 @@ static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cac
 	struct cachebpf_policy *successor = cachebpf_policy_of(pfn_folio(pfn));
 	struct cachebpf_node *next;
 
-	cachebpf_unlink(node, f, pfn);
 	if (!successor) {
+		cachebpf_unlink(node, f, pfn);
 		WRITE_ONCE(f->owner, 0);
 		cachebpf_table_put(f, pfn);
 		return NULL;
 	}
+	/* for folio_added(); whoever has it frozen is done with it in a moment */
+	if (!folio_try_get(pfn_folio(pfn)))
+		return ERR_PTR(-EAGAIN);
 
+	cachebpf_unlink(node, f, pfn);
 	/* always from a retired policy to one that is not, or not yet */
 	next = successor->nodes[nid];
 	spin_lock_nested(&next->lock, SINGLE_DEPTH_NESTING);
@@ -281,8 +286,10 @@ static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id)
 			spin_unlock_irq(&node->lock);
 			if (!f)
 				break;
-			if (successor)
-				cachebpf_adopt(successor, f, pfn_folio(pfn));
+			if (IS_ERR_OR_NULL(successor))
+				continue;
+			cachebpf_adopt(successor, f, pfn_folio(pfn));
+			folio_put(pfn_folio(pfn));
 		}
 		rcu_read_unlock();
 		cond_resched();
@@ -431,6 +438,7 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 	atomic64_inc(&cachebpf_nr_updated);
 	trace_cachebpf_update(policy->name, policy->serial, policy->cgroup_id, old_serial);
 	retire(old, old_ops);
+	cachebpf_check_buckets(policy);
 	put_table();
 	return 0;
 }

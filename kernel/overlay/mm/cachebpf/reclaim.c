@@ -15,20 +15,6 @@
 
 #include "internal.h"
 
-/* Pages on the node @nid that @policy may be asked for. */
-static unsigned long pages_on(struct cachebpf_policy *policy, int nid)
-{
-	struct cachebpf_list **lists = policy->nodes[nid]->lists;
-	unsigned long nr = 0;
-	int i;
-
-	for (i = 0; i < policy->nr_lists; i++)
-		nr += READ_ONCE(lists[i]->nr_pages);
-	if (lists[CACHEBPF_REJECTED])
-		nr += READ_ONCE(lists[CACHEBPF_REJECTED]->nr_pages);
-	return nr;
-}
-
 /*
  * How many of @nr pages fall to a node on which @policy has @here.  Reclaim for
  * a cgroup tries one node after the other: the first one is not to pay for all.
@@ -42,7 +28,7 @@ static unsigned long share_of_node(struct cachebpf_policy *policy, unsigned long
 	if (num_node_state(N_MEMORY) == 1 || !here)
 		return nr;
 	for_each_node_state(nid, N_MEMORY)
-		all += pages_on(policy, nid);
+		all += cachebpf_pages_on(policy, nid);
 	return DIV_ROUND_UP(nr * here, max(all, here));
 }
 
@@ -81,11 +67,12 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 		return false;
 	}
 	rcu_read_unlock();
+	cachebpf_check_buckets(policy);
 
 	inside = r->target && mem_cgroup_is_descendant(r->target, policy->memcg);
 	r->policy = policy;
 	r->scope = inside && r->target != policy->memcg ? r->target : NULL;
-	nr_pages = pages_on(policy, nid);
+	nr_pages = cachebpf_pages_on(policy, nid);
 	if (inside)
 		nr_share = share_of_node(policy, nr_pages, r->nr_to_reclaim);
 	r->share = min(nr_needed, nr_share);

@@ -108,6 +108,7 @@ static void show_state(struct seq_file *m, struct cachebpf_policy *policy)
 	seq_printf(m, "rejected_pages %lu\n", rejected);
 	/* without the one for unlisted folios */
 	seq_printf(m, "lists %d\n", policy->nr_lists - 1);
+	seq_printf(m, "bucket_bytes %lu\n", cachebpf_buckets_size(policy));
 	seq_printf(m, "evict_ns_max %llu\n", READ_ONCE(policy->watchdog.ns_max));
 }
 
@@ -148,9 +149,9 @@ static ssize_t abi_show(struct kobject *kobj, struct kobj_attribute *attr, char 
 static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf,
-			  "access-counter\nadmission\nadoption\natomic-update\ninheritance\niterators\n"
-			  "list-order\nmglru\nnuma\npolicy-data\nrank\nrank-list\nremoval-reason\n"
-			  "tracepoints\nwatchdog\n");
+			  "access-counter\nadmission\nadoption\natomic-update\nbuckets\n"
+			  "inheritance\niterators\nkey\nlist-order\nmglru\nnuma\npolicy-data\n"
+			  "rank\nrank-list\nremoval-reason\ntracepoints\nwatchdog\n");
 }
 
 static ssize_t stat_attr_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
