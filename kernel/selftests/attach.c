@@ -151,6 +151,10 @@ static void test_verifier(void)
 		{ "leak_walk",		"Unreleased reference" },
 		{ "may_fault",		"must be sleepable" },
 		{ "long_data",		"invalid access to memory, mem_size=16 off=16" },
+		{ "key_evict",		"bpf_cachebpf_key is not allowed" },
+		{ "buckets_late",	"bpf_cachebpf_buckets_create is not allowed" },
+		{ "bucket_init",	"bpf_cachebpf_bucket is not allowed" },
+		{ "long_bucket",	"invalid access to memory, mem_size=64 off=64" },
 		{ "as_number",		"R2 type=scalar expected=" },
 		{ "as_pointer",		"R2 must be" },
 	};

@@ -226,3 +226,58 @@ __struct_ops struct cachebpf_ops as_pointer = {
 	.folio_added	= (void *)as_pointer_added,
 	.evict_folios	= (void *)as_pointer_evict,
 };
+
+/* --- keys and buckets where they do not belong */
+
+void CACHEBPF_OP(key_evict_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, 0, 1, 0)
+		bpf_cachebpf_rank(evict, folio, bpf_cachebpf_key(folio));
+}
+
+__struct_ops struct cachebpf_ops key_evict = {
+	.name		= "key_evict",
+	.evict_folios	= (void *)key_evict_evict,
+};
+
+void CACHEBPF_OP(buckets_late_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	bpf_cachebpf_buckets_create(policy, 8);
+}
+
+__struct_ops struct cachebpf_ops buckets_late = {
+	.name		= "buckets_late",
+	.folio_added	= (void *)buckets_late_added,
+	.evict_folios	= (void *)evict_nothing,
+};
+
+/* it may sleep, and a bucket may be freed meanwhile */
+__s32 CACHEBPF_SLEEPABLE_OP(bucket_init_init, struct cachebpf_policy *policy)
+{
+	int err = bpf_cachebpf_buckets_create(policy, 8);
+	__u8 *bucket = err ? NULL : bpf_cachebpf_bucket(policy, 1, 8);
+
+	return bucket ? *bucket : err;
+}
+
+__struct_ops struct cachebpf_ops bucket_init = {
+	.name		= "bucket_init",
+	.policy_init	= (void *)bucket_init_init,
+	.evict_folios	= (void *)evict_nothing,
+};
+
+void CACHEBPF_OP(long_bucket_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	__u8 *bucket = bpf_cachebpf_bucket(policy, bpf_cachebpf_key(folio), 64);
+
+	if (bucket)
+		bucket[64] = 1;
+}
+
+__struct_ops struct cachebpf_ops long_bucket = {
+	.name		= "long_bucket",
+	.folio_added	= (void *)long_bucket_added,
+	.evict_folios	= (void *)evict_nothing,
+};

@@ -145,6 +145,65 @@ struct admission_state {
 	__u64 damaged;
 };
 
+#define KEYS_MAX_FOLIOS		4096
+#define KEYS_NR_LISTS		3
+
+/* keys.bpf.c; folio n is the one that was added as the nth, from 0 */
+struct keys_state {
+	__u32 nr_added;
+	/* by folio */
+	__u64 added[KEYS_MAX_FOLIOS];
+	__u64 accessed[KEYS_MAX_FOLIOS];
+	__u64 removed[KEYS_MAX_FOLIOS];
+	/* the list it was said to be on; it was put on 1 + n % KEYS_NR_LISTS */
+	__u8 list_accessed[KEYS_MAX_FOLIOS];
+	__u8 list_removed[KEYS_MAX_FOLIOS];
+	/* nodes that were reclaimed, a bit each */
+	__u64 nodes;
+};
+
+#define BUCKETS_MAX_CREATES	8
+
+/* buckets.bpf.c; a bucket has 16 places for lower halves of keys */
+struct buckets_state {
+	/* settings; the calls that ask for buckets */
+	__u32 nr_creates;
+	__u32 bytes_per_page[BUCKETS_MAX_CREATES];
+	/* remember what is added; look for what is used again */
+	__u32 remember;
+	__u32 look;
+
+	/* results */
+	__s32 errors[BUCKETS_MAX_CREATES];
+	__u64 remembered;
+	/* no place for it */
+	__u64 overflown;
+	__u64 found;
+	__u64 missing;
+	/* calls that got no bucket */
+	__u64 none;
+	/* of 65 bytes, which is too much */
+	__u64 too_large;
+};
+
+/* reports.bpf.c: what it sends through its ring buffer */
+enum report_kind { REPORT_ADDED, REPORT_ACCESSED, REPORT_REMOVED, REPORT_EVICT, REPORT_KINDS };
+
+struct report {
+	__u32 kind;
+	/* of this kind, from 0 */
+	__u32 nr;
+};
+
+struct reports_state {
+	__u64 sent[REPORT_KINDS];
+	/* there was no room */
+	__u64 lost;
+	/* list 1 goes first if it is 0, else list 2; the program report_flip changes it */
+	__u32 other_first;
+	__u32 flips;
+};
+
 /* watchdog.bpf.c */
 struct watchdog_state {
 	/* settings */
