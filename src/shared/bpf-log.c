@@ -10,7 +10,7 @@
 #include "log.h"
 #include "string-util.h"
 
-/* libbpf's print hook has no user data; the daemon has one thread. */
+/* libbpf's print hook has no user data; our programs have one thread. */
 static char *last_warning;
 static char *last_verifier;
 
