@@ -20,11 +20,12 @@ _cachectl() {
                 [list]="--json= -j --no-pager --no-legend -l --full"
                 [stats]="--json= -j --no-pager --no-legend -l --full"
                 [policies]="--json= -j --no-pager --no-legend -l --full"
+                [record]="-q --quiet -o --output= --duration= --readahead --text"
                 [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --format= --plot="
                 [version]="--json= -j"
                 [help]=""
         )
-        local verbs="status list stats policies simulate version help"
+        local verbs="status list stats policies record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i words=""
 
         COMPREPLY=()
@@ -53,7 +54,7 @@ _cachectl() {
         else
                 case "$verb" in
                 "") words="$verbs" ;;
-                status | list | stats) words="$(__cachectl_units)" ;;
+                status | list | stats | record) words="$(__cachectl_units)" ;;
                 policies) words="$(__cachectl_policies)" ;;
                 simulate) compopt -o default 2>/dev/null ;; # files
                 help) words="$verbs" ;;

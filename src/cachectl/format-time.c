@@ -80,3 +80,32 @@ uint64_t now_realtime_usec(void) {
         (void) clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail: every kernel has this clock */
         return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
 }
+
+int parse_time_span(const char *s, uint64_t *ret_usec) {
+        static const struct {
+                const char *name;
+                uint64_t usec;
+        } units[] = {
+                { "",    USEC_PER_SEC },
+                { "s",   USEC_PER_SEC },
+                { "ms",  USEC_PER_MSEC },
+                { "min", 60 * USEC_PER_SEC },
+                { "m",   60 * USEC_PER_SEC },
+                { "h",   3600 * USEC_PER_SEC },
+        };
+        size_t digits = strspn(s, "0123456789");
+        uint64_t n = 0;
+
+        if (digits == 0)
+                return -EINVAL;
+
+        for (size_t i = 0; i < digits; i++)
+                if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, (uint64_t) (s[i] - '0'), &n))
+                        return -ERANGE;
+
+        for (size_t i = 0; i < ELEMENTSOF(units); i++)
+                if (streq(s + digits, units[i].name))
+                        return __builtin_mul_overflow(n, units[i].usec, ret_usec) ? -ERANGE : 0;
+
+        return -EINVAL;
+}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format-time.h"
 #include "log.h"
 #include "macro.h"
 #include "options.h"
@@ -27,6 +28,10 @@ const char *arg_batch = NULL;
 const char *arg_plot = NULL;
 const char **arg_options = NULL;
 size_t n_arg_options = 0;
+const char *arg_output = NULL;
+uint64_t arg_duration = UINT64_MAX;
+bool arg_readahead = false;
+bool arg_text = false;
 
 /* One table for getopt, for --help and for messages. Two lines may stand for one option (--json and -j). */
 static const struct {
@@ -64,6 +69,14 @@ static const struct {
           "Read the trace as text, oracleGeneral, csv, blkparse or record" },
         { OPTION_PLOT, 0, "plot", "FILE",
           "Draw the miss ratios, as SVG" },
+        { OPTION_OUTPUT, 'o', "output", "FILE",
+          "Write to FILE, - is the standard output" },
+        { OPTION_DURATION, 0, "duration", "TIME",
+          "Stop after TIME: seconds, or with unit (500ms, 10min, 2h)" },
+        { OPTION_READAHEAD, 0, "readahead", NULL,
+          "Record also what the kernel reads ahead" },
+        { OPTION_TEXT, 0, "text", NULL,
+          "Write the text form of traces" },
 };
 
 /* getopt's value for a long option: its line in the table. Above all letters. */
@@ -95,6 +108,15 @@ static int add_option(const char *setting) {
 
         arg_options = longer;
         arg_options[n_arg_options++] = setting;
+
+        return 0;
+}
+
+static int parse_duration(const char *s) {
+        if (parse_time_span(s, &arg_duration) < 0 || arg_duration == 0)
+                return log_error_errno(EINVAL, "Option --duration= takes a time such as 30, 500ms, 10min or 2h, "
+                                       "not \"%s\".", s);
+
         return 0;
 }
 
@@ -152,6 +174,21 @@ static int apply(size_t line) {
                 arg_plot = optarg;
                 return 0;
 
+        case OPTION_OUTPUT:
+                arg_output = optarg;
+                return 0;
+
+        case OPTION_DURATION:
+                return parse_duration(optarg);
+
+        case OPTION_READAHEAD:
+                arg_readahead = true;
+                return 0;
+
+        case OPTION_TEXT:
+                arg_text = true;
+                return 0;
+
         default:
                 abort(); /* every line of the table has its case */
         }
@@ -176,7 +213,7 @@ static int log_bad_option(char *argv[], int c) {
 
 int options_parse(int argc, char *argv[], OptionMask *ret_used) {
         struct option long_options[ELEMENTSOF(options) + 1] = {};
-        char letters[ELEMENTSOF(options) + 2] = ":";
+        char letters[2 * ELEMENTSOF(options) + 2] = ":";
         size_t n_long = 0, n_letters = 1;
         OptionMask used = 0;
         int c, r;
@@ -191,8 +228,12 @@ int options_parse(int argc, char *argv[], OptionMask *ret_used) {
                                 .has_arg = options[i].argument ? required_argument : no_argument,
                                 .val = LONG_OPTION_BASE + (int) i,
                         };
-                if (options[i].letter)
+                if (options[i].letter) {
                         letters[n_letters++] = options[i].letter;
+                        /* A letter alone stands for a fixed value. */
+                        if (options[i].argument && options[i].name)
+                                letters[n_letters++] = ':';
+                }
         }
 
         opterr = 0;

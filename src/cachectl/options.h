@@ -14,6 +14,12 @@ extern bool arg_quiet;
 extern bool arg_help;
 extern bool arg_version;
 
+/* Of "record". */
+extern const char *arg_output; /* NULL: not given */
+extern uint64_t arg_duration;  /* usec; UINT64_MAX: without end */
+extern bool arg_readahead;
+extern bool arg_text;
+
 /* Of "simulate", as they were given; NULL: not at all. */
 extern const char *arg_format;
 extern const char *arg_policy;
@@ -37,6 +43,10 @@ typedef enum OptionMask {
         OPTION_BATCH     = 1 << 10,
         OPTION_OPTION    = 1 << 11,
         OPTION_PLOT      = 1 << 12,
+        OPTION_OUTPUT    = 1 << 13,
+        OPTION_DURATION  = 1 << 14,
+        OPTION_READAHEAD = 1 << 15,
+        OPTION_TEXT      = 1 << 16,
 } OptionMask;
 
 /* Reads the options, sets *ret_used to those that were given. The verb and its arguments are then

@@ -51,6 +51,18 @@ const Verb verbs[] = {
                 .run = verb_policies,
         },
         {
+                .name = "record",
+                .arguments = "UNIT|CGROUP",
+                .max_arguments = 1,
+                .options = OPTION_OUTPUT | OPTION_DURATION | OPTION_READAHEAD | OPTION_TEXT | OPTION_QUIET,
+                .summary = "Record accesses to the page cache, to simulate them",
+                .details = "Records what the threads of the unit, or of a control group (/PATH), and of those\n"
+                           "below it use of the page cache, until Ctrl-C. The trace is written to FILE, or\n"
+                           "to NAME.trace.zst in this directory, NAME being that of the unit or group;\n"
+                           "it is compressed if the name ends with .zst. Needs root, and Linux 6.12.\n",
+                .run = verb_record,
+        },
+        {
                 .name = "simulate",
                 .arguments = "TRACE",
                 .max_arguments = 1,

@@ -22,6 +22,11 @@ static void test_usage(void **state) {
                 { { "status", "--no-legend" },   "Option --no-legend means nothing for \"status\"" },
                 { { "version", "now" },          "\"now\" is one argument too many for \"version\"" },
                 { { "help", "frobnicate" },      "Unknown verb \"frobnicate\"" },
+                { { "record" },                  "\"record\" needs the name of a unit" },
+                { { "record", "--duration=0", "x" }, "Option --duration= takes a time such as 30" },
+                { { "record", "--duration=1y", "x" }, "not \"1y\"" },
+                { { "list", "--readahead" },     "Option --readahead means nothing for \"list\"" },
+                { { "record", "x", "-o" },       "Option \"-o\" needs a value" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {

@@ -47,10 +47,43 @@ static void test_relative(void **state) {
         }
 }
 
+static void test_parse(void **state) {
+        static const struct {
+                const char *text;
+                int error;
+                uint64_t usec;
+        } cases[] = {
+                { "0",                    0,       0 },
+                { "30",                   0,       30 * USEC_PER_SEC },
+                { "30s",                  0,       30 * USEC_PER_SEC },
+                { "500ms",                0,       500 * USEC_PER_MSEC },
+                { "10min",                0,       600 * USEC_PER_SEC },
+                { "10m",                  0,       600 * USEC_PER_SEC },
+                { "2h",                   0,       7200 * USEC_PER_SEC },
+                { "",                     -EINVAL, 0 },
+                { "s",                    -EINVAL, 0 },
+                { "-1",                   -EINVAL, 0 },
+                { "1.5s",                 -EINVAL, 0 },
+                { "1 s",                  -EINVAL, 0 },
+                { "1d",                   -EINVAL, 0 },
+                { "18446744073710",       -ERANGE, 0 },
+                { "18446744073709551616", -ERANGE, 0 },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                uint64_t usec = 0;
+
+                assert_int_equal(parse_time_span(cases[i].text, &usec), cases[i].error);
+                if (cases[i].error == 0)
+                        assert_int_equal(usec, cases[i].usec);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_timestamp),
                 cmocka_unit_test(test_relative),
+                cmocka_unit_test(test_parse),
         };
 
         return cmocka_run_group_tests_name("cachectl-format-time", tests, NULL, NULL);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "cleanup.h"
+#include "exit-codes.h"
+#include "format-time.h"
+#include "log.h"
+#include "options.h"
+#include "recorder.h"
+#include "string-util.h"
+#include "trace-text.h"
+#include "trace.h"
+#include "verbs.h"
+
+/* Where the trace goes, in one of two forms. */
+typedef struct Output {
+        char *path; /* NULL: the standard output */
+        int fd;
+        FILE *text;
+        RecordWriter *writer;
+        uint64_t n_accesses, n_pages;
+} Output;
+
+static void output_done(Output *o) {
+        if (o->text)
+                (void) fclose(o->text);
+        record_writer_free(o->writer);
+        safe_close(o->fd);
+        free(o->path);
+}
+
+static int output_error(const Output *o, int error) {
+        return log_error_errno(error, "Cannot write %s: %m", o->path ?: "the trace");
+}
+
+/* A file that was named is written over, one that was not is not. */
+static int output_open(Output *o, const char *name) {
+        bool zstd = false;
+        int r;
+
+        if (arg_output && streq(arg_output, "-"))
+                o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+        else {
+                if (asprintf(&o->path, "%s%s", arg_output ?: name,
+                             arg_output ? "" : arg_text ? ".trace" : ".trace.zst") < 0)
+                        return log_oom();
+                o->fd = open(o->path, O_WRONLY | O_CREAT | O_CLOEXEC | (arg_output ? O_TRUNC : O_EXCL), 0666);
+                zstd = endswith(o->path, ".zst");
+        }
+        if (o->fd < 0 && errno == EEXIST)
+                return log_error_errno(EEXIST, "%s exists already; -o FILE names the file to write.", o->path);
+        if (o->fd < 0)
+                return output_error(o, errno);
+
+        if (!arg_text && isatty(o->fd))
+                return log_error_errno(EINVAL, "A recording is no text; write it to a file, or give --text.");
+        if (arg_text && zstd)
+                return log_error_errno(EINVAL, "Text is not written compressed: choose another name than %s.", o->path);
+
+        if (arg_text) {
+                o->text = fdopen(o->fd, "we");
+                if (!o->text)
+                        return output_error(o, errno);
+                o->fd = -EBADF;
+                fputs(TRACE_TEXT_HEADER "\n", o->text);
+                return 0;
+        }
+
+        r = record_writer_new(o->fd, zstd, now_realtime_usec() * 1000, &o->writer);
+        return r < 0 ? output_error(o, r) : 0;
+}
+
+static int write_text(Output *o, const RecordAccess *a) {
+        char file[64];
+
+        (void) snprintf(file, sizeof(file), "%u:%u/%" PRIu64 ".%" PRIu32, a->device >> 20, a->device & 0xfffff,
+                        a->inode, a->generation);
+        return trace_text_write(o->text, &(TraceTextAccess) {
+                        .file = file,
+                        .page = a->page,
+                        .n = a->n_pages,
+                        .flags = a->flags,
+                        .thread = a->thread,
+        });
+}
+
+static int on_access(const RecordAccess *a, void *userdata) {
+        Output *o = userdata;
+
+        o->n_accesses++;
+        o->n_pages += a->n_pages;
+        return o->text ? write_text(o, a) : record_writer_access(o->writer, a);
+}
+
+static int output_finish(Output *o, uint64_t lost) {
+        int r = 0;
+
+        if (o->text) {
+                if (lost > 0)
+                        fprintf(o->text, "# %" PRIu64 " events were lost\n", lost);
+                r = fclose(TAKE_PTR(o->text)) < 0 ? -errno : 0;
+        } else {
+                if (lost > 0)
+                        r = record_writer_lost(o->writer, lost);
+                if (r >= 0)
+                        r = record_writer_finish(o->writer);
+                if (r >= 0 && close(TAKE_FD(o->fd)) < 0)
+                        r = -errno;
+        }
+
+        return r < 0 ? output_error(o, r) : 0;
+}
+
+/* ---- recording */
+
+static int on_readable(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+        int r;
+
+        r = recorder_process(userdata);
+        return r < 0 ? sd_event_exit(sd_event_source_get_event(s), r) : 0;
+}
+
+/* Until a signal, the end of the time, or an error: without a handler, a source ends the loop with 0. */
+static int wait_for_end(Recorder *recorder) {
+        _cleanup_(sd_event_unrefp) sd_event *event = NULL;
+        int r;
+
+        r = sd_event_new(&event);
+        if (r >= 0)
+                r = sd_event_add_signal(event, NULL, SIGINT | SD_EVENT_SIGNAL_PROCMASK, NULL, NULL);
+        if (r >= 0)
+                r = sd_event_add_signal(event, NULL, SIGTERM | SD_EVENT_SIGNAL_PROCMASK, NULL, NULL);
+        if (r >= 0 && arg_duration != UINT64_MAX)
+                r = sd_event_add_time_relative(event, NULL, CLOCK_MONOTONIC, arg_duration, 0, NULL, NULL);
+        if (r >= 0)
+                r = sd_event_add_io(event, NULL, recorder_fd(recorder), EPOLLIN, on_readable, recorder);
+        if (r < 0)
+                return log_error_errno(r, "Cannot set up the event loop: %m");
+
+        return sd_event_loop(event);
+}
+
+static int record(const Cgroup *cgroup, Output *output) {
+        _cleanup_(recorder_freep) Recorder *recorder = NULL;
+        _cleanup_free_ char *error = NULL;
+        uint64_t lost;
+        int r;
+
+        r = recorder_new(cgroup->id, cgroup->level, arg_readahead, on_access, output, &recorder, &error);
+        if (r < 0)
+                return log_error_errno(r, "Cannot record: %s.", error ?: strerror(-r));
+
+        /* after this, everything is in the trace */
+        if (!arg_quiet)
+                log_info("Recording %s to %s; Ctrl-C ends it.", cgroup->name, output->path ?: "the standard output");
+
+        r = wait_for_end(recorder);
+        if (r >= 0)
+                r = recorder_stop(recorder);
+        if (r < 0)
+                return output_error(output, r);
+
+        lost = recorder_lost(recorder);
+        r = output_finish(output, lost);
+        if (r < 0)
+                return r;
+
+        if (!arg_quiet)
+                log_info("Recorded %" PRIu64 " accesses to %" PRIu64 " pages.", output->n_accesses, output->n_pages);
+        if (lost > 0)
+                log_warning("%" PRIu64 " events came too fast and were lost.", lost);
+        return EXIT_SUCCESS;
+}
+
+int verb_record(char **arguments, size_t n_arguments) {
+        _cleanup_(output_done) Output output = { .fd = -EBADF };
+        _cleanup_(cgroup_done) Cgroup cgroup = {};
+        int r;
+
+        if (n_arguments == 0) {
+                log_error("\"record\" needs the name of a unit, or the path of a control group.");
+                return EXIT_USAGE;
+        }
+
+        r = cgroup_find(arguments[0], &cgroup);
+        if (r == -ESRCH)
+                return EXIT_UNKNOWN;
+        if (r < 0)
+                return r;
+
+        if (geteuid() != 0)
+                return log_error_errno(EPERM, "Only root may record what other processes do.");
+
+        r = output_open(&output, cgroup.name);
+        if (r < 0)
+                return r;
+
+        return record(&cgroup, &output);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdint.h>
+
+#include "macro.h"
+
+/* A control group, found by the unit that has it or by its path. */
+typedef struct Cgroup {
+        char *name; /* of the unit, or the last part of the path; "root" */
+        char *path; /* absolute */
+        uint64_t id;
+        uint32_t level; /* below the root, which is 0 */
+} Cgroup;
+
+/* "name" is a unit (without suffix: a slice), or a path that begins with "/", with or without the /sys/fs/cgroup in
+ * front. Returns -ESRCH if there is no such unit or group, or it is not active; the reason has been logged. */
+int cgroup_find(const char *name, Cgroup *ret);
+
+void cgroup_done(Cgroup *c);

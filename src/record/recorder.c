@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf-log.h"
+#include "cleanup.h"
+#include "readahead.h"
+#include "recorder.h"
+#include "string-util.h"
+#include "trace.h"
+
+#include <linux/types.h>
+
+#include "record-event.h"
+#include "record.skel.h"
+
+struct Recorder {
+        struct record_bpf *bpf;
+        struct ring_buffer *ring;
+        Readahead *readahead; /* NULL: not wanted */
+        RecorderFunc func;
+        void *userdata;
+};
+
+Recorder *recorder_free(Recorder *r) {
+        if (!r)
+                return NULL;
+
+        ring_buffer__free(r->ring);
+        record_bpf__destroy(r->bpf);
+        readahead_free(r->readahead);
+        return mfree(r);
+}
+
+static int on_event(void *userdata, void *data, size_t size) {
+        Recorder *r = userdata;
+        const struct record_event *e = data;
+        RecordAccess a;
+
+        if (size < sizeof(*e) || e->n_pages == 0)
+                return 0;
+
+        a = (RecordAccess) {
+                .device = e->device,
+                .inode = e->inode,
+                .generation = e->generation,
+                .page = e->page,
+                .n_pages = e->n_pages,
+                .flags = e->kind == RECORD_WRITE ? TRACE_WRITE : 0,
+                .tid = e->tid,
+                .thread = e->thread,
+                .time = e->time,
+        };
+
+        if (!r->readahead)
+                return r->func(&a, r->userdata);
+        return e->kind == RECORD_ADDED ? readahead_added(r->readahead, &a) : readahead_access(r->readahead, &a);
+}
+
+/* ---- beginning */
+
+/* Whether the kernel has a tracepoint. */
+static bool has_tracepoint(const struct btf *btf, const char *name) {
+        _cleanup_free_ char *type = NULL;
+
+        return asprintf(&type, "btf_trace_%s", name) >= 0 &&
+                btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+}
+
+/* What the kernel lacks to be recorded from, if it is one of the usual things. */
+static const char *find_obstacle(const struct btf *btf) {
+        if (!btf)
+                return "this kernel does not describe itself (CONFIG_DEBUG_INFO_BTF)";
+        if (btf__find_by_name_kind(btf, "bpf_trace_run2", BTF_KIND_FUNC) < 0) /* which runs them */
+                return "this kernel cannot run BPF programs on tracepoints (CONFIG_BPF_EVENTS)";
+        if (!has_tracepoint(btf, "mm_filemap_get_pages"))
+                return "this kernel is older than 6.12 and has no tracepoints for accesses to the page cache";
+        return NULL;
+}
+
+static int fail(int error, const char *what, char **ret_error) {
+        _cleanup_free_ char *cause = bpf_log_cause();
+
+        if (asprintf(ret_error, "%s: %s", what, cause ?: strerror(abs(error))) < 0)
+                *ret_error = NULL;
+        return -abs(error);
+}
+
+static int load(Recorder *r, const struct btf *btf, uint64_t cgroup_id, uint32_t level, char **ret_error) {
+        int k;
+
+        r->bpf = record_bpf__open();
+        if (!r->bpf)
+                return fail(errno, "the BPF programs are damaged", ret_error);
+
+        r->bpf->rodata->cgroup_id = cgroup_id;
+        r->bpf->rodata->cgroup_level = level;
+        bpf_program__set_autoload(r->bpf->progs.add_to_page_cache, r->readahead);
+        bpf_program__set_autoload(r->bpf->progs.page_fault, has_tracepoint(btf, "page_fault_user"));
+
+        k = record_bpf__load(r->bpf);
+        if (k < 0)
+                return fail(k, "the kernel does not take the BPF programs", ret_error);
+
+        r->ring = ring_buffer__new(bpf_map__fd(r->bpf->maps.events), on_event, r, NULL);
+        if (!r->ring)
+                return fail(errno, "the ring buffer cannot be mapped", ret_error);
+
+        k = record_bpf__attach(r->bpf);
+        if (k < 0)
+                return fail(k, "the BPF programs cannot be attached to the tracepoints", ret_error);
+
+        return 0;
+}
+
+int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFunc func, void *userdata,
+                 Recorder **ret, char **ret_error) {
+        _cleanup_(recorder_freep) Recorder *r = NULL;
+        const char *obstacle;
+        struct btf *btf;
+        int k = 0;
+
+        assert(func);
+        assert(ret);
+        assert(ret_error);
+
+        *ret_error = NULL;
+        bpf_log_setup();
+        bpf_log_reset();
+
+        r = calloc(1, sizeof(*r));
+        if (!r)
+                return -ENOMEM;
+        r->func = func;
+        r->userdata = userdata;
+
+        btf = btf__load_vmlinux_btf();
+        if (readahead)
+                k = readahead_new(func, userdata, &r->readahead);
+        if (k >= 0)
+                k = load(r, btf, cgroup_id, level, ret_error);
+        obstacle = k < 0 && k != -EPERM ? find_obstacle(btf) : NULL;
+        btf__free(btf);
+        if (obstacle) {
+                free(*ret_error);
+                *ret_error = strdup(obstacle);
+                return -EOPNOTSUPP;
+        }
+        if (k < 0)
+                return k;
+
+        *ret = TAKE_PTR(r);
+        return 0;
+}
+
+/* ---- going on */
+
+int recorder_fd(const Recorder *r) {
+        return ring_buffer__epoll_fd(r->ring);
+}
+
+int recorder_process(Recorder *r) {
+        int k = ring_buffer__consume(r->ring);
+
+        return MIN(k, 0);
+}
+
+int recorder_stop(Recorder *r) {
+        int k;
+
+        record_bpf__detach(r->bpf);
+        k = recorder_process(r);
+        return k >= 0 && r->readahead ? readahead_flush(r->readahead) : k;
+}
+
+uint64_t recorder_lost(const Recorder *r) {
+        return __atomic_load_n(&r->bpf->bss->n_lost, __ATOMIC_RELAXED);
+}
