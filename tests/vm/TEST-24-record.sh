@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# kernel: product stock
+# timeout: 180
+# "cachectl record": a trace has what was read, in that order, and nothing of others.
+. "$(dirname "$0")/lib.sh"
+
+# A kernel that cannot run BPF programs on tracepoints says so.
+output=$(cachectl record --duration=1ms --output=/dev/null / 2>&1)
+status=$?
+if [[ $output == *CONFIG_BPF_EVENTS* ]]; then
+        is $status 1 'a kernel without CONFIG_BPF_EVENTS: exit status'
+        like "$output" 'cannot run BPF programs on tracepoints' 'a kernel without CONFIG_BPF_EVENTS: message'
+        skip 'a slice is recorded' 'this kernel has no CONFIG_BPF_EVENTS'
+        done_testing
+fi
+
+directory=$(mktemp -d /var/tmp/record.XXXXXX)
+file=$directory/data
+trace=$directory/trace
+dd if=/dev/urandom of="$file" bs=1M count=8 status=none
+sync
+
+# What is read, in pages: single ones, long reads of cached and not cached ones, over the end of the file, in small
+# pieces, by a mapping; what is written. "expected" has a line a use, as the kernel counts uses.
+cat >"$directory/load.py" <<'PYTHON'
+import mmap, os, random, sys
+path, expected = sys.argv[1], open(sys.argv[2], "w")
+PAGES = os.stat(path).st_size // 4096
+fd = os.open(path, os.O_RDWR)
+last = None
+
+def used(first, end, op="r"):
+    for page in range(first, end):
+        print(op, page, file=expected)
+
+def read(offset, size):
+    global last
+    got = len(os.pread(fd, size, offset))
+    # no use of the page in which the read before ended
+    used(offset // 4096 + (offset // 4096 == last), (offset + got - 1) // 4096 + 1)
+    last = (offset + got - 1) // 4096
+
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+rng = random.Random(24)
+for i in range(2000):
+    read(rng.randrange(PAGES) * 4096, 4096)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+for i in range(300):
+    read(rng.randrange(PAGES * 4096), rng.randrange(1, 1000000))
+read(PAGES * 4096 - 1, 1 << 20)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+for i in range(0, 1 << 20, 1024):
+    read(i, 1024)
+
+memory = mmap.mmap(fd, PAGES * 4096, prot=mmap.PROT_READ)
+memory.madvise(mmap.MADV_RANDOM)
+for page in 700, 3, 1200, 1999:
+    memory[page * 4096 + 7]
+    used(page, page + 1)
+
+os.pwrite(fd, b"x" * 10000, 40960)
+used(10, 13, "w")
+os.fsync(fd) # they are clean again for the next time
+PYTHON
+
+# record_load ARGUMENTS…: records while the load runs in a service of the slice; what cachectl said is in the file "said".
+record_load() {
+        rm -f "$trace" "$directory/said"
+        cachectl record recordt.slice --output="$trace" "$@" >/dev/null 2>"$directory/said" &
+        recorder=$!
+        wait_until 60 grep -q '^Recording ' "$directory/said" || return
+        in_slice recordt-inner.slice python3 "$directory/load.py" "$file" "$directory/expected" || return
+        cat "$file" >/dev/null # not of the slice
+        kill -INT "$recorder"
+        wait "$recorder"
+}
+
+# The uses of the file in a text trace, a line a page.
+uses() {
+        awk -v file="/$(stat -c %i "$file")." '
+                index($2, file) {
+                        split($3, where, "+")
+                        for (i = 0; i < (where[2] ? where[2] : 1); i++)
+                                print $1, where[1] + i
+                }' "$trace"
+}
+
+make_slice recordt.slice ''
+systemctl start recordt.slice
+
+record_load --text
+is $? 0 'a slice is recorded until Ctrl-C, as text'
+like "$(<"$directory/said")" 'Recorded [1-9][0-9]* accesses' 'how much was recorded is told'
+succeeds 'what was used, and only that, in order' diff -u "$directory/expected" <(uses)
+like "$(cat "$trace")" 'thread=python3' 'the thread is named'
+
+record_load
+is $? 0 'the same in the compact form'
+succeeds 'it can be simulated' cachectl simulate "$trace" --policy=fifo --size=10%
+requests=$(cachectl simulate "$trace" --policy=fifo --size=10% --json=short | jq .requests)
+compare "$requests" -ge "$(wc -l <"$directory/expected")" 'no request is missing'
+
+record_load --text --readahead
+is $? 0 'with what was read ahead'
+succeeds 'what was used is the same' diff -u "$directory/expected" <(uses | grep -v '^a')
+compare "$(uses | grep -c '^a')" -gt 100 'pages were read ahead'
+
+# Names, paths, times, and what goes wrong.
+cd "$directory" || die "there is no $directory"
+succeeds 'a control group by its path, for a time' cachectl record --quiet --duration=100ms /sys/fs/cgroup/recordt.slice
+succeeds 'it went into a file of its name, compressed' test -s recordt.slice.trace.zst
+fails 'that is not written over' cachectl record --quiet --duration=100ms recordt.slice
+cachectl record --duration=1ms nosuch.slice 2>"$directory/said"
+is $? 4 'a unit that does not run: exit status'
+like "$(<"$directory/said")" 'nosuch.slice is not active' 'a unit that does not run: message'
+cachectl record --duration=1ms /no/such/group 2>"$directory/said"
+is $? 4 'a control group that does not exist: exit status'
+output=$(cachectl record --duration=2s --output=/dev/full / 2>&1)
+is $? 1 'a full disk: exit status'
+like "$output" 'Cannot write /dev/full: No space left on device' 'a full disk: message'
+
+cd /
+rm -rf "$directory"
+done_testing
