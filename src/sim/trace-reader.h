@@ -9,8 +9,10 @@
 
 /* What the readers of the various forms share. */
 
-/* 4 GiB: no access has more, and a wrong length is found out before it fills the memory. */
-#define TRACE_MAX_PAGES (UINT64_C(1) << 20)
+/* 4 GiB: no access has more, and a wrong length is found out before it fills the memory. The fuzzers have less. */
+#ifndef TRACE_MAX_PAGES
+#  define TRACE_MAX_PAGES (UINT64_C(1) << 20)
+#endif
 
 /* Files and their pages in one 64-bit number. */
 #define TRACE_FILE_BITS 24U

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A libFuzzer target for the readers of traces. $TRACE_FORMAT says which ("auto" if it is not set), with settings
+ * ("csv:obj-id-col=1"). What is read must be consistent; what is refused must come with one line that says why. */
+
+#include <stdio.h>
+
+#include "trace-options.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CHECK(condition)                                                                        \
+        do {                                                                                    \
+                if (!(condition)) {                                                             \
+                        fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+                        abort();                                                                \
+                }                                                                               \
+        } while (0)
+
+static void check_trace(const Trace *t) {
+        uint32_t known = 0;
+
+        CHECK(t->n_requests > 0);
+        CHECK(t->n_objects > 0 && t->n_objects <= t->n_requests);
+
+        /* numbered in the order of their first request */
+        for (size_t i = 0; i < t->n_requests; i++) {
+                CHECK(t->objects[i] <= known);
+                known += t->objects[i] == known;
+                CHECK(!t->flags || (t->flags[i] & TRACE_CLASS_MASK) >> TRACE_CLASS_SHIFT <= TRACE_CLASS_BACKGROUND);
+        }
+        CHECK(known == t->n_objects);
+
+        for (uint32_t i = 1; i < t->n_objects; i++)
+                CHECK(t->keys[i] != t->keys[i - 1]);
+}
+
+static void check_error(int r, char *error) {
+        CHECK(r == -EBADMSG || r == -ENODATA || r == -E2BIG);
+        CHECK(error);
+        CHECK(strncmp(error, "fuzz", 4) == 0);
+        CHECK(!strchr(error, '\n'));
+        free(error);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        const char *format_name = getenv("TRACE_FORMAT") ?: "auto";
+        TraceOptions options = TRACE_OPTIONS_DEFAULT;
+        char *error = NULL;
+        TraceFormat format;
+        Trace *t = NULL;
+        int r;
+
+        CHECK(trace_format_parse(format_name, &format, &options, &error) == 0);
+        options.scan_threads = "scan* [a-c]";
+        options.background_threads = "*low?";
+
+        r = trace_read_memory("fuzz", data, size, format, &options, &t, &error);
+        if (r < 0)
+                check_error(r, error);
+        else
+                check_trace(t);
+
+        trace_free(t);
+        return 0;
+}
