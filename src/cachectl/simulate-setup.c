@@ -34,7 +34,7 @@ void simulation_done(Simulation *s) {
 /* ---- the trace */
 
 static int setup_trace(Simulation *s, const char *path) {
-        TraceOptions options = TRACE_OPTIONS_DEFAULT;
+        _cleanup_(trace_options_done) TraceOptions options = TRACE_OPTIONS_DEFAULT;
         TraceFormat format = TRACE_FORMAT_AUTO;
         _cleanup_free_ char *error = NULL;
         int r;

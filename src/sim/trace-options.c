@@ -75,6 +75,8 @@ static int parse_action(const char *value, char *ret) {
 /* What a key expects, for the message; NULL if there is no such key for the format. */
 static const char *apply(TraceFormat format, TraceOptions *o, const char *key, const char *value, int *ret) {
         bool csv = format == TRACE_FORMAT_CSV, header;
+        bool threads = format == TRACE_FORMAT_TEXT || format == TRACE_FORMAT_BLKPARSE ||
+                       format == TRACE_FORMAT_RECORD;
 
         if ((csv || format == TRACE_FORMAT_ORACLE_GENERAL) && streq(key, "ignore-obj-size")) {
                 *ret = parse_bool(value, &o->ignore_obj_size);
@@ -105,6 +107,14 @@ static const char *apply(TraceFormat format, TraceOptions *o, const char *key, c
                 o->has_header = *ret < 0 ? -1 : header;
                 return "yes or no";
         }
+        if (threads && streq(key, "scan-threads")) {
+                *ret = free_and_strdup(&o->scan_threads, value);
+                return "patterns of threads' names";
+        }
+        if (threads && streq(key, "background-threads")) {
+                *ret = free_and_strdup(&o->background_threads, value);
+                return "patterns of threads' names";
+        }
         if (format == TRACE_FORMAT_BLKPARSE && streq(key, "action")) {
                 *ret = parse_action(value, &o->action);
                 return "one of Q, G, I, D, C";
@@ -115,6 +125,11 @@ static const char *apply(TraceFormat format, TraceOptions *o, const char *key, c
         }
 
         return NULL;
+}
+
+void trace_options_done(TraceOptions *options) {
+        options->scan_threads = mfree(options->scan_threads);
+        options->background_threads = mfree(options->background_threads);
 }
 
 int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, char **ret_error) {
@@ -152,6 +167,8 @@ int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, c
                 }
                 if (expected && r >= 0)
                         continue;
+                if (r == -ENOMEM)
+                        return r;
 
                 if (expected)
                         r = asprintf(ret_error, "%s: \"%s\" takes %s, not \"%s\"", format_names[format], key,

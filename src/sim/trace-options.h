@@ -20,13 +20,15 @@ typedef struct TraceOptions {
         char action;  /* blkparse: the action that counts */
         bool partial; /* record: a recording that was cut off is read as far as it goes */
 
-        /* Threads' names as glob(7) patterns, separated by blanks, to give threads a class that have none;
-         * NULL: none. Owned by whoever set it. */
-        const char *scan_threads;
-        const char *background_threads;
+        /* text, blkparse, record: threads' names as glob(7) patterns, separated by blanks, to give threads a class
+         * that have none; NULL: none */
+        char *scan_threads;
+        char *background_threads;
 } TraceOptions;
 
 #define TRACE_OPTIONS_DEFAULT (TraceOptions) { .has_header = -1, .action = 'Q' }
+
+void trace_options_done(TraceOptions *options);
 
 /* Parses "FORMAT" or "FORMAT:KEY=VALUE,…" on top of what *options holds. -EINVAL with *ret_error set, or
  * -ENOMEM. */

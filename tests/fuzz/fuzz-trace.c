@@ -52,8 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         int r;
 
         CHECK(trace_format_parse(format_name, &format, &options, &error) == 0);
-        options.scan_threads = "scan* [a-c]";
-        options.background_threads = "*low?";
+        options.scan_threads = strdup("scan* [a-c]");
+        options.background_threads = strdup("*low?");
 
         r = trace_read_memory("fuzz", data, size, format, &options, &t, &error);
         if (r < 0)
@@ -62,5 +62,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 check_trace(t);
 
         trace_free(t);
+        trace_options_done(&options);
         return 0;
 }

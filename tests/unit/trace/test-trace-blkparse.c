@@ -42,14 +42,7 @@ static void test_good(void **state) {
 }
 
 static void test_threads(void **state) {
-        TraceOptions o = TRACE_OPTIONS_DEFAULT;
-        char *error = NULL;
-        Trace *t;
-
-        o.scan_threads = "Web*";
-        o.background_threads = "kjour*";
-        assert_int_equal(trace_read_memory("x", text, strlen(text), TRACE_FORMAT_BLKPARSE, &o, &t, &error), 0);
-        check_trace(t, OBJECTS(0, 1, 2, 3, 0, 4, 5),
+        check_trace(good("blkparse:scan-threads=Web*,background-threads=kjour*", text), OBJECTS(0, 1, 2, 3, 0, 4, 5),
                     FLAGS(2 << 4 | TRACE_WRITE, 1 << 4, 1 << 4, TRACE_WRITE, TRACE_REMOVE, TRACE_WRITE, TRACE_WRITE));
 }
 

@@ -53,20 +53,15 @@ static void write_record(bool zstd, unsigned repeat, char **ret, size_t *ret_siz
 
 static void test_round_trip(void **state) {
         for (int zstd = 0; zstd < 2; zstd++) {
-                TraceOptions o = TRACE_OPTIONS_DEFAULT;
                 _cleanup_free_ char *data = NULL;
-                char *error = NULL;
                 size_t size;
-                Trace *t;
 
                 write_record(zstd, 1, &data, &size);
                 check_trace(read_good("record", data, size), OBJECTS(0, 1, 2, 3, 4, 5, 0),
                             FLAGS(0, 0, 0, TRACE_WRITE, TRACE_READAHEAD, TRACE_REMOVE, 0));
 
-                o.scan_threads = "low";
-                o.background_threads = "h* fif*";
-                assert_int_equal(trace_read_memory("x", data, size, TRACE_FORMAT_AUTO, &o, &t, &error), 0);
-                check_trace(t, OBJECTS(0, 1, 2, 3, 4, 5, 0),
+                check_trace(read_good("record:scan-threads=low,background-threads=h* fif*", data, size),
+                            OBJECTS(0, 1, 2, 3, 4, 5, 0),
                             FLAGS(1 << 4, 1 << 4, 1 << 4, TRACE_WRITE, TRACE_READAHEAD, 2 << 4 | TRACE_REMOVE, 2 << 4));
         }
 }

@@ -28,7 +28,6 @@ static void test_lines(void **state) {
 }
 
 static void test_threads(void **state) {
-        TraceOptions o = TRACE_OPTIONS_DEFAULT;
         static const char text[] =
                 "1 thread=rocksdb:low0\n"
                 "1 thread=rocksdb:high0\n"
@@ -36,16 +35,12 @@ static void test_threads(void **state) {
                 "1 thread=report\\x201 class=background\n"
                 "1 class=scan\n"
                 "w f 1 class=scan thread=x\n";
-        char *error = NULL;
-        Trace *t;
 
         check_trace(good("text", text), OBJECTS(0, 0, 0, 0, 0, 1), FLAGS(0, 0, 0, 2 << 4, 1 << 4, 1 << 4 | TRACE_WRITE));
 
         /* patterns give a class to those that have none */
-        o.scan_threads = "nobody report?1";
-        o.background_threads = "rocksdb:low*";
-        assert_int_equal(trace_read_memory("x", text, strlen(text), TRACE_FORMAT_TEXT, &o, &t, &error), 0);
-        check_trace(t, OBJECTS(0, 0, 0, 0, 0, 1),
+        check_trace(good("text:scan-threads=nobody report?1,background-threads=rocksdb:low*", text),
+                    OBJECTS(0, 0, 0, 0, 0, 1),
                     FLAGS(2 << 4, 0, 1 << 4, 2 << 4, 1 << 4, 1 << 4 | TRACE_WRITE));
 }
 

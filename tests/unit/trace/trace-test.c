@@ -24,6 +24,7 @@ Trace *read_good(const char *options, const void *data, size_t size) {
 
         if (trace_read_memory(NAME, data, size, f, &o, &t, &error) < 0)
                 fail_msg("it is good, but: %s", error ?: "(no message)");
+        trace_options_done(&o);
         return t;
 }
 
@@ -41,6 +42,7 @@ void read_bad(const char *options, const void *data, size_t size, int error, con
         assert_true(asprintf(&expected, "%s%s", NAME, message) > 0);
         assert_string_equal(got, expected);
         assert_int_equal(r, -error);
+        trace_options_done(&o);
         free(got);
         free(expected);
 }
