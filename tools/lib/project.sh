@@ -39,8 +39,11 @@ install_project() {
         in_project meson install -C /build/project --no-rebuild --quiet --destdir /build/root
 }
 
-# Runs the unit tests; what came out of them is in meson's testlog.json, so a failed one is no failed step.
+# Runs the unit tests, and the fuzzers if that may take long; what came out of them is in meson's testlog.json and
+# fuzzlog.json, so a failed one is no failed step.
 run_unit_tests() {
-        rm -f "$(project_dir)/meson-logs/testlog.json"
+        rm -f "$(project_dir)"/meson-logs/{test,fuzz}log.json
         in_project env LINUX_SOURCE=/build/linux meson test -C /build/project --print-errorlogs || true
+        [[ -z $LONG_TESTS ]] ||
+                in_project meson test -C /build/project --benchmark --suite fuzz --logbase fuzzlog --print-errorlogs || true
 }

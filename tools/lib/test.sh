@@ -21,8 +21,9 @@ unit_tests() {
         ensure_pristine # the series of kernel patches is applied to it
         step 'unit tests: building' build_project
         step 'unit tests' run_unit_tests
-        results=$(project_dir)/meson-logs/testlog.json
-        [[ -e $results ]] || return 0
+        results=$SCRATCH/unit-tests.json
+        cat "$(project_dir)"/meson-logs/{test,fuzz}log.json >"$results" 2>/dev/null || true
+        [[ -s $results ]] || return 0
         good=$(jq -r 'select(.result == "OK" or .result == "EXPECTEDFAIL").name' "$results")
         bad=$(jq -r 'select(.result != "OK" and .result != "SKIP" and .result != "EXPECTEDFAIL") |
                 "\(.name): \(.result)", (.stdout // ""), (.stderr // "")' "$results")
