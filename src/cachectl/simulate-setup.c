@@ -106,6 +106,8 @@ static int setup_policies(Simulation *s) {
         if (!s->policies)
                 return log_oom();
 
+        if (!*names)
+                return log_error_errno(EINVAL, "Option --policy= names no policy.");
         for (char **name = names; *name; name++) {
                 int r = add_policies(s, *name);
 

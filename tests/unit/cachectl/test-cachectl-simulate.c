@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char trace_path[256], bad_path[256], plot_path[256];
+
+static void write_file(const char *path, const char *content) {
+        _cleanup_fclose_ FILE *f = fopen(path, "we");
+
+        assert_non_null(f);
+        assert_true(fputs(content, f) >= 0);
+}
+
+static int setup(void **state) {
+        int r = harness_setup(state);
+
+        if (r != 0)
+                return r;
+        stop_manager(); /* nobody is asked */
+        (void) snprintf(trace_path, sizeof(trace_path), "%s/small.trace", harness_directory);
+        (void) snprintf(bad_path, sizeof(bad_path), "%s/bad.trace", harness_directory);
+        (void) snprintf(plot_path, sizeof(plot_path), "%s/plot.svg", harness_directory);
+        write_file(trace_path, "1\n2\n1\n3\n1\n");
+        write_file(bad_path, "1\n2\n+3 x y z\n");
+        return 0;
+}
+
+static int teardown(void **state) {
+        (void) unlink(trace_path);
+        (void) unlink(bad_path);
+        (void) unlink(plot_path);
+        return harness_teardown(state);
+}
+
+static void test_table(void **state) {
+        _cleanup_(outcome_done) Outcome o = {}, bare = {};
+
+        run(&o, "simulate", trace_path, "--policy=fifo,lfu,fifo", "--size=8K,100%", "--batch=1");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        assert_string_equal(o.err, "");
+        assert_contains(o.out, "small.trace: misses of 5 requests for 3 pages (0.0 MiB), by cache size\n\n"
+                               "POLICY     8K   100%\n"
+                               "fifo   80.00% 60.00%\n"
+                               "lfu    60.00% 60.00%\n"
+                               "belady 60.00% 60.00%\n");
+
+        run(&bare, "simulate", trace_path, "--policy=fifo", "--size=8192", "--no-legend");
+        assert_string_equal(bare.out, "fifo   80.00%\n"
+                                      "belady 60.00%\n");
+}
+
+static void test_all_policies(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+
+        run(&o, "simulate", trace_path, "--size=2.0e0K");
+        assert_int_equal(o.status, EXIT_USAGE); /* that is no size */
+        outcome_done(&o);
+        o = (Outcome) {};
+
+        run(&o, "simulate", trace_path, "--size=50%,66.7%");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        assert_contains(o.out, "\nfifo ");
+        assert_contains(o.out, "\nnoop ");
+        assert_contains(o.out, "\nbelady ");
+}
+
+static uint64_t unsigned_at(sd_json_variant *v, const char *key) {
+        v = sd_json_variant_by_key(v, key);
+        assert_non_null(v);
+        return sd_json_variant_unsigned(v);
+}
+
+static void test_json(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+        sd_json_variant *v, *results, *fifo, *belady;
+
+        run(&o, "simulate", trace_path, "--policy=fifo", "--size=8K", "--json=short");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        assert_one_line(o.out);
+        v = parse(o.out);
+        assert_string_equal(sd_json_variant_string(sd_json_variant_by_key(v, "trace")), trace_path);
+        assert_int_equal(unsigned_at(v, "requests"), 5);
+        assert_int_equal(unsigned_at(v, "pages"), 3);
+
+        results = sd_json_variant_by_key(v, "results");
+        assert_int_equal(sd_json_variant_elements(results), 2);
+        assert_string_equal(string_at(results, 0, "policy"), "fifo");
+        assert_string_equal(string_at(results, 0, "size"), "8K");
+        fifo = sd_json_variant_by_index(results, 0);
+        assert_int_equal(unsigned_at(fifo, "pages"), 2);
+        assert_int_equal(unsigned_at(fifo, "batch"), 1);
+        assert_int_equal(unsigned_at(fifo, "requests"), 5);
+        assert_int_equal(unsigned_at(fifo, "misses"), 4);
+        assert_int_equal(unsigned_at(fifo, "cold_misses"), 3);
+        assert_int_equal(unsigned_at(fifo, "evict_fallback"), 0);
+        assert_true(sd_json_variant_real(sd_json_variant_by_key(fifo, "miss_ratio")) == 0.8);
+
+        assert_string_equal(string_at(results, 1, "policy"), "belady");
+        belady = sd_json_variant_by_index(results, 1);
+        assert_true(sd_json_variant_is_null(sd_json_variant_by_key(belady, "batch")));
+        assert_int_equal(unsigned_at(belady, "misses"), 3);
+        sd_json_variant_unref(v);
+}
+
+static void test_plot(void **state) {
+        static const char *const sizes[] = { "--size=8K,12K", "--size=8K" };
+
+        for (size_t i = 0; i < ELEMENTSOF(sizes); i++) {
+                _cleanup_(outcome_done) Outcome o = {};
+                _cleanup_free_ char *plot = NULL, *option = NULL;
+                _cleanup_fclose_ FILE *f = NULL;
+                size_t n = 0;
+
+                assert_true(asprintf(&option, "--plot=%s", plot_path) > 0);
+                run(&o, "simulate", trace_path, "--policy=fifo,lfu", sizes[i], option);
+                assert_int_equal(o.status, EXIT_SUCCESS);
+
+                f = fopen(plot_path, "re");
+                assert_non_null(f);
+                assert_true(getdelim(&plot, &n, EOF, f) > 0);
+                assert_contains(plot, "<svg ");
+                assert_contains(plot, ">fifo</text>");
+                assert_contains(plot, ">lfu</text>");
+                assert_contains(plot, ">belady</text>");
+                assert_contains(plot, ">8K</text>");
+                assert_contains(plot, "</svg>\n");
+        }
+}
+
+static void test_option(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+
+        run(&o, "simulate", trace_path, "--policy=fifo,lfu", "--size=8K", "--option=nr_scan=32",
+            "--option=lfu.nr_scan=64");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        assert_string_equal(o.err, "");
+}
+
+/* One message each, that names what is wrong; and nothing is shown. */
+static void test_mistakes(void **state) {
+        const struct {
+                const char *trace, *option, *message;
+        } cases[] = {
+                { NULL,               NULL,                      "\"simulate\" needs a trace" },
+                { "/nonexistent",     NULL,                      "/nonexistent" },
+                { bad_path,           "--format=text",           "bad.trace:3" },
+                { bad_path,           "--format=tape",           "\"tape\"" },
+                { trace_path,         "--policy=best",           "unknown policy \"best\"; the simulator has " },
+                { trace_path,         "--policy=",               "Option --policy= names no policy." },
+                { trace_path,         "--size=0",                "\"0\" is less than one page" },
+                { trace_path,         "--size=0%",               "\"0%\" is less than one page" },
+                { trace_path,         "--size=4095",             "\"4095\" is less than one page" },
+                { trace_path,         "--size=8K,",              "\"\" is no size" },
+                { trace_path,         "--size=-8K",              "\"-8K\" is no size" },
+                { trace_path,         "--size=8X",               "\"8X\" is no size" },
+                { trace_path,         "--size=1e9",              "\"1e9\" is no size" },
+                { trace_path,         "--size=nan",              "\"nan\" is no size" },
+                { trace_path,         "--size=99999999T",        "\"99999999T\" is more than 4294967295 pages" },
+                { trace_path,         "--batch=0",               "from 1 to 32, not \"0\"" },
+                { trace_path,         "--batch=33",              "from 1 to 32, not \"33\"" },
+                { trace_path,         "--option=nr_scan",        "takes NAME=VALUE, not \"nr_scan\"" },
+                { trace_path,         "--option=nr_scan=many",   "nr_scan of " },
+                { trace_path,         "--option=nr_scan=1",      "is a number from 32 to 65536 (folios), not \"1\"" },
+                { trace_path,         "--option=nr_scam=99",     "no policy has a tunable \"nr_scam\"" },
+                { trace_path,         "--option=fifo.nr_scan=99", "no policy fifo has a tunable \"nr_scan\"" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_(outcome_done) Outcome o = {};
+
+                run(&o, "simulate", cases[i].trace, cases[i].option);
+                if (o.status != EXIT_USAGE)
+                        fail_msg("%s: status %i", cases[i].message, o.status);
+                assert_string_equal(o.out, "");
+                assert_contains(o.err, cases[i].message);
+                assert_one_line(o.err);
+        }
+}
+
+static void test_unwritable_plot(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+
+        run(&o, "simulate", trace_path, "--size=8K", "--plot=/nonexistent/plot.svg");
+        assert_int_equal(o.status, EXIT_FAILURE);
+        assert_contains(o.err, "Cannot write /nonexistent/plot.svg: No such file or directory");
+}
+
+int main(int argc, char *argv[]) {
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_table),
+                cmocka_unit_test(test_all_policies),
+                cmocka_unit_test(test_json),
+                cmocka_unit_test(test_plot),
+                cmocka_unit_test(test_option),
+                cmocka_unit_test(test_mistakes),
+                cmocka_unit_test(test_unwritable_plot),
+        };
+
+        harness_init(argc, argv);
+        return cmocka_run_group_tests(tests, setup, teardown);
+}
