@@ -25,8 +25,8 @@ struct Walk {
         struct cachebpf_folio *batch[READ_AHEAD];
 };
 
-static_assert(sizeof(struct Walk) <= sizeof(struct bpf_iter_cachebpf_list));
-static_assert(_Alignof(struct Walk) <= _Alignof(struct bpf_iter_cachebpf_list));
+static_assert(sizeof(struct Walk) <= sizeof(struct bpf_iter_cachebpf_list), "a walk is kept in there");
+static_assert(_Alignof(struct Walk) <= _Alignof(struct bpf_iter_cachebpf_list), "a walk is kept in there");
 
 void walks_advance(List *l, const struct cachebpf_folio *f) {
         for (Walk *w = l->walks; w; w = w->next)
