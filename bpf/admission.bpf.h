@@ -20,7 +20,7 @@
 #include "threads.bpf.h"
 
 /* bit i: class i of enum cachebpf_thread_class */
-const volatile __u32 cachebpf_reject_classes =
+const volatile __u32 cachebpf_reject_classes SEC(".rodata") =
 	1U << CACHEBPF_THREAD_SCAN | 1U << CACHEBPF_THREAD_BACKGROUND;
 
 bool CACHEBPF_OP(cachebpf_admit, struct cachebpf_policy *policy,

@@ -196,8 +196,7 @@ list_iterate(struct cachebpf_evict *evict, __u32 list, __u32 nr_max, __u32 flags
 	}
 }
 
-/* The simulator has nothing that it could drop behind its readers. */
-#if defined(CACHEBPF_OWN_ADMISSION) || defined(CACHEBPF_SIM)
+#ifdef CACHEBPF_OWN_ADMISSION
 #define __cachebpf_admission
 #else
 #include "admission.bpf.h"

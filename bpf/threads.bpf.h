@@ -42,7 +42,7 @@ struct {
 } cachebpf_threads SEC(".maps");
 
 /* '*' is any number of characters, '?' any one; an empty glob, and what follows it, is none */
-const volatile char cachebpf_scan_threads[CACHEBPF_MAX_GLOBS][CACHEBPF_COMM_LEN];
+const volatile char cachebpf_scan_threads[CACHEBPF_MAX_GLOBS][CACHEBPF_COMM_LEN] SEC(".rodata");
 
 struct cachebpf_named {
 	__u64 comm[CACHEBPF_COMM_LEN / sizeof(__u64)];

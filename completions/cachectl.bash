@@ -21,7 +21,7 @@ _cachectl() {
                 [stats]="--json= -j --no-pager --no-legend -l --full"
                 [policies]="--json= -j --no-pager --no-legend -l --full"
                 [record]="-q --quiet -o --output= --duration= --readahead --text"
-                [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --format= --plot="
+                [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --admission --format= --plot="
                 [version]="--json= -j"
                 [help]=""
         )

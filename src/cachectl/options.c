@@ -26,6 +26,7 @@ const char *arg_policy = NULL;
 const char *arg_size = NULL;
 const char *arg_batch = NULL;
 const char *arg_plot = NULL;
+bool arg_admission = false;
 const char **arg_options = NULL;
 size_t n_arg_options = 0;
 const char *arg_output = NULL;
@@ -65,6 +66,8 @@ static const struct {
           "Evict so many pages at a time" },
         { OPTION_OPTION, 0, "option", "NAME=VALUE",
           "Set a tunable of the policies; can be given more than once" },
+        { OPTION_ADMISSION, 0, "admission", NULL,
+          "Turn on the admission filter of the policies" },
         { OPTION_FORMAT, 0, "format", "FORMAT",
           "Read the trace as text, oracleGeneral, csv, blkparse or record" },
         { OPTION_PLOT, 0, "plot", "FILE",
@@ -169,6 +172,10 @@ static int apply(size_t line) {
 
         case OPTION_OPTION:
                 return add_option(optarg);
+
+        case OPTION_ADMISSION:
+                arg_admission = true;
+                return 0;
 
         case OPTION_PLOT:
                 arg_plot = optarg;

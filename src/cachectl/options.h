@@ -26,6 +26,7 @@ extern const char *arg_policy;
 extern const char *arg_size;
 extern const char *arg_batch;
 extern const char *arg_plot;
+extern bool arg_admission;
 extern const char **arg_options; /* in the order in which they were given */
 extern size_t n_arg_options;
 
@@ -47,6 +48,7 @@ typedef enum OptionMask {
         OPTION_DURATION  = 1 << 14,
         OPTION_READAHEAD = 1 << 15,
         OPTION_TEXT      = 1 << 16,
+        OPTION_ADMISSION = 1 << 17,
 } OptionMask;
 
 /* Reads the options, sets *ret_used to those that were given. The verb and its arguments are then

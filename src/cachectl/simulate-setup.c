@@ -282,6 +282,7 @@ static int setup_runs(Simulation *s) {
                         .policy = s->policies[i / s->n_sizes],
                         .capacity = capacity,
                         .batch = sim_clamp_batch(s->batch, capacity),
+                        .admission = arg_admission,
                         .settings = s->settings,
                         .n_settings = s->n_settings,
                 };

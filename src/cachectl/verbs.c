@@ -67,7 +67,7 @@ const Verb verbs[] = {
                 .arguments = "TRACE",
                 .max_arguments = 1,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_POLICY | OPTION_SIZE |
-                           OPTION_BATCH | OPTION_OPTION | OPTION_FORMAT | OPTION_PLOT,
+                           OPTION_BATCH | OPTION_OPTION | OPTION_ADMISSION | OPTION_FORMAT | OPTION_PLOT,
                 .summary = "Simulate policies with a trace, and compare their misses",
                 .details = "Runs policies on the requests in the file TRACE, without a kernel that knows them,\n"
                            "and shows how many miss with each policy and cache size, and with the optimum of\n"

@@ -185,7 +185,7 @@ static void make_room(uint32_t batch) {
 
 /* ---- requests */
 
-static void request(uint32_t object, uint8_t flags, uint32_t batch) {
+static void request(uint32_t object, uint8_t flags, const CacheSettings *settings) {
         struct cachebpf_folio *f = host.folios + object + 1;
 
         if (flags & TRACE_REMOVE) {
@@ -206,8 +206,8 @@ static void request(uint32_t object, uint8_t flags, uint32_t batch) {
 
         if (!f->cached) {
                 if (host.n_cached >= host.capacity)
-                        make_room(batch);
-                if (ops->admit_folio && !admit(object, flags))
+                        make_room(settings->batch);
+                if (settings->admission && ops->admit_folio && !admit(object, flags))
                         return;
                 enter(f);
         }
@@ -217,13 +217,14 @@ static void request(uint32_t object, uint8_t flags, uint32_t batch) {
         }
 }
 
-int cache_run(const SimPolicy *policy, const Trace *trace, uint32_t capacity, uint32_t batch, SimStats *ret) {
+int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *settings, SimStats *ret) {
         int r;
 
         assert(policy);
         assert(trace);
-        assert(capacity > 0);
-        assert(batch > 0 && batch <= CACHEBPF_BATCH);
+        assert(settings);
+        assert(settings->capacity > 0);
+        assert(settings->batch > 0 && settings->batch <= CACHEBPF_BATCH);
         assert(ret);
 
         ops = policy->ops;
@@ -231,9 +232,9 @@ int cache_run(const SimPolicy *policy, const Trace *trace, uint32_t capacity, ui
         if (!ops->evict_folios && !(ops->flags & CACHEBPF_F_STOCK_RECLAIM))
                 host_fail("it has no evict_folios, and does not leave reclaim to the kernel either");
 
-        r = host_start(policy, trace, capacity);
+        r = host_start(policy, trace, settings->capacity);
         if (r >= 0)
-                r = stock_start(trace, capacity);
+                r = stock_start(trace, settings->capacity);
         if (r < 0)
                 goto out;
 
@@ -248,7 +249,7 @@ int cache_run(const SimPolicy *policy, const Trace *trace, uint32_t capacity, ui
         for (size_t i = 0; i < trace->n_requests; i++) {
                 if (i + PREFETCH_DISTANCE < trace->n_requests)
                         __builtin_prefetch(host.folios + trace->objects[i + PREFETCH_DISTANCE] + 1, 1);
-                request(trace->objects[i], trace->flags ? trace->flags[i] : 0, batch);
+                request(trace->objects[i], trace->flags ? trace->flags[i] : 0, settings);
         }
 
         if (ops->policy_exit)

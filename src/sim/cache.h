@@ -26,6 +26,12 @@ typedef struct SimStats {
         uint64_t reconfigurations;
 } SimStats;
 
-/* Runs a policy over a whole trace, in this process, from an empty cache. batch: pages per eviction request, 1 to
- * CACHEBPF_BATCH. Returns a negative errno; what the policy itself refused is policy_init()'s. */
-int cache_run(const SimPolicy *policy, const Trace *trace, uint32_t capacity, uint32_t batch, SimStats *ret);
+typedef struct CacheSettings {
+        uint32_t capacity; /* pages, at least 1 */
+        uint32_t batch;    /* pages per eviction request, 1 to CACHEBPF_BATCH */
+        bool admission;    /* ask the policy's admit_folio, if it has one */
+} CacheSettings;
+
+/* Runs a policy over a whole trace, in this process, from an empty cache. Returns a negative errno; what the
+ * policy itself refused is policy_init()'s. */
+int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *settings, SimStats *ret);

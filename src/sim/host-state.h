@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+/* no policy, and no filter of one */
+#define CACHEBPF_OWN_ADMISSION
 #include "cachebpf.bpf.h"
 #include "macro.h"
 #include "trace.h"

@@ -58,8 +58,8 @@ struct task_struct {
 #define __kernel_type
 #define __ksym
 
-/* Maps and programs cannot be static in BPF. Here all policies are linked together, and names such as
- * cachebpf_events are in several; since one of them runs, they may share what host-maps.h keeps there. */
+/* Maps, programs and some settings cannot be static in BPF. Here all policies are linked together, and names such
+ * as cachebpf_events are in several; since one of them runs, they may share what is there. */
 #define SEC(name) __attribute__((__weak__))
 
 /* ---- how a policy makes itself known */
@@ -118,6 +118,7 @@ __attribute__((__unused__)) static SimTunable *sim_tunables;
         int id##_reconfigure(void *ctx) __attribute__((__weak__));                      \
         static const struct cachebpf_ops id##_ops = {                                   \
                 .name = #id,                                                            \
+                __cachebpf_admission                                                    \
                 callbacks                                                               \
         };                                                                              \
         __attribute__((__constructor__)) static void sim_register_policy_##id(void)     \

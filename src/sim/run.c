@@ -50,7 +50,12 @@ static int execute(const Trace *trace, const SimRun *run, SimStats *ret) {
                 if (sim_tunable_find(run->policy, t->name) == t)
                         (void) sim_tunable_set(t, run->settings[i].value);
         }
-        return cache_run(run->policy, trace, run->capacity, run->batch, ret);
+        return cache_run(run->policy, trace,
+                         &(CacheSettings) {
+                                 .capacity = run->capacity,
+                                 .batch = run->batch,
+                                 .admission = run->admission,
+                         }, ret);
 }
 
 static void child(const Trace *trace, const SimRun *run, SimResult *result) {

@@ -14,8 +14,9 @@ typedef struct SimSetting {
 
 typedef struct SimRun {
         const SimPolicy *policy; /* NULL: Belady's optimum */
-        uint32_t capacity;       /* pages, at least 1 */
-        uint32_t batch;          /* pages per eviction request, 1 to CACHEBPF_BATCH */
+        uint32_t capacity;       /* as in CacheSettings */
+        uint32_t batch;
+        bool admission;
         /* those of other policies are passed over */
         const SimSetting *settings;
         size_t n_settings;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char trace_path[256], bad_path[256], plot_path[256];
+static char trace_path[256], bad_path[256], class_path[256], plot_path[256];
 
 static void write_file(const char *path, const char *content) {
         _cleanup_fclose_ FILE *f = fopen(path, "we");
@@ -23,6 +23,7 @@ static int setup(void **state) {
         stop_manager(); /* nobody is asked */
         (void) snprintf(trace_path, sizeof(trace_path), "%s/small.trace", harness_directory);
         (void) snprintf(bad_path, sizeof(bad_path), "%s/bad.trace", harness_directory);
+        (void) snprintf(class_path, sizeof(class_path), "%s/class.trace", harness_directory);
         (void) snprintf(plot_path, sizeof(plot_path), "%s/plot.svg", harness_directory);
         write_file(trace_path, "1\n2\n1\n3\n1\n");
         write_file(bad_path, "1\n2\n+3 x y z\n");
@@ -32,6 +33,7 @@ static int setup(void **state) {
 static int teardown(void **state) {
         (void) unlink(trace_path);
         (void) unlink(bad_path);
+        (void) unlink(class_path);
         (void) unlink(plot_path);
         return harness_teardown(state);
 }
@@ -140,6 +142,19 @@ static void test_option(void **state) {
         assert_string_equal(o.err, "");
 }
 
+/* What scans read is not admitted, if that is wanted. */
+static void test_admission(void **state) {
+        _cleanup_(outcome_done) Outcome off = {}, on = {};
+
+        write_file(class_path, "1\n2 class=scan\n1\n2 class=scan\n");
+        run(&off, "simulate", class_path, "--policy=fifo", "--size=8K", "--no-legend");
+        assert_string_equal(off.out, "fifo   50.00%\n"
+                                     "belady 50.00%\n");
+        run(&on, "simulate", class_path, "--policy=fifo", "--size=8K", "--no-legend", "--admission");
+        assert_string_equal(on.out, "fifo   75.00%\n"
+                                    "belady 50.00%\n");
+}
+
 /* One message each, that names what is wrong; and nothing is shown. */
 static void test_mistakes(void **state) {
         const struct {
@@ -196,6 +211,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_json),
                 cmocka_unit_test(test_plot),
                 cmocka_unit_test(test_option),
+                cmocka_unit_test(test_admission),
                 cmocka_unit_test(test_mistakes),
                 cmocka_unit_test(test_unwritable_plot),
         };

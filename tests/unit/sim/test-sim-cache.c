@@ -71,12 +71,13 @@ void CACHEBPF_OP(t_evict, struct cachebpf_policy *policy, struct cachebpf_evict 
 CACHEBPF_POLICY(t_fifo, "", "", HEARS_ALL, .evict_folios = t_evict);
 
 static SimStats run(const struct cachebpf_ops *ops, const char *letters, uint32_t capacity, uint32_t batch) {
+        CacheSettings settings = { .capacity = capacity, .batch = batch, .admission = true };
         SimPolicy policy = { .name = "test", .ops = ops };
         SimStats stats;
 
         journal[0] = 0;
         trace = trace_of(letters);
-        assert_int_equal(cache_run(&policy, trace, capacity, batch, &stats), 0);
+        assert_int_equal(cache_run(&policy, trace, &settings, &stats), 0);
         trace_free(trace);
         return stats;
 }
@@ -315,6 +316,15 @@ static void test_admission(void **state) {
         assert_int_equal(s.admit_rejected, 2);
         assert_int_equal(s.misses, 4);
         assert_int_equal(s.added, 3);
+
+        /* off */
+        journal[0] = 0;
+        trace = trace_of("a1c");
+        assert_int_equal(cache_run(&(SimPolicy) { .name = "test", .ops = &filter }, trace,
+                                   &(CacheSettings) { .capacity = 3, .batch = 1 }, &s), 0);
+        trace_free(trace);
+        assert_string_equal(journal, "+a+b");
+        assert_int_equal(s.admit_asked, 0);
 }
 
 /* ---- reconfiguration */
@@ -350,7 +360,7 @@ static void test_reconfigure(void **state) {
 
         journal[0] = 0;
         trace = trace_of("abc");
-        assert_int_equal(cache_run(&policy, trace, 3, 1, &s), 0);
+        assert_int_equal(cache_run(&policy, trace, &(CacheSettings) { .capacity = 3, .batch = 1 }, &s), 0);
         trace_free(trace);
         assert_string_equal(journal, "+a.R+b.+c.R");
         assert_int_equal(s.reconfigurations, 2);
@@ -375,9 +385,9 @@ static void test_refusal(void **state) {
         SimStats s;
 
         trace = trace_of("abc");
-        assert_int_equal(cache_run(&policy, trace, 3, 1, &s), -EOPNOTSUPP);
+        assert_int_equal(cache_run(&policy, trace, &(CacheSettings) { .capacity = 3, .batch = 1 }, &s), -EOPNOTSUPP);
         policy.ops = &none;
-        assert_host_fails((void) cache_run(&policy, trace, 3, 1, &s), "no evict_folios");
+        assert_host_fails((void) cache_run(&policy, trace, &(CacheSettings) { .capacity = 3, .batch = 1 }, &s), "no evict_folios");
         trace_free(trace);
 }
 
