@@ -76,12 +76,18 @@ static Entry *entry_find(SimMap *m, const void *key) {
         return g_hash_table_lookup(m->entries, &wanted);
 }
 
-static bool is_array(const SimMap *m) {
-        return m->type == BPF_MAP_TYPE_ARRAY || m->type == BPF_MAP_TYPE_PERCPU_ARRAY;
+static bool is_array(uint32_t type) {
+        return type == BPF_MAP_TYPE_ARRAY || type == BPF_MAP_TYPE_PERCPU_ARRAY;
 }
 
 static bool is_lru(const SimMap *m) {
         return m->type == BPF_MAP_TYPE_LRU_HASH || m->type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+}
+
+static bool is_known(uint32_t type) {
+        return is_array(type) || type == BPF_MAP_TYPE_HASH || type == BPF_MAP_TYPE_PERCPU_HASH ||
+               type == BPF_MAP_TYPE_LRU_HASH || type == BPF_MAP_TYPE_LRU_PERCPU_HASH ||
+               type == BPF_MAP_TYPE_TASK_STORAGE || type == BPF_MAP_TYPE_RINGBUF;
 }
 
 static void check_kind(const SimMap *m, bool is, const char *function) {
@@ -95,10 +101,15 @@ static void check_keyed(const SimMap *m, const char *function) {
 
 SimMap *sim_map_new(void **slot, const char *name, __u32 type, size_t key_size, size_t value_size,
                     size_t max_entries) {
-        SimMap *m = g_new0(SimMap, 1);
+        SimMap *m;
 
+        name = startswith(name, "&") ?: name;
+        if (!is_known(type))
+                host_fail("the simulator knows no maps of type %u, such as %s", type, name);
+
+        m = g_new(SimMap, 1);
         *m = (SimMap) {
-                .name = startswith(name, "&") ?: name,
+                .name = name,
                 .slot = slot,
                 .type = type,
                 .key_size = key_size,
@@ -107,23 +118,10 @@ SimMap *sim_map_new(void **slot, const char *name, __u32 type, size_t key_size, 
                 .next = maps,
         };
 
-        switch (type) {
-        case BPF_MAP_TYPE_HASH:
-        case BPF_MAP_TYPE_PERCPU_HASH:
-        case BPF_MAP_TYPE_LRU_HASH:
-        case BPF_MAP_TYPE_LRU_PERCPU_HASH:
-        case BPF_MAP_TYPE_TASK_STORAGE:
-                m->entries = g_hash_table_new_full(entry_hash, entry_equal, g_free, NULL);
-                break;
-        case BPF_MAP_TYPE_ARRAY:
-        case BPF_MAP_TYPE_PERCPU_ARRAY:
+        if (is_array(type))
                 m->array = g_malloc0_n(max_entries, value_room(m));
-                break;
-        case BPF_MAP_TYPE_RINGBUF:
-                break;
-        default:
-                host_fail("the simulator knows no maps of type %u, such as %s", type, m->name);
-        }
+        else if (type != BPF_MAP_TYPE_RINGBUF)
+                m->entries = g_hash_table_new_full(entry_hash, entry_equal, g_free, NULL);
 
         maps = m;
         *slot = m;
@@ -170,7 +168,7 @@ void *sim_map_lookup(SimMap *m, const void *key) {
         Entry *e;
 
         check_keyed(m, "bpf_map_lookup_elem");
-        if (is_array(m))
+        if (is_array(m->type))
                 return array_at(m, key);
 
         e = entry_find(m, key);
@@ -186,7 +184,7 @@ long sim_map_update(SimMap *m, const void *key, const void *value, __u64 flags) 
         check_keyed(m, "bpf_map_update_elem");
         if (flags > BPF_EXIST)
                 return -EINVAL;
-        if (is_array(m)) {
+        if (is_array(m->type)) {
                 void *at = array_at(m, key);
 
                 if (!at)
@@ -224,7 +222,7 @@ long sim_map_delete(SimMap *m, const void *key) {
         Entry *e;
 
         check_keyed(m, "bpf_map_delete_elem");
-        if (is_array(m))
+        if (is_array(m->type))
                 return -EINVAL;
 
         e = entry_find(m, key);

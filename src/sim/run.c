@@ -33,10 +33,10 @@ static void report_failure(const char *message) {
         _exit(EXIT_FAILURE);
 }
 
-static uint64_t now_ns(void) {
+static uint64_t cpu_ns(void) {
         struct timespec ts;
 
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        (void) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
         return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
 }
 
@@ -66,9 +66,9 @@ static void child(const Trace *trace, const SimRun *run, SimResult *result) {
         own_result = result;
         host_set_fail_handler(report_failure);
 
-        begin = now_ns();
+        begin = cpu_ns();
         r = execute(trace, run, &result->stats);
-        result->ns = now_ns() - begin;
+        result->ns = cpu_ns() - begin;
         if (r < 0) {
                 (void) snprintf(result->message, sizeof(result->message),
                                 "it refuses to start: %s", strerror(-r));
@@ -155,7 +155,8 @@ int sim_run_all(const Trace *trace, const SimRun *runs, size_t n_runs, unsigned 
                 ended++;
         }
 
-        memcpy(results, shared, n_runs * sizeof(*results));
+        if (n_runs > 0)
+                memcpy(results, shared, n_runs * sizeof(*results));
         (void) munmap(shared, size);
         return r;
 }

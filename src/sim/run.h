@@ -24,7 +24,7 @@ typedef struct SimRun {
 
 typedef struct SimResult {
         SimStats stats;
-        uint64_t ns;       /* that the run took */
+        uint64_t ns;       /* of processor time that the run took */
         bool done;
         char message[256]; /* what was wrong, if it is not done */
 } SimResult;
