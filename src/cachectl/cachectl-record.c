@@ -64,7 +64,8 @@ static int output_open(Output *o, const char *name) {
         if (!arg_text && isatty(o->fd))
                 return log_error_errno(EINVAL, "A recording is no text; write it to a file, or give --text.");
         if (arg_text && zstd)
-                return log_error_errno(EINVAL, "Text is not written compressed: choose another name than %s.", o->path);
+                return log_error_errno(EINVAL, "Text is not written compressed: choose another name than %s.",
+                                       o->path);
 
         if (arg_text) {
                 o->text = fdopen(o->fd, "we");

@@ -98,7 +98,8 @@ static int read_reference(RecordReader *rr, bool same, const char *what, guint n
                         return r;
         }
         if (*ref >= n)
-                return trace_input_fail(rr->reader->input, EBADMSG, "an access names %s that was not introduced", what);
+                return trace_input_fail(rr->reader->input, EBADMSG, "an access names %s that was not introduced",
+                                        what);
         return 0;
 }
 

@@ -84,12 +84,14 @@ static void bad_option(const char *s, const char *message) {
 }
 
 static void test_options(void **state) {
-        bad_option("tsv", "\"tsv\" is no form of traces; there are auto, text, oracleGeneral, csv, blkparse and record");
+        bad_option("tsv", "\"tsv\" is no form of traces; "
+                   "there are auto, text, oracleGeneral, csv, blkparse and record");
         bad_option("csv:", "csv: there is no setting \"\" of the form KEY=VALUE");
         bad_option("csv:obj-id-col", "csv: there is no setting \"obj-id-col\" of the form KEY=VALUE");
         bad_option("csv:action=Q", "csv: there is no setting \"action\" of the form KEY=VALUE");
         bad_option("csv:obj-id-col=0", "csv: \"obj-id-col\" takes the number of a column, from 1, not \"0\"");
-        bad_option("csv:obj-id-col=9999999", "csv: \"obj-id-col\" takes the number of a column, from 1, not \"9999999\"");
+        bad_option("csv:obj-id-col=9999999",
+                   "csv: \"obj-id-col\" takes the number of a column, from 1, not \"9999999\"");
         bad_option("csv:has-header=maybe", "csv: \"has-header\" takes yes or no, not \"maybe\"");
         bad_option("csv:delimiter=ab", "csv: \"delimiter\" takes one character, comma, tab or space, not \"ab\"");
         bad_option("blkparse:action=", "blkparse: \"action\" takes one of Q, G, I, D, C, not \"\"");

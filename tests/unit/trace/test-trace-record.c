@@ -62,7 +62,8 @@ static void test_round_trip(void **state) {
 
                 check_trace(read_good("record:scan-threads=low,background-threads=h* fif*", data, size),
                             OBJECTS(0, 1, 2, 3, 4, 5, 0),
-                            FLAGS(1 << 4, 1 << 4, 1 << 4, TRACE_WRITE, TRACE_READAHEAD, 2 << 4 | TRACE_REMOVE, 2 << 4));
+                            FLAGS(1 << 4, 1 << 4, 1 << 4, TRACE_WRITE, TRACE_READAHEAD, 2 << 4 | TRACE_REMOVE,
+                                  2 << 4));
         }
 }
 
@@ -131,7 +132,8 @@ static void test_malformed(void **state) {
         bytes_bad(HEADER THREAD_ITEM ACCESS, ": at byte 31: an access names a file that was not introduced");
         bytes_bad(HEADER FILE_ITEM ACCESS, ": at byte 33: an access names a thread that was not introduced");
         bytes_bad(BEGIN "\x9c" "\0\0", ": at byte 37: an access names a file that was not introduced");
-        bytes_bad(HEADER "\2\7\x10" "0123456789abcdef", ": at byte 26: the name of a thread has 16 bytes, more than 15");
+        bytes_bad(HEADER "\2\7\x10" "0123456789abcdef",
+                  ": at byte 26: the name of a thread has 16 bytes, more than 15");
         bytes_bad(BEGIN "\x90\0\0" "\xff\xff\xff\xff\xff\xff\xff\xff\xff\2" "\0",
                   ": at byte 49: the page of an access has more than 64 bits");
         bytes_bad(BEGIN "\x90\0\0" "\1" "\0", ": at byte 41: page 18446744073709551615 is too far into the file; "
@@ -144,7 +146,8 @@ static void test_malformed(void **state) {
         bytes_bad(BEGIN ACCESS "\4\1\1", ": at byte 44: the recording says it has 1 accesses and lost 1, "
                   "but 1 and 0 were found");
         bytes_bad(BEGIN ACCESS END "x", ": at byte 45: something follows the end of the recording");
-        read_bad("record", HEADER "\4\0\0", sizeof(HEADER "\4\0\0") - 1, ENODATA, ": there is no request in the trace");
+        read_bad("record", HEADER "\4\0\0", sizeof(HEADER "\4\0\0") - 1, ENODATA,
+                 ": there is no request in the trace");
 }
 
 int main(void) {

@@ -36,7 +36,8 @@ static void test_threads(void **state) {
                 "1 class=scan\n"
                 "w f 1 class=scan thread=x\n";
 
-        check_trace(good("text", text), OBJECTS(0, 0, 0, 0, 0, 1), FLAGS(0, 0, 0, 2 << 4, 1 << 4, 1 << 4 | TRACE_WRITE));
+        check_trace(good("text", text), OBJECTS(0, 0, 0, 0, 0, 1),
+                    FLAGS(0, 0, 0, 2 << 4, 1 << 4, 1 << 4 | TRACE_WRITE));
 
         /* patterns give a class to those that have none */
         check_trace(good("text:scan-threads=nobody report?1,background-threads=rocksdb:low*", text),
