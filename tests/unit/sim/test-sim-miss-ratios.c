@@ -38,6 +38,8 @@ static const struct {
         { "arc",      1,  0.5,     0.5      },
         { "wtinylfu", 1,  1.5,     INFINITY },
         { "lhd",      1,  1.5,     INFINITY },
+        /* two models of the kernel, not one algorithm; in tiny caches what it does by 32 pages differs */
+        { "noop",     1,  1.5,     1.5,      100 },
 };
 
 typedef struct Figure {
@@ -45,8 +47,7 @@ typedef struct Figure {
         unsigned percent;
         double ratios[ELEMENTSOF(tolerances)];
         SimResult results[ELEMENTSOF(tolerances)];
-        bool run; /* the trace is there */
-        uint32_t pages;
+        uint32_t pages; /* 0: the trace is not there */
 } Figure;
 
 static Figure figures[64];
@@ -85,13 +86,18 @@ static void read_figures(void) {
         assert_true(n_figures > 0);
 }
 
+/* The optimum is no policy. */
+static bool is_there(size_t p) {
+        return streq(tolerances[p].policy, "belady") || sim_policy_find(tolerances[p].policy);
+}
+
 /* Runs all policies for the figures of one trace, which follow each other. */
 static void run_trace(Figure *f, size_t n, const char *directory) {
         _cleanup_free_ char *path = g_strdup_printf("%s/%s.oracleGeneral.zst", directory, f->trace), *error = NULL;
         _cleanup_(trace_freep) Trace *trace = NULL;
         SimRun runs[ELEMENTSOF(tolerances) * 8];
+        SimResult results[ELEMENTSOF(runs)], *targets[ELEMENTSOF(runs)];
         size_t n_runs = 0;
-        SimResult results[ELEMENTSOF(runs)];
 
         assert_true(n <= 8);
         if (access(path, F_OK) < 0) {
@@ -101,23 +107,25 @@ static void run_trace(Figure *f, size_t n, const char *directory) {
         if (trace_read(path, TRACE_FORMAT_AUTO, &trace, &error) < 0)
                 fail_msg("%s", error);
 
-        for (size_t i = 0; i < n * ELEMENTSOF(tolerances); i++) {
-                size_t p = i % ELEMENTSOF(tolerances);
-                uint32_t capacity = MAX((uint64_t) trace->n_objects * f[i / ELEMENTSOF(tolerances)].percent / 100, 8U);
+        for (size_t i = 0; i < n; i++) {
+                uint32_t capacity = MAX((uint64_t) trace->n_objects * f[i].percent / 100, 8U);
 
-                runs[n_runs++] = (SimRun) {
-                        /* NULL is the optimum, and what is not there yet is not looked at */
-                        .policy = sim_policy_find(tolerances[p].policy),
-                        .capacity = capacity,
-                        .batch = sim_clamp_batch(tolerances[p].batch, capacity),
-                };
+                f[i].pages = capacity;
+                for (size_t p = 0; p < ELEMENTSOF(tolerances); p++) {
+                        if (!is_there(p))
+                                continue;
+                        targets[n_runs] = f[i].results + p;
+                        runs[n_runs++] = (SimRun) {
+                                .policy = sim_policy_find(tolerances[p].policy),
+                                .capacity = capacity,
+                                .batch = sim_clamp_batch(tolerances[p].batch, capacity),
+                        };
+                }
         }
+
         assert_int_equal(sim_run_all(trace, runs, n_runs, 0, results), 0);
-        for (size_t i = 0; i < n * ELEMENTSOF(tolerances); i++) {
-                f[i / ELEMENTSOF(tolerances)].results[i % ELEMENTSOF(tolerances)] = results[i];
-                f[i / ELEMENTSOF(tolerances)].run = true;
-                f[i / ELEMENTSOF(tolerances)].pages = runs[i].capacity;
-        }
+        for (size_t i = 0; i < n_runs; i++)
+                *targets[i] = results[i];
 }
 
 static int run_all(void **state) {
@@ -140,7 +148,7 @@ static void test_policy(void **state) {
         size_t p = (size_t) *state, n = 0, n_bad = 0;
         const char *policy = tolerances[p].policy;
 
-        if (!streq(policy, "belady") && !sim_policy_find(policy)) {
+        if (!is_there(p)) {
                 print_message("# there is no policy %s\n", policy);
                 skip();
         }
@@ -150,7 +158,7 @@ static void test_policy(void **state) {
                 const SimResult *result = f->results + p;
                 double ratio, points;
 
-                if (!f->run || f->pages < tolerances[p].min_pages)
+                if (f->pages == 0 || f->pages < tolerances[p].min_pages)
                         continue;
                 n++;
                 if (!result->done) {
