@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * MGLRU: the kernel's multi-generational LRU, for what is read and written.
+ *
+ * Up to four generations, numbered from min_seq, the oldest, to max_seq.  New
+ * folios come into one of the oldest, at the young end; a use only counts.  A
+ * folio has come to a tier by its uses: none or one, two, up to four, more.
+ * Requests take from the old end of the oldest generation; what is in a tier
+ * that is protected moves on to the next one instead, its uses forgotten.  A
+ * tier is protected if it, and those above, had refaults at more than twice the
+ * rate of the lowest tier; only those count which were evicted from the present
+ * oldest generation, and a ghost tells.  What that one leaves behind when it has
+ * run empty weighs half from then on.  A new youngest generation begins when
+ * only two are left, or, in a small cache, when they are out of proportion.
+ *
+ * Source: Linux 6.12, mm/vmscan.c and mm/workingset.c; Documentation/mm/
+ * multigen_lru.rst; cachebpf, table 5.  Page tables are not looked at.
+ */
+#include "cachebpf.bpf.h"
+
+#define NR_GENS		4	/* MAX_NR_GENS */
+#define MIN_GENS	2	/* MIN_NR_GENS, without which nothing is evicted */
+#define NR_TIERS	4
+#define MAX_REFS	4	/* uses beyond the first that are told apart */
+#define MIN_REFAULTS	64	/* MIN_LRU_BATCH: fewer say nothing */
+#define LAZY_PAGES	4096	/* 1 << DEF_PRIORITY: more than that, and aging is put off */
+#define GHOSTS		16
+
+static __u32 lists[NR_GENS];
+static __u64 min_seq, max_seq = NR_GENS - 1;
+
+/* of the present oldest generation, and, halved each time, of those before */
+static struct tier {
+	__u64 refaulted;
+	__u64 total;	/* evicted or protected */
+} tiers[NR_TIERS];
+
+/* in a bucket; no ghost: all 0 */
+struct ghost {
+	__u32 fingerprint : 20, seq : 8, refs_plus_1 : 4;
+};
+
+/* Of @folio; in its bytes is how many of its uses to forget, or to add if negative. */
+static __always_inline __s32 refs_of(struct cachebpf_folio *folio)
+{
+	__s32 *forgotten = (__s32 *)bpf_cachebpf_data(folio, sizeof(__s32));
+	__s32 refs = (__s32)folio->accesses - 1 - (forgotten ? *forgotten : 0);
+
+	return refs < 0 ? 0 : refs > MAX_REFS ? MAX_REFS : refs;
+}
+
+static __always_inline void set_refs(struct cachebpf_folio *folio, __s32 refs)
+{
+	__s32 *forgotten = (__s32 *)bpf_cachebpf_data(folio, sizeof(__s32));
+
+	if (forgotten)
+		*forgotten = (__s32)folio->accesses - 1 - refs;
+}
+
+/* order_base_2(refs + 1) */
+static __always_inline __u32 tier_of(__s32 refs)
+{
+	return (refs > 0) + (refs > 1) + (refs > 3);
+}
+
+static __always_inline __u32 list_of(__u64 seq)
+{
+	return lists[seq % NR_GENS];
+}
+
+static __always_inline __u64 size_of(struct cachebpf_policy *policy, __u64 seq)
+{
+	return bpf_cachebpf_list_len(policy, list_of(seq));
+}
+
+/* The last tier that is not protected: the refaults are steered towards the same rate in all. */
+static __always_inline __u32 last_to_evict(void)
+{
+	const struct tier *sp = &tiers[0], *pv;
+	__u32 tier;
+
+	for (tier = 1; tier < NR_TIERS; tier++) {
+		pv = &tiers[tier];
+		if (pv->refaulted >= MIN_REFAULTS &&
+		    pv->refaulted * (sp->total + MIN_REFAULTS) > (sp->refaulted + 1) * pv->total * 2)
+			break;
+	}
+	return tier - 1;
+}
+
+/* lru_gen_refault(): @folio comes; was it evicted from the present oldest generation? */
+static __always_inline void refault(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	__u64 key = bpf_cachebpf_key(folio);
+	struct ghost *ghosts = (void *)bpf_cachebpf_bucket(policy, key, 64), ghost;
+
+	for (int i = 0; ghosts && i < GHOSTS; i++) {
+		ghost = ghosts[i];
+		if (!ghost.refs_plus_1 || ghost.fingerprint != (key & 0xfffff))
+			continue;
+		ghosts[i] = (struct ghost) {};
+		if (ghost.seq != (min_seq & 0xff))
+			continue;
+		tiers[tier_of(ghost.refs_plus_1 - 1)].refaulted += 1ULL << (folio->order & 31);
+		/* had it come sooner it would have been protected */
+		if (ghost.refs_plus_1 >= MAX_REFS)
+			set_refs(folio, MAX_REFS);
+		return;
+	}
+}
+
+/* lru_gen_eviction(): leave a ghost, in place of one that is good for nothing or of any. */
+static __always_inline void leave_ghost(struct cachebpf_policy *policy,
+					struct cachebpf_folio *folio, __s32 refs)
+{
+	__u64 key = bpf_cachebpf_key(folio);
+	struct ghost *ghosts = (void *)bpf_cachebpf_bucket(policy, key, 64);
+	__u32 victim = bpf_get_prandom_u32() % GHOSTS;
+
+	if (!ghosts)
+		return;
+	for (int i = 0; i < GHOSTS; i++)
+		if (!ghosts[i].refs_plus_1 || ghosts[i].seq != (min_seq & 0xff))
+			victim = i;
+	ghosts[victim % GHOSTS] = (struct ghost) {
+		.fingerprint = key, .seq = min_seq, .refs_plus_1 = refs + 1,
+	};
+}
+
+void CACHEBPF_OP(mglru_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+		 __u32 why)
+{
+	__u64 seq = min_seq;
+
+	if (seq + MIN_GENS < max_seq)
+		seq++;
+	bpf_cachebpf_list_add(policy, folio, list_of(seq), TAIL);
+	if (!(why & CACHEBPF_ADDED_ADOPTED))
+		refault(policy, folio);
+}
+
+void CACHEBPF_OP(mglru_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+		 __u32 why)
+{
+	__s32 refs = refs_of(folio);
+
+	if (why != CACHEBPF_REMOVED_RECLAIM)
+		return;
+	tiers[tier_of(refs)].total += 1ULL << (folio->order & 31);
+	leave_ghost(policy, folio, refs);
+}
+
+/* The oldest generation is no more; what it leaves becomes young again with its list. */
+static __always_inline void retire_oldest(void)
+{
+	__u64 seq = min_seq;
+	int i;
+
+	if (!__sync_bool_compare_and_swap(&min_seq, seq, seq + 1))
+		return;
+	for (i = 0; i < NR_TIERS; i++) {
+		tiers[i].refaulted /= 2;
+		tiers[i].total /= 2;
+	}
+}
+
+static __always_inline __u64 nr_cached(struct cachebpf_policy *policy)
+{
+	return size_of(policy, 0) + size_of(policy, 1) + size_of(policy, 2) + size_of(policy, 3);
+}
+
+/* should_run_aging(): is it time for a new generation? */
+static __always_inline bool should_age(struct cachebpf_policy *policy)
+{
+	__u64 nr_gens = max_seq - min_seq + 1, total = nr_cached(policy);
+
+	if (nr_gens != MIN_GENS + 1)
+		return nr_gens <= MIN_GENS;
+	return total < LAZY_PAGES && (size_of(policy, max_seq) * MIN_GENS > total ||
+				      size_of(policy, min_seq) * (MIN_GENS + 2) < total);
+}
+
+/* Returns whether the request is full; else everything in the generation was looked at. */
+static __always_inline bool evict_from(struct cachebpf_policy *policy,
+				       struct cachebpf_evict *evict, __u64 seq)
+{
+	__u32 last = last_to_evict();
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, list_of(seq), 0, CACHEBPF_ITER_ROTATE) {
+		__s32 refs = refs_of(folio);
+
+		if (tier_of(refs) > last || refs == MAX_REFS) {
+			tiers[tier_of(refs)].total += 1ULL << (folio->order & 31);
+			/* and do not let it saturate; 0 is for what nobody has used yet */
+			folio->accesses = !!folio->accesses;
+			set_refs(folio, -1);
+			bpf_cachebpf_list_move(policy, folio, list_of(seq + 1), HEAD);
+		} else if (bpf_cachebpf_evict(evict, folio)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void CACHEBPF_OP(mglru_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	__u64 seq = min_seq, newest;
+
+	bpf_repeat(NR_GENS) {
+		newest = max_seq;
+		if (should_age(policy))
+			__sync_bool_compare_and_swap(&max_seq, newest, newest + 1);
+		if (seq >= max_seq || evict_from(policy, evict, seq))
+			return;
+		seq++;
+		/* few are left: busy, or proposed now; or many, if they lie on another node */
+		if (min_seq + MIN_GENS <= max_seq &&
+		    size_of(policy, min_seq) <= nr_cached(policy) / 4)
+			retire_oldest();
+	}
+}
+
+__s32 CACHEBPF_SLEEPABLE_OP(mglru_init, struct cachebpf_policy *policy)
+{
+	return list_create(policy, &lists[0], 0) ?: list_create(policy, &lists[1], 0) ?:
+	       list_create(policy, &lists[2], 0) ?: list_create(policy, &lists[3], 0) ?:
+	       bpf_cachebpf_buckets_create(policy, 8);
+}
+
+CACHEBPF_POLICY(mglru, "The kernel's multi-generational LRU, by reads and writes",
+		"Linux 6.12; cachebpf, table 5",
+		.policy_init	= (void *)mglru_init,
+		.evict_folios	= (void *)mglru_evict,
+		.folio_added	= (void *)mglru_added,
+		.folio_removed	= (void *)mglru_removed);
