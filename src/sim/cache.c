@@ -45,7 +45,7 @@ static void reconfigure(void) {
         stats.reconfigurations++;
         host.callback = CALLBACK_RECONFIGURE;
         if (host.policy->reconfigure(NULL) != 0)
-                host_fail("%s_reconfigure() has failed", host.policy->name);
+                host_fail("%s_reconfigure() has failed", host.policy->ops->name);
         host.callback = CALLBACK_NONE;
 }
 
@@ -125,6 +125,7 @@ static void enter(struct cachebpf_folio *f) {
         host.n_cached++;
         stats.added++;
         stats.refaults += refault != REFAULT_NONE;
+        buckets_check();
 
         /* a policy that is told puts it on a list itself, or wants to find it there */
         if (!ops->folio_added || host.new_list != UNLISTED)
@@ -166,7 +167,6 @@ static void make_room(uint32_t batch) {
         uint32_t wanted = MIN(batch, host.n_cached), done = 0;
         unsigned vain = 0;
 
-        buckets_resize();
         if (!(ops->flags & CACHEBPF_F_STOCK_RECLAIM)) {
                 stats.evict_asked += wanted;
                 while (done < wanted) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory for what a policy remembers, as mm/cachebpf/buckets.c has it; the array is resized before an eviction and
- * between insertions, where the kernel leaves that to a worker. */
+/* Memory for what a policy remembers, as mm/cachebpf/buckets.c has it; the array grows as soon as there are pages
+ * for more, where the kernel looks at that now and then, and leaves it to a worker. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,26 +20,26 @@ static uint32_t buckets_for(uint32_t n_pages) {
         return n < 1 ? 1 : MIN(n, MOST_BUCKETS);
 }
 
+/* With how many pages in the cache there have to be more of them. */
+static uint32_t grow_at(const Buckets *b) {
+        if (b->n > buckets_for(host.capacity) / 2)
+                return UINT32_MAX;
+        return (((uint64_t) b->n + 1) * BUCKET_SIZE + b->bytes_per_page - 1) / b->bytes_per_page;
+}
+
 static void *new_array(uint32_t n) {
         void *array = aligned_alloc(BUCKET_SIZE, (size_t) n * BUCKET_SIZE);
 
         return array ? memset(array, 0, (size_t) n * BUCKET_SIZE) : NULL;
 }
 
-void buckets_resize(void) {
+void buckets_grow(void) {
         Buckets *b = &host.buckets;
-        uint32_t n = b->n, most, cached;
         uint8_t (*array)[64];
+        uint32_t n = b->n;
 
-        if (!b->array)
-                return;
-
-        most = buckets_for(host.capacity);
-        cached = buckets_for(host.n_cached);
-        while (n <= most / 2 && n < cached)
+        while (n <= buckets_for(host.capacity) / 2 && n < buckets_for(host.n_cached))
                 n *= 2;
-        if (n == b->n)
-                return;
 
         array = new_array(n);
         if (!array)
@@ -49,6 +49,7 @@ void buckets_resize(void) {
         free(b->array);
         b->array = array;
         b->n = n;
+        b->grow_at = grow_at(b);
 }
 
 void buckets_done(void) {
@@ -71,6 +72,7 @@ int bpf_cachebpf_buckets_create(struct cachebpf_policy *policy, __u32 bytes_per_
         b->n = buckets_for(host.capacity);
         while (b->n > FIRST_BUCKETS)
                 b->n /= 2;
+        b->grow_at = grow_at(b);
         b->array = new_array(b->n);
         return b->array ? 0 : -ENOMEM;
 }

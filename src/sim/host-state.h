@@ -46,6 +46,7 @@ typedef struct Buckets {
         uint8_t (*array)[64]; /* NULL: none */
         uint32_t n;
         uint32_t bytes_per_page;
+        uint32_t grow_at; /* with so many pages in the cache */
 } Buckets;
 
 typedef struct Host {
@@ -106,8 +107,16 @@ void host_delist(struct cachebpf_folio *f);
 /* ---- host-walk.c: a walk that was to visit f next goes on behind it */
 void walks_advance(List *l, const struct cachebpf_folio *f);
 
-/* ---- host-buckets.c: has it the right number of buckets? */
-void buckets_resize(void);
+/* ---- host-buckets.c */
+
+void buckets_grow(void);
+
+/* A folio came in: are there buckets enough? */
+static inline void buckets_check(void) {
+        if (host.buckets.array && host.n_cached >= host.buckets.grow_at)
+                buckets_grow();
+}
+
 void buckets_done(void);
 
 /* ---- host-maps.c */

@@ -77,12 +77,14 @@ typedef struct SimTunable {
 } SimTunable;
 
 typedef struct SimPolicy {
-        const char *name;
+        const char *name; /* that of the file, NAME.bpf.c, if it is in one: what CachePolicy= is set to */
+        const char *file;
         const char *description;
         const char *source;
         const struct cachebpf_ops *ops;
         SimTunable **tunables;
         int (*reconfigure)(void *ctx); /* NULL: it has no such program */
+        char name_of_file[16];
         struct SimPolicy *next;
 } SimPolicy;
 
@@ -125,6 +127,7 @@ __attribute__((__unused__)) static SimTunable *sim_tunables;
         {                                                                               \
                 static SimPolicy p = {                                                  \
                         .name = #id,                                                    \
+                        .file = __FILE__,                                               \
                         .description = description_,                                    \
                         .source = source_,                                              \
                         .ops = &id##_ops,                                               \

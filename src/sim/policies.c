@@ -6,14 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host-state.h"
 #include "macro.h"
 #include "policies.h"
+#include "string-util.h"
 
 static SimPolicy *policies;
+
+static void use_name_of_file(SimPolicy *policy) {
+        const char *slash = strrchr(policy->file, '/'), *base = slash ? slash + 1 : policy->file;
+        const char *suffix = endswith(base, ".bpf.c");
+
+        if (!suffix)
+                return;
+        (void) snprintf(policy->name_of_file, sizeof(policy->name_of_file), "%.*s", (int) (suffix - base), base);
+        policy->name = policy->name_of_file;
+}
 
 /* Called before main(). */
 void sim_policy_register(SimPolicy *policy) {
         SimPolicy **p;
+
+        use_name_of_file(policy);
 
         for (p = &policies; *p && strcmp((*p)->name, policy->name) < 0;)
                 p = &(*p)->next;
@@ -31,18 +45,11 @@ const SimPolicy *sim_policies(void) {
         return policies;
 }
 
-static bool same_name(const char *a, const char *b) {
-        for (; *a && *b; a++, b++)
-                if (*a != *b && !(*a == '-' && *b == '_') && !(*a == '_' && *b == '-'))
-                        return false;
-        return *a == *b;
-}
-
 const SimPolicy *sim_policy_find(const char *name) {
         assert(name);
 
         for (const SimPolicy *p = policies; p; p = p->next)
-                if (same_name(p->name, name))
+                if (streq(p->name, name) || streq(p->ops->name, name))
                         return p;
         return NULL;
 }

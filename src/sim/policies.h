@@ -11,7 +11,7 @@
 /* Sorted by name. */
 const SimPolicy *sim_policies(void);
 
-/* "get-scan" and "get_scan" are the same: the name of a file and that of a variable in it. NULL: there is none. */
+/* As the file or as the variable in it is called: "get-scan", "get_scan". NULL: there is none. */
 const SimPolicy *sim_policy_find(const char *name);
 
 const SimTunable *sim_tunable_find(const SimPolicy *policy, const char *name);

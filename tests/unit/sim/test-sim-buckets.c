@@ -60,24 +60,45 @@ static void test_growth(void **state) {
                 bpf_cachebpf_bucket(p, key_at((i + 0.5) / 78), 64)[63] = i + 1;
 
         host.n_cached = 78 * 16;
-        buckets_resize();
+        buckets_check();
+        assert_int_equal(host.buckets.n, 78);
+        host.n_cached = 79 * 16 - 1;
+        buckets_check();
         assert_int_equal(host.buckets.n, 78);
         host.n_cached = 79 * 16;
-        buckets_resize();
+        buckets_check();
         assert_int_equal(host.buckets.n, 156);
         for (unsigned i = 0; i < 156; i++)
                 assert_int_equal(host.buckets.array[i][63], i / 2 + 1);
 
         host.n_cached = 10000;
-        buckets_resize();
+        buckets_check();
         assert_int_equal(host.buckets.n, 624);
         for (unsigned i = 0; i < 78; i++)
                 for (unsigned j = 0; j < 8; j++)
                         assert_int_equal(bpf_cachebpf_bucket(p, key_at((i + (j + 0.5) / 8) / 78), 64)[63], i + 1);
 
         host.n_cached = 0;
-        buckets_resize();
+        buckets_check();
         assert_int_equal(host.buckets.n, 624);
+}
+
+/* Whatever the number of bytes is, and however the cache fills: as the kernel computes it. */
+static void test_growth_page_by_page(void **state) {
+        for (uint32_t bytes = 1; bytes <= 64; bytes++) {
+                _test_host_ h = test_host_begin(5000);
+                uint32_t most = MAX(5000 * bytes / 64, 1U), n;
+
+                assert_int_equal(bpf_cachebpf_buckets_create(&host.instance, bytes), 0);
+                n = host.buckets.n;
+                for (host.n_cached = 1; host.n_cached <= 5000; host.n_cached++) {
+                        while (n <= most / 2 && n < MAX(host.n_cached * bytes / 64, 1U))
+                                n *= 2;
+                        buckets_check();
+                        assert_int_equal(host.buckets.n, n);
+                }
+                assert_true(n > most / 2 && n <= most);
+        }
 }
 
 int main(void) {
@@ -85,6 +106,7 @@ int main(void) {
                 cmocka_unit_test(test_create),
                 cmocka_unit_test(test_index),
                 cmocka_unit_test(test_growth),
+                cmocka_unit_test(test_growth_page_by_page),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -43,12 +43,13 @@ CACHEBPF_POLICY(t_policy, "A description", "a source",
 CACHEBPF_POLICY(another_one, "", "", .flags = CACHEBPF_F_STOCK_RECLAIM);
 
 static void test_registry(void **state) {
-        const SimPolicy *p = sim_policy_find("t-policy");
+        static const struct cachebpf_ops ops = { .name = "t_file" };
+        static SimPolicy of_file = { .name = "t_file", .file = "../bpf/t-file.bpf.c", .ops = &ops };
+        const SimPolicy *p = sim_policy_find("t_policy");
         const SimTunable *t;
         int64_t min, max;
 
         assert_non_null(p);
-        assert_ptr_equal(p, sim_policy_find("t_policy"));
         assert_null(sim_policy_find("t_polic"));
         assert_null(sim_policy_find("t_policy2"));
         assert_null(sim_policy_find(""));
@@ -56,6 +57,12 @@ static void test_registry(void **state) {
         assert_string_equal(p->source, "a source");
         assert_null(p->reconfigure);
         assert_string_equal(sim_policies()->name, "another_one"); /* sorted */
+
+        /* one that is in a file is called as that is, or as its variable */
+        sim_policy_register(&of_file);
+        assert_ptr_equal(sim_policy_find("t-file"), &of_file);
+        assert_ptr_equal(sim_policy_find("t_file"), &of_file);
+        assert_string_equal(of_file.name, "t-file");
 
         t = *p->tunables;
         assert_string_equal(t->name, "t_small"); /* in the order of the source */
