@@ -159,11 +159,12 @@ static struct json_object *result_to_json(const Simulation *s, size_t policy, si
 int simulation_print_json(const Simulation *s, const char *path) {
         _cleanup_(json_object_putp) struct json_object *o = json_object_new_object();
         struct json_object *results = json_object_new_array();
+        _cleanup_free_ char *name = g_utf8_make_valid(path, -1);
         int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
 
         assert(s);
 
-        json_object_object_add(o, "trace", json_object_new_string(path));
+        json_object_object_add(o, "trace", json_object_new_string(name));
         json_object_object_add(o, "requests", json_object_new_uint64(s->trace->n_requests));
         json_object_object_add(o, "pages", json_object_new_uint64(s->trace->n_objects));
         for (size_t i = 0; i < s->n_policies; i++)
@@ -195,14 +196,16 @@ int simulation_plot(const Simulation *s, const char *path, const char *plot_path
         _cleanup_free_ PlotSeries *series = NULL;
         _cleanup_free_ PlotSize *sizes = NULL;
         _cleanup_free_ double *ratios = NULL;
+        _cleanup_free_ char *title = NULL;
         int r;
 
         assert(s);
 
+        title = text_escape(path);
         sizes = plot_sizes(s);
         series = calloc(s->n_policies, sizeof(*series));
         ratios = calloc(s->n_policies * s->n_sizes, sizeof(*ratios));
-        if (!sizes || !series || !ratios)
+        if (!title || !sizes || !series || !ratios)
                 return log_oom();
 
         for (size_t i = 0; i < s->n_policies; i++) {
@@ -216,7 +219,7 @@ int simulation_plot(const Simulation *s, const char *path, const char *plot_path
         }
 
         r = plot_write(&(Plot) {
-                               .title = path,
+                               .title = title,
                                .sizes = sizes,
                                .n_sizes = s->n_sizes,
                                .series = series,

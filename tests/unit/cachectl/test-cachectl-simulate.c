@@ -196,6 +196,32 @@ static void test_mistakes(void **state) {
         }
 }
 
+/* A name with bytes that neither XML nor JSON may contain. */
+static void test_odd_name(void **state) {
+        _cleanup_(outcome_done) Outcome table = {}, json = {};
+        _cleanup_free_ char *path = NULL, *option = NULL, *plot = NULL;
+        _cleanup_fclose_ FILE *f = NULL;
+        sd_json_variant *v;
+        size_t n = 0;
+
+        assert_true(asprintf(&path, "%s/<\x1b\xff>", harness_directory) > 0);
+        assert_true(asprintf(&option, "--plot=%s", plot_path) > 0);
+        write_file(path, "1\n2\n");
+
+        run(&table, "simulate", path, "--policy=fifo", "--size=8K", option);
+        assert_int_equal(table.status, EXIT_SUCCESS);
+        assert_contains(table.out, "<\\x1b\\xff>: misses of");
+        f = fopen(plot_path, "re");
+        assert_non_null(f);
+        assert_true(getdelim(&plot, &n, EOF, f) > 0);
+        assert_contains(plot, "&lt;\\x1b\\xff&gt;</text>");
+
+        run(&json, "simulate", path, "--policy=fifo", "--size=8K", "--json=short");
+        v = parse(json.out);
+        sd_json_variant_unref(v);
+        (void) unlink(path);
+}
+
 static void test_unwritable_plot(void **state) {
         _cleanup_(outcome_done) Outcome o = {};
 
@@ -213,6 +239,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_option),
                 cmocka_unit_test(test_admission),
                 cmocka_unit_test(test_mistakes),
+                cmocka_unit_test(test_odd_name),
                 cmocka_unit_test(test_unwritable_plot),
         };
 
