@@ -5,6 +5,7 @@
 #include "log.h"
 #include "manager-bus.h"
 #include "systemd-watch.h"
+#include "thread-request.h"
 #include "unit-bus.h"
 
 #define RECONNECT_FIRST_USEC (1 * USEC_PER_SEC)
@@ -132,6 +133,7 @@ static void unit_not_exported(gpointer key, gpointer value, gpointer userdata) {
 }
 
 void manager_bus_disconnect(Manager *m) {
+        thread_requests_drop(m); /* they wait for an answer from the bus */
         m->watch = systemd_watch_free(m->watch);
         m->bus = sd_bus_close_unref(m->bus);
         g_hash_table_foreach(m->units, unit_not_exported, NULL);

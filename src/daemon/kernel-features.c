@@ -25,36 +25,6 @@ static int read_at(const char *dir, const char *name, char **ret) {
         return read_full_file(path, SYSFS_FILE_MAX, ret, NULL);
 }
 
-static int split_words(const char *s, char ***ret) {
-        _cleanup_strv_free_ char **l = NULL;
-        size_t n = 0;
-
-        for (;;) {
-                size_t k;
-                char **t;
-
-                s += strspn(s, " \t\n");
-                k = strcspn(s, " \t\n");
-
-                t = reallocarray(l, n + 2, sizeof(char *));
-                if (!t)
-                        return -ENOMEM;
-                l = t;
-                l[n] = l[n + 1] = NULL;
-
-                if (k == 0)
-                        break;
-
-                l[n] = strndup(s, k);
-                if (!l[n++])
-                        return -ENOMEM;
-                s += k;
-        }
-
-        *ret = TAKE_PTR(l);
-        return 0;
-}
-
 /* Fills in why this kernel will not do; leaves the reason empty if nothing is missing. */
 static int check_support(const KernelPaths *paths, KernelFeatures *f, int abi_error) {
         struct utsname u = {};
@@ -98,9 +68,9 @@ int kernel_features_load(const KernelPaths *paths, KernelFeatures *ret) {
         if (r == -ENOMEM)
                 return r;
 
-        r = split_words(strempty(features), &f.features);
-        if (r < 0)
-                return r;
+        f.features = strv_split(strempty(features));
+        if (!f.features)
+                return -ENOMEM;
 
         r = check_support(paths, &f, abi_error);
         if (r < 0)

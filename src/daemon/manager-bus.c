@@ -4,6 +4,7 @@
 
 #include "bus.h"
 #include "manager-bus.h"
+#include "threads-bus.h"
 #include "unit-bus.h"
 #include "unit-kernel.h"
 
@@ -170,6 +171,12 @@ static const sd_bus_vtable manager_vtable[] = {
                                 method_get_unit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetKernelStat", SD_BUS_NO_ARGS, SD_BUS_RESULT("a{st}", counters),
                                 method_get_kernel_stat, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetThreadClass", SD_BUS_ARGS("u", thread, "s", class), SD_BUS_RESULT("u", threads),
+                                threads_bus_set_thread_class, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetProcessClass", SD_BUS_ARGS("u", process, "s", class), SD_BUS_RESULT("u", threads),
+                                threads_bus_set_process_class, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ListThreads", SD_BUS_ARGS("u", process), SD_BUS_RESULT("a(uss)", threads),
+                                threads_bus_list, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };
 

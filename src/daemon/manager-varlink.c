@@ -6,54 +6,17 @@
 
 #include "log.h"
 #include "manager-varlink.h"
+#include "threads-varlink.h"
 #include "unit-kernel.h"
 #include "unit-query.h"
 #include "varlink-org.cachebpf.Manager.h"
+#include "varlink-stream.h"
 
 #include "config.h"
 
 /* A string member that is null when there is none. */
 #define BUILD_PAIR_NULLABLE(name, s) \
         SD_JSON_BUILD_PAIR_CONDITION(!!(s), name, SD_JSON_BUILD_STRING(s))
-
-/* Sends all but the last of several replies as "continues". The previous one is held back until it is known
- * whether another follows. */
-typedef struct Stream {
-        sd_varlink *link;
-        bool more;               /* the client accepts more than one */
-        sd_json_variant *held;
-} Stream;
-
-static int stream_add(Stream *s, sd_json_variant *reply) {
-        int r = 0;
-
-        if (s->held && s->more) {
-                r = sd_varlink_notify(s->link, s->held);
-                sd_json_variant_unref(s->held);
-                s->held = NULL;
-        }
-        /* Two replies for a client that takes one: stream_end() tells it. */
-        if (s->held) {
-                sd_json_variant_unref(reply);
-                return -E2BIG;
-        }
-
-        s->held = reply;
-        return r;
-}
-
-static int stream_end(Stream *s, int result, const char *error_id, const char *key, const char *value) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *held = TAKE_PTR(s->held);
-
-        if (result == -E2BIG)
-                return sd_varlink_error(s->link, SD_VARLINK_ERROR_EXPECTED_MORE, NULL);
-        if (result < 0)
-                return result;
-        if (!held)
-                return sd_varlink_errorbo(s->link, error_id, SD_JSON_BUILD_PAIR_STRING(key, strempty(value)));
-
-        return sd_varlink_reply(s->link, held);
-}
 
 static int dispatch_name(sd_varlink *link, sd_json_variant *parameters, const char *field, const char **ret) {
         const sd_json_dispatch_field table[] = {
@@ -67,13 +30,29 @@ static int dispatch_name(sd_varlink *link, sd_json_variant *parameters, const ch
 
 /* ---- units */
 
+static int build_words(const PolicyWords *words, sd_json_variant **ret) {
+        int r = 0;
+
+        for (guint i = 0; r >= 0 && i < policy_words_count(words); i++)
+                r = sd_json_variant_append_arrayb(ret, SD_JSON_BUILD_STRING(policy_words_get(words, i)->text));
+
+        return r;
+}
+
 static int build_unit(Unit *u, sd_json_variant **ret) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *options = NULL, *threads = NULL, *admission = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
         _cleanup_free_ char *source = NULL;
         const char *verified;
         int r;
 
         r = unit_source(u, &source);
+        if (r >= 0)
+                r = build_words(u->setting.more + POLICY_KEY_OPTIONS, &options);
+        if (r >= 0)
+                r = build_words(u->setting.more + POLICY_KEY_SCAN_THREADS, &threads);
+        if (r >= 0)
+                r = build_words(u->setting.more + POLICY_KEY_ADMISSION, &admission);
         if (r < 0)
                 return r;
         verified = unit_read_verified(u, &k);
@@ -88,6 +67,10 @@ static int build_unit(Unit *u, sd_json_variant **ret) {
                                 SD_JSON_BUILD_PAIR_CONDITION(u->cgroup_id != 0, "cgroupId",
                                                              SD_JSON_BUILD_UNSIGNED(u->cgroup_id)),
                                 BUILD_PAIR_NULLABLE("configured", u->setting.policy),
+                                SD_JSON_BUILD_PAIR_CONDITION(!!options, "options", SD_JSON_BUILD_VARIANT(options)),
+                                SD_JSON_BUILD_PAIR_CONDITION(!!threads, "scanThreads", SD_JSON_BUILD_VARIANT(threads)),
+                                SD_JSON_BUILD_PAIR_CONDITION(!!admission, "admission",
+                                                             SD_JSON_BUILD_VARIANT(admission)),
                                 BUILD_PAIR_NULLABLE("effective", u->effective),
                                 BUILD_PAIR_NULLABLE("verified", verified),
                                 SD_JSON_BUILD_PAIR_STRING("state", unit_state_to_string(u->state)),
@@ -246,17 +229,36 @@ static int build_tunables(const Policy *p, sd_json_variant **ret) {
                         SD_JSON_BUILD_PAIR_CONDITION(t->has_range, "min", SD_JSON_BUILD_INTEGER(t->min)),
                         SD_JSON_BUILD_PAIR_CONDITION(t->has_range, "max", SD_JSON_BUILD_INTEGER(t->max)),
                         BUILD_PAIR_NULLABLE("unit", t->unit),
-                        BUILD_PAIR_NULLABLE("doc", t->doc));
+                        BUILD_PAIR_NULLABLE("doc", t->doc),
+                        BUILD_PAIR_NULLABLE("source", t->source));
         }
 
         return r;
 }
 
+static int build_abilities(const Policy *p, sd_json_variant **ret) {
+        const char *abilities[] = {
+                p->filters ? "admission" : NULL,
+                p->reconfigures ? "reconfigure" : NULL,
+                p->knows_threads ? "threads" : NULL,
+        };
+        int r;
+
+        r = sd_json_variant_new_array(ret, NULL, 0);
+        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(abilities); i++)
+                if (abilities[i])
+                        r = sd_json_variant_append_arrayb(ret, SD_JSON_BUILD_STRING(abilities[i]));
+
+        return r;
+}
+
 static int build_policy(const Policy *p, sd_json_variant **ret) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *tunables = NULL;
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *tunables = NULL, *abilities = NULL;
         int r;
 
         r = build_tunables(p, &tunables);
+        if (r >= 0)
+                r = build_abilities(p, &abilities);
         if (r < 0)
                 return r;
 
@@ -266,6 +268,7 @@ static int build_policy(const Policy *p, sd_json_variant **ret) {
                               BUILD_PAIR_NULLABLE("source", p->source),
                               SD_JSON_BUILD_PAIR_STRING("path", p->path),
                               BUILD_PAIR_NULLABLE("problem", p->problem),
+                              SD_JSON_BUILD_PAIR_VARIANT("abilities", abilities),
                               SD_JSON_BUILD_PAIR_VARIANT("tunables", tunables));
 }
 
@@ -332,6 +335,11 @@ static int method_get_status(sd_varlink *link, sd_json_variant *parameters, sd_v
 
 /* ---- server */
 
+/* A thread is best named by a file descriptor. */
+static int on_connect(sd_varlink_server *s, sd_varlink *link, void *userdata) {
+        return sd_varlink_set_allow_fd_passing_input(link, true);
+}
+
 static int listen_ourselves(sd_varlink_server *s) {
         if (mkdir(CACHEBPF_RUNTIME_DIRECTORY, 0755) < 0 && errno != EEXIST)
                 return -errno;
@@ -360,6 +368,10 @@ int manager_varlink_start(Manager *m) {
                 CACHEBPF_VARLINK_INTERFACE ".GetStats", method_get_stats,
                 CACHEBPF_VARLINK_INTERFACE ".ListPolicies", method_list_policies,
                 CACHEBPF_VARLINK_INTERFACE ".GetStatus", method_get_status);
+        if (r >= 0)
+                r = threads_varlink_bind(s);
+        if (r >= 0)
+                r = sd_varlink_server_bind_connect(s, on_connect);
         if (r < 0)
                 return log_error_errno(r, "Cannot bind the varlink methods: %m");
 

@@ -75,6 +75,8 @@ Manager *manager_free(Manager *m) {
                 return NULL;
 
         systemd_watch_free(m->watch);
+        if (m->thread_requests)
+                g_hash_table_unref(m->thread_requests);
 
         /* Nothing is shown any more, and nothing is detached: policies outlive the daemon. */
         m->unit_changed = m->unit_removed = NULL;

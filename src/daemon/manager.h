@@ -50,6 +50,7 @@ struct Manager {
         void (*unit_changed)(Unit *u); /* state or anything else that is shown changed */
         void (*unit_removed)(Unit *u);
         void (*became_ready)(Manager *m);
+        GHashTable *thread_requests; /* set of ThreadRequest, owned: those that wait for polkit */
 };
 
 extern const ManagerPaths manager_default_paths;

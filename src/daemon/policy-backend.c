@@ -2,11 +2,31 @@
 
 #include "policy-backend.h"
 
+PolicyLink *policy_link_new(uint64_t cgroup_id, int fd) {
+        PolicyLink *link = calloc(1, sizeof(PolicyLink));
+
+        if (!link)
+                return NULL;
+
+        *link = (PolicyLink) {
+                .cgroup_id = cgroup_id,
+                .fd = fd,
+                .events_fd = -EBADF,
+                .program_fd = -EBADF,
+                .counts_fd = -EBADF,
+        };
+        return link;
+}
+
 PolicyLink *policy_link_free(PolicyLink *link) {
         if (!link)
                 return NULL;
 
         safe_close(link->fd);
+        safe_close(link->events_fd);
+        safe_close(link->program_fd);
+        safe_close(link->counts_fd);
+        free(link->config);
         return mfree(link);
 }
 

@@ -11,44 +11,21 @@
 #include <bpf/libbpf.h>
 
 #include "bpf-log.h"
-#include "kernel-features.h"
 #include "log.h"
 #include "policy-backend.h"
-#include "policy-object.h"
+#include "policy-events.h"
+#include "policy-load.h"
 #include "policy-pin.h"
 #include "policy-value.h"
+#include "thread-map.h"
 
 typedef struct BpfContext {
         char *pin_root;
         char *cgroup_root;
+        int threads_fd; /* opened, or made, when it is needed first */
 } BpfContext;
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct bpf_link *, bpf_link__destroy);
-
-/* "lfu (/usr/lib/.../lfu.bpf.o): the kernel rejects its program: lfu_evict(): R1 invalid mem access" */
-static int fail(const Policy *policy, PolicyStep step, int error, char **ret_reason) {
-        _cleanup_free_ char *detail = step == POLICY_STEP_LOAD ? bpf_log_cause() : NULL;
-
-        if (asprintf(ret_reason, "policy '%s' (%s): %s%s%s", policy->name, policy->path,
-                     policy_step_error(step, error), detail ? ": " : "", strempty(detail)) < 0)
-                *ret_reason = NULL;
-
-        return error;
-}
-
-static int link_new(uint64_t cgroup_id, int fd, PolicyLink **ret) {
-        PolicyLink *link = calloc(1, sizeof(PolicyLink));
-
-        if (!link)
-                return -ENOMEM;
-
-        *link = (PolicyLink) {
-                .cgroup_id = cgroup_id,
-                .fd = fd,
-        };
-        *ret = link;
-        return 0;
-}
 
 /* ---- adopting */
 
@@ -82,9 +59,43 @@ static int open_link(const char *root, uint64_t cgroup_id) {
         return TAKE_FD(fd);
 }
 
+static int open_pin(const char *root, uint64_t cgroup_id, const char *name) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, name);
+
+        return path ? bpf_obj_get(path) : -ENOMEM;
+}
+
+/* Opens what is pinned beside a link. Only policies that ask for something have a program there. */
+static int open_companions(const char *root, PolicyLink *link) {
+        int r;
+
+        link->config = mfree(link->config);
+        r = pin_read_config(root, link->cgroup_id, &link->config);
+        if (r < 0)
+                return r;
+
+        link->program_fd = safe_close(link->program_fd);
+        link->events_fd = safe_close(link->events_fd);
+        link->counts_fd = safe_close(link->counts_fd);
+
+        link->program_fd = open_pin(root, link->cgroup_id, PIN_PROGRAM);
+        if (link->program_fd == -ENOENT)
+                return 0;
+        if (link->program_fd < 0)
+                return link->program_fd;
+
+        link->events_fd = open_pin(root, link->cgroup_id, PIN_MAP_PREFIX POLICY_EVENTS_MAP);
+        if (link->events_fd < 0)
+                return link->events_fd;
+
+        link->counts_fd = open_pin(root, link->cgroup_id, PIN_COUNTS);
+        return link->counts_fd < 0 ? link->counts_fd : 0;
+}
+
 static int backend_open(void *userdata, uint64_t cgroup_id, PolicyLink **ret) {
         BpfContext *c = ASSERT_PTR(userdata);
         _cleanup_free_ char *mark = pin_path(c->pin_root, cgroup_id, PIN_UPDATING);
+        _cleanup_(policy_link_freep) PolicyLink *link = NULL;
         _cleanup_close_ int fd = -EBADF;
         int r;
 
@@ -97,12 +108,20 @@ static int backend_open(void *userdata, uint64_t cgroup_id, PolicyLink **ret) {
         if (fd < 0)
                 return fd;
 
-        r = link_new(cgroup_id, fd, ret);
-        if (r < 0)
-                return r;
-
+        link = policy_link_new(cgroup_id, fd);
+        if (!link)
+                return -ENOMEM;
         TAKE_FD(fd);
-        (*ret)->incomplete = access(mark, F_OK) >= 0;
+
+        link->incomplete = access(mark, F_OK) >= 0;
+        r = open_companions(c->pin_root, link);
+        if (r < 0) {
+                log_warning_errno(r, "Cannot open the pins in '%s/%" PRIu64 "', making them anew: %m", c->pin_root,
+                                  cgroup_id);
+                link->incomplete = true;
+        }
+
+        *ret = TAKE_PTR(link);
         return 0;
 }
 
@@ -147,58 +166,25 @@ static int backend_enumerate(void *userdata, GArray *ret_ids) {
 
 /* ---- attaching */
 
-/* Takes the admission filter that comes with every policy (bpf/admission.bpf.h) out of it; a filter of the policy's
- * own stays. libbpf does not load a program that no map refers to. */
-static void turn_admission_off(struct bpf_object *obj, struct bpf_map *ops) {
-        struct bpf_program *filter = bpf_object__find_program_by_name(obj, "cachebpf_admit");
-        void *member;
+/* The map with the classes of threads, which belongs to no policy. */
+static int threads_fd(BpfContext *c) {
+        if (c->threads_fd < 0)
+                c->threads_fd = thread_map_open(c->pin_root);
 
-        if (filter && policy_object_find_member(obj, ops, "admit_folio", sizeof(filter), &member) >= 0 &&
-            memcmp(member, &filter, sizeof(filter)) == 0)
-                memset(member, 0, sizeof(filter));
+        return c->threads_fd;
 }
 
-/* Opens the object and loads it for the control group. */
-static int load_for(const Policy *policy, uint64_t cgroup_id,
-                    struct bpf_object **ret, struct bpf_map **ret_ops, char **ret_reason) {
-        _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
-        _cleanup_free_ char *problem = NULL;
-        struct bpf_map *ops;
-        void *member;
-        int r;
+static int load(BpfContext *c, const Policy *policy, const PolicyConfig *config, uint64_t cgroup_id,
+                struct bpf_object **ret, struct bpf_map **ret_ops, char **ret_reason) {
+        int fd = -EBADF;
 
-        r = policy_object_open(policy->path, &obj, &ops, &problem);
-        if (r < 0) {
-                if (asprintf(ret_reason, "policy '%s' cannot be used: %s", policy->name, strna(problem)) < 0)
-                        return -ENOMEM;
-                return r;
+        if (policy->knows_threads) {
+                fd = threads_fd(c);
+                if (fd < 0)
+                        return policy_step_failed(policy, POLICY_STEP_PIN, fd, ret_reason);
         }
 
-        r = policy_object_find_member(obj, ops, "cgroup_id", sizeof(cgroup_id), &member);
-        if (r >= 0) {
-                memcpy(member, &cgroup_id, sizeof(cgroup_id));
-                r = policy_object_find_member(obj, ops, "name", POLICY_NAME_MAX + 1, &member);
-        }
-        if (r < 0) {
-                if (asprintf(ret_reason, "policy '%s' (%s): its struct " POLICY_OPS_TYPE
-                                         " has no cgroup_id or name", policy->name, policy->path) < 0)
-                        return -ENOMEM;
-                return r;
-        }
-        /* A policy is called what its file is called, whatever it calls itself: one name everywhere. */
-        memset(member, 0, POLICY_NAME_MAX + 1);
-        policy_kernel_name(policy->name, member);
-
-        turn_admission_off(obj, ops);
-
-        bpf_log_reset();
-        r = bpf_object__load(obj);
-        if (r < 0)
-                return fail(policy, POLICY_STEP_LOAD, r, ret_reason);
-
-        *ret = TAKE_PTR(obj);
-        *ret_ops = ops;
-        return 0;
+        return policy_load(policy, config, cgroup_id, fd, ret, ret_ops, ret_reason);
 }
 
 /* Pins the policy's writable maps. bpffs keeps names with dots to itself, so ".bss" becomes "_bss". */
@@ -210,7 +196,7 @@ static int pin_maps(const char *root, uint64_t cgroup_id, struct bpf_object *obj
                 _cleanup_free_ char *name = NULL, *path = NULL;
 
                 if (bpf_map__type(map) == BPF_MAP_TYPE_STRUCT_OPS || endswith(bpf_map__name(map), ".rodata") ||
-                    bpf_map__fd(map) < 0)
+                    streq(bpf_map__name(map), POLICY_THREADS_MAP) || bpf_map__fd(map) < 0)
                         continue;
 
                 if (asprintf(&name, PIN_MAP_PREFIX "%s", bpf_map__name(map)) < 0)
@@ -231,100 +217,137 @@ static int pin_maps(const char *root, uint64_t cgroup_id, struct bpf_object *obj
         return 0;
 }
 
-static int pin_link(const char *root, uint64_t cgroup_id, int fd) {
-        _cleanup_free_ char *path = pin_path(root, cgroup_id, PIN_LINK);
+static int pin_at(const char *root, uint64_t cgroup_id, const char *name, int fd) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, name);
 
         return path ? bpf_obj_pin(fd, path) : -ENOMEM;
 }
 
-static int attach_and_pin(BpfContext *c, const Policy *policy, uint64_t cgroup_id,
-                          struct bpf_object *obj, struct bpf_map *ops, int *ret_fd, char **ret_reason) {
+/* For a policy that asks for its program to be run: the program, and a map to count the runs. */
+static int pin_program(const char *root, uint64_t cgroup_id, struct bpf_object *obj) {
+        struct bpf_program *prog = policy_object_find_reconfigure(obj);
+        _cleanup_close_ int counts = -EBADF;
+        int r;
+
+        if (!prog || !bpf_object__find_map_by_name(obj, POLICY_EVENTS_MAP))
+                return 0;
+
+        counts = policy_events_make_counts();
+        if (counts < 0)
+                return counts;
+
+        r = pin_at(root, cgroup_id, PIN_COUNTS, counts);
+        if (r < 0)
+                return r;
+
+        return pin_at(root, cgroup_id, PIN_PROGRAM, bpf_program__fd(prog));
+}
+
+/* All but the link. */
+static int pin_companions(const char *root, uint64_t cgroup_id, struct bpf_object *obj, const PolicyConfig *config) {
+        int r;
+
+        r = pin_maps(root, cgroup_id, obj);
+        if (r >= 0)
+                r = pin_program(root, cgroup_id, obj);
+        if (r >= 0)
+                r = pin_mark_config(root, cgroup_id, config->fingerprint);
+        return r;
+}
+
+static int attach_and_pin(BpfContext *c, const Policy *policy, const PolicyConfig *config, uint64_t cgroup_id,
+                          struct bpf_object *obj, struct bpf_map *ops, PolicyLink **ret, char **ret_reason) {
+        _cleanup_(policy_link_freep) PolicyLink *attached = NULL;
         _cleanup_(bpf_link__destroyp) struct bpf_link *link = NULL;
         _cleanup_close_ int fd = -EBADF;
         int r;
 
         r = pin_directory_make(c->pin_root, cgroup_id);
         if (r >= 0)
-                r = pin_maps(c->pin_root, cgroup_id, obj);
+                r = pin_companions(c->pin_root, cgroup_id, obj, config);
         if (r < 0)
-                return fail(policy, POLICY_STEP_PIN, r, ret_reason);
+                return policy_step_failed(policy, POLICY_STEP_PIN, r, ret_reason);
 
         link = bpf_map__attach_struct_ops(ops);
         if (!link)
-                return fail(policy, POLICY_STEP_ATTACH, -errno, ret_reason);
+                return policy_step_failed(policy, POLICY_STEP_ATTACH, -errno, ret_reason);
 
         /* Destroying the libbpf object closes its descriptor and nothing else: the kernel detaches when the
          * last one is closed and there is no pin, which is what we want if we fail from here on. */
         fd = fcntl(bpf_link__fd(link), F_DUPFD_CLOEXEC, 3);
         if (fd < 0)
-                return fail(policy, POLICY_STEP_PIN, -errno, ret_reason);
+                return policy_step_failed(policy, POLICY_STEP_PIN, -errno, ret_reason);
 
-        r = pin_link(c->pin_root, cgroup_id, fd);
+        attached = policy_link_new(cgroup_id, fd);
+        if (!attached)
+                return -ENOMEM;
+        TAKE_FD(fd);
+
+        r = open_companions(c->pin_root, attached);
+        if (r >= 0)
+                r = pin_at(c->pin_root, cgroup_id, PIN_LINK, attached->fd);
         if (r < 0)
-                return fail(policy, POLICY_STEP_PIN, r, ret_reason);
+                return policy_step_failed(policy, POLICY_STEP_PIN, r, ret_reason);
 
-        *ret_fd = TAKE_FD(fd);
+        *ret = TAKE_PTR(attached);
         return 0;
 }
 
-static int backend_attach(void *userdata, const Policy *policy, uint64_t cgroup_id,
+static int backend_attach(void *userdata, const Policy *policy, const PolicyConfig *config, uint64_t cgroup_id,
                           PolicyLink **ret, char **ret_reason) {
         _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
         BpfContext *c = ASSERT_PTR(userdata);
-        _cleanup_close_ int fd = -EBADF;
         struct bpf_map *ops;
         int r;
 
-        r = load_for(policy, cgroup_id, &obj, &ops, ret_reason);
+        r = load(c, policy, config, cgroup_id, &obj, &ops, ret_reason);
         if (r < 0)
                 return r;
 
-        r = attach_and_pin(c, policy, cgroup_id, obj, ops, &fd, ret_reason);
-        if (r >= 0)
-                r = link_new(cgroup_id, fd, ret);
-        if (r < 0) {
+        r = attach_and_pin(c, policy, config, cgroup_id, obj, ops, ret, ret_reason);
+        if (r < 0)
                 (void) pin_directory_remove(c->pin_root, cgroup_id);
-                return r;
-        }
 
-        TAKE_FD(fd);
-        return 0;
+        return r;
 }
 
-static int backend_update(void *userdata, PolicyLink *link, const Policy *policy, char **ret_reason) {
+static int backend_update(void *userdata, PolicyLink *link, const Policy *policy, const PolicyConfig *config,
+                          char **ret_reason) {
         _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
         BpfContext *c = ASSERT_PTR(userdata);
         struct bpf_map *ops;
         int r;
 
-        r = load_for(policy, link->cgroup_id, &obj, &ops, ret_reason);
+        r = load(c, policy, config, link->cgroup_id, &obj, &ops, ret_reason);
         if (r < 0)
                 return r;
 
         r = policy_value_commit(obj, ops);
         if (r < 0)
-                return fail(policy, POLICY_STEP_LOAD, r, ret_reason);
+                return policy_step_failed(policy, POLICY_STEP_LOAD, r, ret_reason);
 
         r = pin_mark_updating(c->pin_root, link->cgroup_id, true);
         if (r < 0)
-                return fail(policy, POLICY_STEP_PIN, r, ret_reason);
+                return policy_step_failed(policy, POLICY_STEP_PIN, r, ret_reason);
 
         r = bpf_link_update(link->fd, bpf_map__fd(ops), NULL);
         if (r < 0) {
                 if (!link->incomplete)
                         (void) pin_mark_updating(c->pin_root, link->cgroup_id, false);
-                return fail(policy, POLICY_STEP_ATTACH, r, ret_reason);
+                return policy_step_failed(policy, POLICY_STEP_ATTACH, r, ret_reason);
         }
 
-        /* The new policy runs. Should its maps not get pinned, the mark stays and the next start tries again. */
+        /* The new policy runs. Should the rest not get pinned, the mark stays and the next start tries again. */
         link->incomplete = true;
-        r = pin_directory_remove_maps(c->pin_root, link->cgroup_id);
+        r = pin_directory_clear(c->pin_root, link->cgroup_id);
         if (r >= 0)
-                r = pin_maps(c->pin_root, link->cgroup_id, obj);
+                r = pin_companions(c->pin_root, link->cgroup_id, obj, config);
+        if (r >= 0)
+                r = open_companions(c->pin_root, link);
         if (r >= 0)
                 r = pin_mark_updating(c->pin_root, link->cgroup_id, false);
         if (r < 0)
-                return log_warning_errno(r, "Cannot pin the maps of policy '%s' in '%s/%" PRIu64 "', ignoring: %m",
+                return log_warning_errno(r, "Cannot pin what belongs to policy '%s' in '%s/%" PRIu64 "', ignoring: %m",
                                          policy->name, c->pin_root, link->cgroup_id), 0;
 
         link->incomplete = false;
@@ -351,6 +374,20 @@ static int backend_read_policy(void *userdata, const char *cgroup, uint64_t cgro
         return cgroup_read_policy(c->cgroup_root, cgroup, cgroup_id, ret);
 }
 
+/* ---- threads */
+
+static int backend_set_class(void *userdata, int pidfd, ThreadClass class) {
+        int fd = threads_fd(ASSERT_PTR(userdata));
+
+        return fd < 0 ? fd : thread_map_set(fd, pidfd, class);
+}
+
+static int backend_get_class(void *userdata, int pidfd, ThreadClass *ret) {
+        int fd = threads_fd(ASSERT_PTR(userdata));
+
+        return fd < 0 ? fd : thread_map_get(fd, pidfd, ret);
+}
+
 PolicyBackend *policy_bpf_backend_free(PolicyBackend *b) {
         BpfContext *c;
 
@@ -361,6 +398,7 @@ PolicyBackend *policy_bpf_backend_free(PolicyBackend *b) {
         if (c) {
                 free(c->pin_root);
                 free(c->cgroup_root);
+                safe_close(c->threads_fd);
                 free(c);
         }
 
@@ -383,9 +421,12 @@ PolicyBackend *policy_bpf_backend_new(const char *pin_root, const char *cgroup_r
                 .update = backend_update,
                 .detach = backend_detach,
                 .read_policy = backend_read_policy,
+                .set_class = backend_set_class,
+                .get_class = backend_get_class,
                 .userdata = c,
         };
 
+        c->threads_fd = -EBADF;
         c->pin_root = strdup(pin_root);
         c->cgroup_root = strdup(cgroup_root);
         if (!c->pin_root || !c->cgroup_root)

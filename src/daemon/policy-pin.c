@@ -21,7 +21,7 @@ static int unlink_ignore_missing(int dir_fd, const char *name, int flags) {
         return unlinkat(dir_fd, name, flags) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-static int remove_entries(const char *root, uint64_t cgroup_id, bool maps_only) {
+static int remove_entries(const char *root, uint64_t cgroup_id, bool keep_link) {
         _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
         _cleanup_closedir_ DIR *d = NULL;
         struct dirent *de;
@@ -35,7 +35,7 @@ static int remove_entries(const char *root, uint64_t cgroup_id, bool maps_only) 
                 return errno == ENOENT ? 0 : -errno;
 
         /* Without the link the rest is known to be left over, should we get no further. */
-        if (!maps_only) {
+        if (!keep_link) {
                 r = unlink_ignore_missing(dirfd(d), PIN_LINK, 0);
                 if (r < 0)
                         return r;
@@ -44,11 +44,10 @@ static int remove_entries(const char *root, uint64_t cgroup_id, bool maps_only) 
         while ((de = readdir(d))) {
                 if (streq(de->d_name, ".") || streq(de->d_name, ".."))
                         continue;
-                if (maps_only && !startswith(de->d_name, PIN_MAP_PREFIX))
+                if (keep_link && (streq(de->d_name, PIN_LINK) || streq(de->d_name, PIN_UPDATING)))
                         continue;
 
-                r = unlink_ignore_missing(dirfd(d), de->d_name,
-                                          streq(de->d_name, PIN_UPDATING) ? AT_REMOVEDIR : 0);
+                r = unlink_ignore_missing(dirfd(d), de->d_name, de->d_type == DT_DIR ? AT_REMOVEDIR : 0);
                 if (r < 0 && ret == 0)
                         ret = r;
         }
@@ -63,15 +62,15 @@ int pin_directory_remove(const char *root, uint64_t cgroup_id) {
         if (!path)
                 return -ENOMEM;
 
-        r = remove_entries(root, cgroup_id, /* maps_only= */ false);
+        r = remove_entries(root, cgroup_id, /* keep_link= */ false);
         if (r < 0)
                 return r;
 
         return rmdir(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-int pin_directory_remove_maps(const char *root, uint64_t cgroup_id) {
-        return remove_entries(root, cgroup_id, /* maps_only= */ true);
+int pin_directory_clear(const char *root, uint64_t cgroup_id) {
+        return remove_entries(root, cgroup_id, /* keep_link= */ true);
 }
 
 int pin_directory_make(const char *root, uint64_t cgroup_id) {
@@ -101,4 +100,37 @@ int pin_mark_updating(const char *root, uint64_t cgroup_id, bool updating) {
                 return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
 
         return rmdir(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int pin_mark_config(const char *root, uint64_t cgroup_id, const char *fingerprint) {
+        _cleanup_free_ char *name = NULL, *path = NULL;
+
+        if (isempty(fingerprint))
+                return 0;
+        if (asprintf(&name, PIN_CONFIG_PREFIX "%s", fingerprint) < 0)
+                return -ENOMEM;
+
+        path = pin_path(root, cgroup_id, name);
+        if (!path)
+                return -ENOMEM;
+
+        return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int pin_read_config(const char *root, uint64_t cgroup_id, char **ret) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
+        _cleanup_closedir_ DIR *d = path ? opendir(path) : NULL;
+        struct dirent *de;
+        char *found = NULL;
+
+        if (!path)
+                return -ENOMEM;
+        if (!d)
+                return -errno;
+
+        while (!found && (de = readdir(d)))
+                found = startswith(de->d_name, PIN_CONFIG_PREFIX);
+
+        *ret = strdup(strempty(found));
+        return *ret ? 0 : -ENOMEM;
 }

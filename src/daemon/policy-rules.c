@@ -34,43 +34,34 @@ void policy_rules_done(PolicyRules *rules) {
 
 /* Appends the words of a value to a list of globs; an empty value empties the list. */
 static int add_globs(char ***l, const char *value) {
-        _cleanup_free_ char *copy = NULL;
-        char *state = NULL;
-        size_t n = 0;
+        _cleanup_strv_free_ char **words = NULL;
+        char **t;
+        guint n;
 
         if (isempty(value)) {
                 *l = strv_free(*l);
                 return 0;
         }
 
-        copy = strdup(value);
-        if (!copy)
+        words = strv_split(value);
+        if (!words)
                 return -ENOMEM;
 
-        while (*l && (*l)[n])
-                n++;
+        n = *l ? g_strv_length(*l) : 0;
+        t = reallocarray(*l, n + g_strv_length(words) + 1, sizeof(char *));
+        if (!t)
+                return -ENOMEM;
+        *l = t;
 
-        for (char *w = strtok_r(copy, " \t", &state); w; w = strtok_r(NULL, " \t", &state)) {
-                char **t = reallocarray(*l, n + 2, sizeof(char *));
-
-                if (!t)
-                        return -ENOMEM;
-                *l = t;
-
-                t[n + 1] = NULL;
-                t[n] = strdup(w);
-                if (!t[n])
-                        return -ENOMEM;
-                n++;
-        }
-
+        memcpy(t + n, words, (g_strv_length(words) + 1) * sizeof(char *));
+        words[0] = NULL;
         return 0;
 }
 
 static int assignment(const ConfAssignment *a, void *userdata) {
         PolicyRule *rule = ASSERT_PTR(userdata);
 
-        if (startswith(a->section, "X-") || startswith(a->key, "X-"))
+        if (startswith(a->section, "X-") || (startswith(a->key, "X-") && !policy_setting_is_key(a->key)))
                 return 0;
 
         if (streq(a->section, "Match")) {
@@ -79,8 +70,8 @@ static int assignment(const ConfAssignment *a, void *userdata) {
                 if (streq(a->key, "Cgroup"))
                         return add_globs(&rule->cgroups, a->value);
         } else if (streq(a->section, "Policy")) {
-                if (streq(a->key, "CachePolicy"))
-                        return policy_setting_assign(&rule->setting, a->value, a->file, a->line);
+                if (policy_setting_is_key(a->key))
+                        return policy_setting_assign(&rule->setting, a->key, a->value, a->file, a->line);
         } else {
                 log_syntax(LOG_WARNING, a->file, a->line, "Unknown section [%s], ignoring %s=.",
                            a->section, a->key);
@@ -123,8 +114,9 @@ static int read_rule(const char *path, PolicyRule **ret) {
                            "Neither Unit= nor Cgroup= in section [Match], ignoring the file.");
                 return 0;
         }
-        if (!rule->setting.set) {
-                log_syntax(LOG_WARNING, path, 1, "No CachePolicy= in section [Policy], ignoring the file.");
+        if (!policy_setting_is_set(&rule->setting)) {
+                log_syntax(LOG_WARNING, path, 1, "No CachePolicy= in section [Policy], nor another setting, "
+                           "ignoring the file.");
                 return 0;
         }
 

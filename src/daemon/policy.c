@@ -19,6 +19,7 @@ static void policy_tunable_clear(void *p) {
         free(t->type);
         free(t->unit);
         free(t->doc);
+        free(t->source);
 }
 
 static Policy *policy_new(const char *name, const char *path) {

@@ -15,6 +15,9 @@ typedef struct PolicyTunable {
         char *type;
         char *unit;
         char *doc;
+        char *source;       /* where the default comes from, if not from where the policy does */
+        size_t size;        /* in bytes */
+        bool is_signed;
         int64_t default_value;
         bool has_range;
         int64_t min;
@@ -29,6 +32,11 @@ typedef struct Policy {
         char *source;
         char *problem;      /* why it cannot be used, one sentence; NULL if it can */
         GArray *tunables;   /* of PolicyTunable */
+        bool reconfigures;  /* asks for its own program to be run now and then, see policy-events.h */
+        bool knows_threads; /* can tell threads by their class */
+        bool filters;       /* has the common admission filter, which can be left out */
+        unsigned n_globs;   /* CacheScanThreads=: so many patterns at most, */
+        size_t glob_size;   /* each of so many bytes, with its NUL */
 } Policy;
 
 Policy *policy_free(Policy *p);
@@ -42,5 +50,5 @@ extern const char *const policy_directories[];
 int policies_load(const char *const *dirs, GPtrArray **ret);
 const Policy *policies_find(GPtrArray *policies, const char *name);
 
-/* policy-object.c: fills in description, source, tunables, problem from the object at p->path. */
+/* policy-describe.c: fills in everything but name and path from the object at p->path. */
 int policy_read_object(Policy *p);

@@ -14,14 +14,26 @@
                 unit_set_state(u, state, _reason);              \
         })
 
+/* The stock policy with the admission filter is a policy object too: one that does nothing else. */
+static int choose_filter(PolicySetting *s) {
+        const PolicyWord *w;
+
+        if (s->policy || !policy_setting_wants_filter(s))
+                return 0;
+
+        w = policy_words_get(s->more + POLICY_KEY_ADMISSION, 0);
+        return policy_setting_assign(s, "CachePolicy", "noop", w->file, w->line);
+}
+
 int unit_resolve_setting(Unit *u) {
         _cleanup_policy_setting_ PolicySetting s = {};
         int r;
 
-        if (u->file_setting.set)
-                r = policy_setting_copy(&s, &u->file_setting);
-        else
-                r = policy_rules_lookup(&u->manager->rules, u->name, u->cgroup, &s);
+        r = policy_rules_lookup(&u->manager->rules, u->name, u->cgroup, &s);
+        if (r >= 0)
+                r = policy_setting_overlay(&s, &u->file_setting);
+        if (r >= 0)
+                r = choose_filter(&s);
         if (r < 0)
                 return r;
 
@@ -64,8 +76,10 @@ static int adopt(Unit *u) {
         return 0;
 }
 
-/* The policy that the setting names. NULL: the unit is in state failed, and what runs goes on running. */
-static const Policy *find_policy(Unit *u) {
+/* The policy that the setting names, and how it is to run. NULL: the unit is in state failed, and what runs goes on
+ * running. */
+static const Policy *find_policy(Unit *u, PolicyConfig *ret) {
+        _cleanup_free_ char *problem = NULL;
         const PolicySetting *s = &u->setting;
         const Policy *p = policies_find(u->manager->policies, s->policy);
         const char *still = u->effective ? "; the policy attached before goes on" : "";
@@ -82,6 +96,8 @@ static const Policy *find_policy(Unit *u) {
         } else if (p->problem)
                 set_statef(u, UNIT_FAILED, "policy '%s' (%s:%u) cannot be used: %s%s",
                            s->policy, s->file, s->line, p->problem, still);
+        else if (policy_config_make(p, s, ret, &problem) < 0)
+                set_statef(u, UNIT_FAILED, "%s%s", problem ?: "out of memory", still);
         else
                 return p;
 
@@ -133,7 +149,7 @@ static void failed(Unit *u, int error, const char *reason) {
 }
 
 /* Attaches, or replaces in place what is attached, and believes only the kernel about the outcome. */
-static void apply(Unit *u, const Policy *p) {
+static void apply(Unit *u, const Policy *p, const PolicyConfig *config) {
         const PolicyBackend *b = u->manager->backend;
         _cleanup_kernel_policy_ KernelPolicy k = {};
         _cleanup_free_ char *reason = NULL;
@@ -142,9 +158,9 @@ static void apply(Unit *u, const Policy *p) {
         int r;
 
         if (update)
-                r = b->update(b->userdata, u->link, p, &reason);
+                r = b->update(b->userdata, u->link, p, config, &reason);
         else
-                r = b->attach(b->userdata, p, u->cgroup_id, &link, &reason);
+                r = b->attach(b->userdata, p, config, u->cgroup_id, &link, &reason);
         if (r < 0) {
                 /* No surprise if the control group went away meanwhile. */
                 if (b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k) == -ENOENT)
@@ -159,8 +175,10 @@ static void apply(Unit *u, const Policy *p) {
                         policy_link_free(link);
                         return failed(u, r, NULL);
                 }
-        } else
+        } else {
                 (void) free_and_strdup(&u->effective, p->name);
+                unit_watch_events(u);
+        }
 
         r = b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k);
         if (r == -ENOENT)
@@ -176,10 +194,17 @@ static void apply(Unit *u, const Policy *p) {
         attached(u, &k);
 }
 
+/* Whether what is attached is what is wanted. */
+static bool link_is(const PolicyLink *link, const char *own, const Policy *p, const PolicyConfig *config) {
+        return !link->incomplete && policy_kernel_name_equal(p->name, own) &&
+                streq(strempty(link->config), config->fingerprint);
+}
+
 /* For a unit that wants a policy and has a control group, on a kernel that can. */
 static void reconcile_active(Unit *u) {
         const PolicyBackend *b = u->manager->backend;
         _cleanup_kernel_policy_ KernelPolicy k = {};
+        _cleanup_policy_config_ PolicyConfig config = {};
         const Policy *p;
         const char *own;
         int r;
@@ -212,20 +237,21 @@ static void reconcile_active(Unit *u) {
                 return set_statef(u, UNIT_FAILED,
                                   "the control group has policy '%s' already, attached by another program", own);
 
-        p = find_policy(u);
+        p = find_policy(u, &config);
         if (!p)
                 return;
 
-        if (u->link && !u->link->incomplete && policy_kernel_name_equal(p->name, own)) {
+        if (u->link && link_is(u->link, own, p, &config)) {
                 (void) free_and_strdup(&u->effective, p->name);
                 return attached(u, &k);
         }
 
         if (unit_may_try(u))
-                apply(u, p);
+                apply(u, p, &config);
 }
 
 static void unit_reconcile(Unit *u) {
+        _cleanup_policy_config_ PolicyConfig config = {};
         Manager *m = u->manager;
         int r;
 
@@ -271,7 +297,7 @@ static void unit_reconcile(Unit *u) {
                 unit_set_state(u, UNIT_UNSUPPORTED, m->kernel.reason);
         else if (u->cgroup_id != 0)
                 reconcile_active(u);
-        else if (find_policy(u)) /* a wrong name is worth knowing before the unit starts */
+        else if (find_policy(u, &config)) /* a wrong name is worth knowing before the unit starts */
                 unit_set_state(u, UNIT_INACTIVE, NULL);
 }
 

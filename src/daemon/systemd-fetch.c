@@ -25,7 +25,8 @@ void systemd_fetch_queue(SystemdWatch *w, Unit *u, bool files, bool cgroup) {
 
 /* Not only what the last reconcile knew: the files may just have been read, and the unit start at this moment. */
 static bool wants_cgroup(const Unit *u) {
-        return unit_is_managed(u) || u->file_setting.policy || u->manager->rules.by_cgroup;
+        return unit_is_managed(u) || u->file_setting.policy || policy_setting_wants_filter(&u->file_setting) ||
+                u->manager->rules.by_cgroup;
 }
 
 void systemd_fetch_active(SystemdWatch *w, Unit *u) {

@@ -67,6 +67,18 @@ static int get_string(sd_bus *bus, const char *path, const char *interface, cons
         return sd_bus_message_append(reply, "s", strempty(*(char *const *) userdata));
 }
 
+static int get_words(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const PolicyWords *words = ASSERT_PTR(userdata);
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "s");
+        for (guint i = 0; r >= 0 && i < policy_words_count(words); i++)
+                r = sd_bus_message_append(reply, "s", policy_words_get(words, i)->text);
+
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
 static int get_verified(sd_bus *bus, const char *path, const char *interface, const char *property,
                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         _cleanup_kernel_policy_ KernelPolicy k = {};
@@ -137,6 +149,9 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_PROPERTY("ControlGroup", "s", get_string, offsetof(Unit, cgroup), CHANGES),
         SD_BUS_PROPERTY("ControlGroupId", "t", NULL, offsetof(Unit, cgroup_id), CHANGES),
         SD_BUS_PROPERTY("ConfiguredPolicy", "s", get_string, offsetof(Unit, setting.policy), CHANGES),
+        SD_BUS_PROPERTY("PolicyOptions", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_OPTIONS]), CHANGES),
+        SD_BUS_PROPERTY("ScanThreads", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_SCAN_THREADS]), CHANGES),
+        SD_BUS_PROPERTY("Admission", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_ADMISSION]), CHANGES),
         SD_BUS_PROPERTY("EffectivePolicy", "s", get_string, offsetof(Unit, effective), CHANGES),
         SD_BUS_PROPERTY("VerifiedPolicy", "s", get_verified, 0, CHANGES),
         SD_BUS_PROPERTY("State", "s", get_state, 0, CHANGES),

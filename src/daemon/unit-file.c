@@ -31,7 +31,7 @@ const char *unit_name_to_section(const char *unit) {
 static int assignment(const ConfAssignment *a, void *userdata) {
         UnitFileContext *c = ASSERT_PTR(userdata);
 
-        if (!streq(a->key, "CachePolicy") && !streq(a->key, "X-CachePolicy"))
+        if (!policy_setting_is_key(a->key))
                 return 0;
 
         if (!streq(a->section, c->section)) {
@@ -40,7 +40,7 @@ static int assignment(const ConfAssignment *a, void *userdata) {
                 return 0;
         }
 
-        return policy_setting_assign(c->setting, a->value, a->file, a->line);
+        return policy_setting_assign(c->setting, a->key, a->value, a->file, a->line);
 }
 
 static int read_one(const char *unit, const char *path, UnitFileContext *c) {
@@ -60,7 +60,7 @@ static int read_one(const char *unit, const char *path, UnitFileContext *c) {
         }
 
         /* Most files do not mention us: leave them, and complaints about them, to PID 1. */
-        if (!memmem(text, size, "CachePolicy", STRLEN("CachePolicy")))
+        if (!policy_setting_is_mentioned(text, size))
                 return 0;
 
         return conf_parse_text(path, text, size, LOG_WARNING, assignment, c);

@@ -7,6 +7,6 @@
  * units of that type have no policy of their own. */
 const char *unit_name_to_section(const char *unit);
 
-/* Reads CachePolicy= and X-CachePolicy= from a unit's fragment (may be NULL or empty) and its drop-ins, in
- * the order PID 1 gives: the last assignment wins, an empty one resets. Files that vanished are skipped. */
+/* Reads CachePolicy= and its companions (policy-setting.h) from a unit's fragment (may be NULL or empty) and its
+ * drop-ins, in the order PID 1 gives. Files that vanished are skipped. */
 int unit_file_read_setting(const char *unit, const char *fragment, char **dropins, PolicySetting *ret);

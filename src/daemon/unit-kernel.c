@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "manager.h"
 #include "unit-kernel.h"
 
@@ -16,11 +19,41 @@ const char *unit_read_verified(Unit *u, KernelPolicy *k) {
         return k->name ?: "none";
 }
 
+static int events_foreach(const PolicyEvents *events, flat_keyed_func_t func, void *userdata) {
+        PolicyEventCounts c = policy_events_counts(events);
+        const struct {
+                const char *key;
+                uint64_t value;
+        } counters[] = {
+                { "reconfigure_asked", c.asked },
+                { "reconfigure_done", c.done },
+                { "reconfigure_failed", c.failed },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(counters); i++) {
+                char value[DECIMAL_STR_MAX(uint64_t)];
+                int r;
+
+                (void) snprintf(value, sizeof(value), "%" PRIu64, counters[i].value);
+                r = func(counters[i].key, value, userdata);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
 int unit_stat_foreach(Unit *u, flat_keyed_func_t func, void *userdata) {
+        int r;
+
         if (!u->cgroup || u->cgroup_id == 0)
                 return -ENOENT;
 
-        return cgroup_stat_foreach(u->manager->paths.kernel.cgroup, u->cgroup, u->cgroup_id, func, userdata);
+        r = cgroup_stat_foreach(u->manager->paths.kernel.cgroup, u->cgroup, u->cgroup_id, func, userdata);
+        if (r < 0)
+                return r;
+
+        return u->events ? events_foreach(u->events, func, userdata) : 0;
 }
 
 int unit_compare(const void *a, const void *b) {

@@ -9,6 +9,7 @@
  * result is valid as long as k, which gets the details. */
 const char *unit_read_verified(Unit *u, KernelPolicy *k);
 
+/* The kernel's counters, and those of the program that the policy has the daemon run. */
 int unit_stat_foreach(Unit *u, flat_keyed_func_t func, void *userdata);
 
 /* For g_ptr_array_sort(): by name. */

@@ -48,6 +48,7 @@ Unit *unit_free(Unit *u) {
 
         sd_event_source_disable_unref(u->link_source);
         sd_event_source_disable_unref(u->retry_source);
+        policy_events_free(u->events);
         policy_link_free(u->link);
         policy_setting_done(&u->file_setting);
         policy_setting_done(&u->setting);
@@ -180,7 +181,23 @@ int unit_set_link(Unit *u, PolicyLink *link, const char *effective, bool adopted
         u->adopted = adopted;
         u->hung_up = false;
         u->attached_at = now_usec(CLOCK_MONOTONIC);
+        unit_watch_events(u);
         return 0;
+}
+
+void unit_watch_events(Unit *u) {
+        const PolicyLink *link = u->link;
+        int r;
+
+        u->events = policy_events_free(u->events);
+        if (link->program_fd < 0)
+                return;
+
+        r = policy_events_new(u->manager->event, u->name, link->events_fd, link->program_fd, link->counts_fd,
+                              &u->events);
+        if (r < 0)
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name, .policy = u->effective),
+                                "%s: Cannot watch what the cache policy asks for, it goes on without: %m", u->name);
 }
 
 void unit_drop_link(Unit *u) {
@@ -191,6 +208,7 @@ void unit_drop_link(Unit *u) {
                 return;
 
         u->link_source = sd_event_source_disable_unref(u->link_source);
+        u->events = policy_events_free(u->events);
 
         r = b->detach(b->userdata, u->link);
         if (r < 0)

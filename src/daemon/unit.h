@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "policy-backend.h"
+#include "policy-events.h"
 #include "policy-setting.h"
 #include "unit-state.h"
 
@@ -46,6 +47,7 @@ struct Unit {
         /* what is attached */
         PolicyLink *link;
         sd_event_source *link_source;
+        PolicyEvents *events;       /* NULL: the policy asks for nothing */
         bool hung_up;
         bool adopted;               /* by an earlier instance of the daemon */
         char *effective;            /* name of the policy behind the link */
@@ -84,6 +86,8 @@ void unit_note_update(Unit *u);
 
 /* Takes over a link, and watches it for the kernel's hang-up. */
 int unit_set_link(Unit *u, PolicyLink *link, const char *effective, bool adopted);
+/* Does what the policy behind the link asks for now and then; again after the policy was replaced. */
+void unit_watch_events(Unit *u);
 /* Detaches the policy and forgets the link. */
 void unit_drop_link(Unit *u);
 

@@ -80,6 +80,46 @@ int safe_atoi64(const char *s, int64_t *ret) {
         return 0;
 }
 
+char **strv_split(const char *s) {
+        _cleanup_strv_free_ char **l = NULL;
+        size_t n = 0;
+
+        for (;;) {
+                size_t k;
+                char **t;
+
+                s += strspn(s, WHITESPACE);
+                k = strcspn(s, WHITESPACE);
+
+                t = reallocarray(l, n + 2, sizeof(char *));
+                if (!t)
+                        return NULL;
+                l = t;
+                l[n] = l[n + 1] = NULL;
+
+                if (k == 0)
+                        return TAKE_PTR(l);
+
+                l[n] = strndup(s, k);
+                if (!l[n++])
+                        return NULL;
+                s += k;
+        }
+}
+
+int parse_boolean(const char *s) {
+        static const char *const words[][2] = {
+                { "no", "yes" }, { "false", "true" }, { "off", "on" }, { "0", "1" }, { "n", "y" }, { "f", "t" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                for (int b = 0; b < 2; b++)
+                        if (strcasecmp(s, words[i][b]) == 0)
+                                return b;
+
+        return -EINVAL;
+}
+
 bool utf8_is_valid_n(const char *s, size_t n) {
         return g_utf8_validate_len(s, n, NULL);
 }

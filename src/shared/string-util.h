@@ -47,6 +47,12 @@ int safe_atoi64(const char *s, int64_t *ret);
 /* True if the bytes are valid UTF-8 without NUL (overlong forms and surrogates are refused). */
 bool utf8_is_valid_n(const char *s, size_t n);
 
+/* The words of s, separated by white space; NULL only when out of memory. Free with strv_free(). */
+char **strv_split(const char *s);
+
+/* "yes", "true", "on", "1" and their opposites, as systemd takes them; -EINVAL for anything else. */
+int parse_boolean(const char *s);
+
 /* A policy is named by letters, digits, '-' and '_', and the kernel stores at most 15 characters. */
 #define POLICY_NAME_MAX 15U
 bool policy_name_is_valid(const char *s);

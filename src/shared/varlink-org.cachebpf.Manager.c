@@ -29,6 +29,12 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_DEFINE_FIELD(cgroupId, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the configuration asks for"),
                 SD_VARLINK_DEFINE_FIELD(configured, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("How the configuration wants it: tunables (CachePolicyOptions=), …"),
+                SD_VARLINK_DEFINE_FIELD(options, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("… patterns of the names of scanning threads (CacheScanThreads=), …"),
+                SD_VARLINK_DEFINE_FIELD(scanThreads, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("… and the admission filter (CacheAdmission=)"),
+                SD_VARLINK_DEFINE_FIELD(admission, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the daemon attached or adopted"),
                 SD_VARLINK_DEFINE_FIELD(effective, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the kernel reports at this moment; 'none' for the stock one"),
@@ -60,7 +66,18 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_FIELD_COMMENT("What is counted"),
                 SD_VARLINK_DEFINE_FIELD(unit, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("What it does, one sentence"),
-                SD_VARLINK_DEFINE_FIELD(doc, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
+                SD_VARLINK_DEFINE_FIELD(doc, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Where the value comes from, if not from where the policy does"),
+                SD_VARLINK_DEFINE_FIELD(source, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
+
+static SD_VARLINK_DEFINE_ENUM_TYPE(
+                PolicyAbility,
+                SD_VARLINK_FIELD_COMMENT("Has the admission filter, for CacheAdmission="),
+                SD_VARLINK_DEFINE_ENUM_VALUE(admission),
+                SD_VARLINK_FIELD_COMMENT("Has a program of its own that the daemon runs when the policy asks for it"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(reconfigure),
+                SD_VARLINK_FIELD_COMMENT("Can tell threads by their class, and by name with CacheScanThreads="),
+                SD_VARLINK_DEFINE_ENUM_VALUE(threads));
 
 static SD_VARLINK_DEFINE_METHOD_FULL(
                 ListUnits,
@@ -97,6 +114,8 @@ static SD_VARLINK_DEFINE_METHOD_FULL(
                 SD_VARLINK_DEFINE_OUTPUT(path, SD_VARLINK_STRING, 0),
                 SD_VARLINK_FIELD_COMMENT("Why the object cannot be used; unset if it can"),
                 SD_VARLINK_DEFINE_OUTPUT(problem, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("What it can do besides evicting"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(abilities, PolicyAbility, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Its documented constants"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(tunables, Tunable, SD_VARLINK_ARRAY));
 
@@ -121,6 +140,44 @@ static SD_VARLINK_DEFINE_METHOD(
                 SD_VARLINK_FIELD_COMMENT("Where policy objects are looked for, first match wins"),
                 SD_VARLINK_DEFINE_OUTPUT(policyDirectories, SD_VARLINK_STRING, SD_VARLINK_ARRAY));
 
+static SD_VARLINK_DEFINE_ENUM_TYPE(
+                ThreadClass,
+                SD_VARLINK_FIELD_COMMENT("Nothing special, whatever its name is"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(normal),
+                SD_VARLINK_FIELD_COMMENT("Reads much, once: reports, backups, searches"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(scan),
+                SD_VARLINK_FIELD_COMMENT("Work that nobody waits for: compaction, indexing"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(background));
+
+static SD_VARLINK_DEFINE_METHOD(
+                SetThreadClass,
+                SD_VARLINK_FIELD_COMMENT("What the threads are there for"),
+                SD_VARLINK_DEFINE_INPUT_BY_TYPE(class, ThreadClass, 0),
+                SD_VARLINK_FIELD_COMMENT("One thread, by its number"),
+                SD_VARLINK_DEFINE_INPUT(thread, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("All threads that a process has now, by its number"),
+                SD_VARLINK_DEFINE_INPUT(process, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("One thread, by the index of a file descriptor of pidfd_open(2) that comes with the call"),
+                SD_VARLINK_DEFINE_INPUT(pidfd, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user about threads that are not the caller's own"),
+                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("How many threads have got the class"),
+                SD_VARLINK_DEFINE_OUTPUT(threads, SD_VARLINK_INT, 0));
+
+static SD_VARLINK_DEFINE_METHOD_FULL(
+                ListThreads,
+                SD_VARLINK_SUPPORTS_MORE,
+                SD_VARLINK_FIELD_COMMENT("This thread"),
+                SD_VARLINK_DEFINE_INPUT(thread, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("All threads of this process"),
+                SD_VARLINK_DEFINE_INPUT(process, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Its number"),
+                SD_VARLINK_DEFINE_OUTPUT(thread, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("Its name"),
+                SD_VARLINK_DEFINE_OUTPUT(name, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("The class it was given; unset if none was, its name counts then"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(class, ThreadClass, SD_VARLINK_NULLABLE));
+
 static SD_VARLINK_DEFINE_ERROR(
                 NoSuchUnit,
                 SD_VARLINK_FIELD_COMMENT("The name nothing was found for"),
@@ -130,6 +187,21 @@ static SD_VARLINK_DEFINE_ERROR(
                 NoSuchPolicy,
                 SD_VARLINK_FIELD_COMMENT("The name nothing was found for"),
                 SD_VARLINK_DEFINE_FIELD(name, SD_VARLINK_STRING, 0));
+
+static SD_VARLINK_DEFINE_ERROR(
+                NoSuchThread,
+                SD_VARLINK_FIELD_COMMENT("The number nothing was found for"),
+                SD_VARLINK_DEFINE_FIELD(thread, SD_VARLINK_INT, SD_VARLINK_NULLABLE));
+
+static SD_VARLINK_DEFINE_ERROR(
+                NoProcess,
+                SD_VARLINK_FIELD_COMMENT("The number of the thread"),
+                SD_VARLINK_DEFINE_FIELD(thread, SD_VARLINK_INT, 0));
+
+static SD_VARLINK_DEFINE_ERROR(
+                KernelUnsupported,
+                SD_VARLINK_FIELD_COMMENT("What is missing, one sentence"),
+                SD_VARLINK_DEFINE_FIELD(reason, SD_VARLINK_STRING, 0));
 
 SD_VARLINK_DEFINE_INTERFACE(
                 org_cachebpf_Manager,
@@ -141,6 +213,8 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_type_Unit,
                 SD_VARLINK_SYMBOL_COMMENT("A documented constant of a policy object"),
                 &vl_type_Tunable,
+                SD_VARLINK_SYMBOL_COMMENT("What a policy object can do besides evicting"),
+                &vl_type_PolicyAbility,
                 SD_VARLINK_SYMBOL_COMMENT("Lists units and what their cache policy is doing"),
                 &vl_method_ListUnits,
                 SD_VARLINK_SYMBOL_COMMENT("Reads the kernel's counters"),
@@ -149,6 +223,18 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_method_ListPolicies,
                 SD_VARLINK_SYMBOL_COMMENT("Reads the state of daemon and kernel"),
                 &vl_method_GetStatus,
+                SD_VARLINK_SYMBOL_COMMENT("What a thread is there for, as policies see it"),
+                &vl_type_ThreadClass,
+                SD_VARLINK_SYMBOL_COMMENT("Gives threads a class. One's own always, those of others if polkit permits. Exactly one of thread, process and pidfd has to be given"),
+                &vl_method_SetThreadClass,
+                SD_VARLINK_SYMBOL_COMMENT("Lists threads and the classes they were given"),
+                &vl_method_ListThreads,
+                SD_VARLINK_SYMBOL_COMMENT("There is no thread of that number (any more)"),
+                &vl_error_NoSuchThread,
+                SD_VARLINK_SYMBOL_COMMENT("This is a thread, and not the one that its process is numbered by"),
+                &vl_error_NoProcess,
+                SD_VARLINK_SYMBOL_COMMENT("The running kernel has no cachebpf"),
+                &vl_error_KernelUnsupported,
                 SD_VARLINK_SYMBOL_COMMENT("No unit of that name is loaded"),
                 &vl_error_NoSuchUnit,
                 SD_VARLINK_SYMBOL_COMMENT("No policy object of that name is installed"),

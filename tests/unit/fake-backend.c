@@ -26,13 +26,12 @@ static void hang_up(FakeCgroup *c) {
 }
 
 static int link_to(FakeCgroup *c, uint64_t id, PolicyLink **ret) {
-        PolicyLink *link = calloc(1, sizeof(PolicyLink));
+        PolicyLink *link = policy_link_new(id, fcntl(c->pipe[0], F_DUPFD_CLOEXEC, 3));
 
         assert_non_null(link);
-        link->cgroup_id = id;
-        link->fd = fcntl(c->pipe[0], F_DUPFD_CLOEXEC, 3);
-        link->incomplete = c->updating;
         assert_true(link->fd >= 0);
+        link->incomplete = c->updating;
+        link->config = strdup(c->config);
         *ret = link;
         return 0;
 }
@@ -62,7 +61,8 @@ static int fake_open(void *userdata, uint64_t id, PolicyLink **ret) {
         return c->pinned && c->policy[0] ? link_to(c, id, ret) : -ENOENT;
 }
 
-static int fake_attach(void *userdata, const Policy *policy, uint64_t id, PolicyLink **ret, char **ret_reason) {
+static int fake_attach(void *userdata, const Policy *policy, const PolicyConfig *config, uint64_t id, PolicyLink **ret,
+                       char **ret_reason) {
         FakeKernel *k = userdata;
         FakeCgroup *c = get(k, id);
 
@@ -77,12 +77,14 @@ static int fake_attach(void *userdata, const Policy *policy, uint64_t id, Policy
                 return -EBUSY;
 
         fake_cgroup_attach(k, id, policy->name, true);
+        memcpy(c->config, config->fingerprint, sizeof(c->config));
         if (k->attach_lies)
                 c->policy[0] = 0;
         return link_to(c, id, ret);
 }
 
-static int fake_update(void *userdata, PolicyLink *link, const Policy *policy, char **ret_reason) {
+static int fake_update(void *userdata, PolicyLink *link, const Policy *policy, const PolicyConfig *config,
+                       char **ret_reason) {
         FakeKernel *k = userdata;
         FakeCgroup *c = get(k, link->cgroup_id);
 
@@ -93,6 +95,8 @@ static int fake_update(void *userdata, PolicyLink *link, const Policy *policy, c
         }
 
         policy_kernel_name(policy->name, c->policy);
+        memcpy(c->config, config->fingerprint, sizeof(c->config));
+        assert_int_equal(free_and_strdup(&link->config, config->fingerprint) >= 0, true);
         c->updates++;
         c->policy_id = ++k->last_policy_id;
         c->updating = link->incomplete = false;

@@ -11,6 +11,7 @@ typedef struct FakeCgroup {
         bool pinned;
         bool updating;       /* the mark of an interrupted update */
         char policy[16];     /* empty: none */
+        char config[POLICY_FINGERPRINT_LENGTH + 1];
         uint64_t policy_id;
         uint64_t updates;
         uint64_t ejected_id;

@@ -142,6 +142,8 @@ static bool exists(const char *name) {
 }
 
 static void test_pins(void **state) {
+        _cleanup_free_ char *config = NULL, *none = NULL;
+
         assert_int_equal(pin_directory_make(dir, 42), 0);
         assert_true(exists("42"));
 
@@ -152,8 +154,19 @@ static void test_pins(void **state) {
         assert_int_equal(pin_mark_updating(dir, 42, true), 0);
         assert_true(exists("42/updating"));
 
-        assert_int_equal(pin_directory_remove_maps(dir, 42), 0);
+        free(test_file(dir, "42/reconfigure", "x"));
+        assert_int_equal(pin_mark_config(dir, 42, ""), 0);
+        assert_int_equal(pin_read_config(dir, 42, &none), 0);
+        assert_string_equal(none, "");
+        assert_int_equal(pin_mark_config(dir, 42, "0123456789abcdef"), 0);
+        assert_int_equal(pin_read_config(dir, 42, &config), 0);
+        assert_string_equal(config, "0123456789abcdef");
+
+        assert_int_equal(pin_directory_clear(dir, 42), 0);
         assert_false(exists("42/map-a"));
+        assert_false(exists("42/reconfigure"));
+        assert_false(exists("42/config-0123456789abcdef"));
+        assert_true(exists("42/updating"));
         assert_true(exists("42/link"));
         assert_int_equal(pin_mark_updating(dir, 42, false), 0);
         assert_int_equal(pin_mark_updating(dir, 42, false), 0);

@@ -34,6 +34,16 @@ static void add_policy(Manager *m, const char *name, const char *problem) {
         p->name = strdup(name);
         p->path = strdup("/x.bpf.o");
         p->problem = problem ? strdup(problem) : NULL;
+        p->tunables = g_array_new(FALSE, TRUE, sizeof(PolicyTunable));
+        p->filters = p->knows_threads = !problem;
+        g_array_append_val(p->tunables, ((PolicyTunable) {
+                .name = strdup("nr_scan"),
+                .size = 4,
+                .default_value = 512,
+                .has_range = true,
+                .min = 32,
+                .max = 4096,
+        }));
         g_ptr_array_add(m->policies, p);
 }
 
@@ -95,7 +105,7 @@ static Unit *add_unit(const char *name, const char *policy, uint64_t cgroup_id) 
         assert_int_equal(unit_new(fixture->manager, name, &u), 0);
         u->files_known = true;
         if (policy)
-                assert_int_equal(policy_setting_assign(&u->file_setting, policy, "/etc/x.slice", 7), 0);
+                assert_int_equal(policy_setting_assign(&u->file_setting, "CachePolicy", policy, "/etc/x.slice", 7), 0);
         if (cgroup_id > 0) {
                 fake_cgroup_make(&fixture->kernel, cgroup_id);
                 assert_true(asprintf(&u->cgroup, "/%u", (unsigned) cgroup_id) > 0);
@@ -108,7 +118,7 @@ static Unit *add_unit(const char *name, const char *policy, uint64_t cgroup_id) 
 
 static void configure(Unit *u, const char *policy) {
         if (policy)
-                assert_int_equal(policy_setting_assign(&u->file_setting, policy, "/etc/x.slice", 7), 0);
+                assert_int_equal(policy_setting_assign(&u->file_setting, "CachePolicy", policy, "/etc/x.slice", 7), 0);
         else
                 policy_setting_done(&u->file_setting);
         manager_mark_dirty(fixture->manager, u);
@@ -153,6 +163,86 @@ static void test_attach(void **state) {
         assert_int_equal(fixture->kernel.n_update, 0);
         assert_int_equal(fixture->kernel.n_detach, 0);
         assert_int_equal(fixture->n_changed, changed);
+}
+
+static void set(Unit *u, const char *key, const char *value, unsigned line) {
+        assert_int_equal(policy_setting_assign(&u->file_setting, key, value, "/etc/x.slice", line), 0);
+        manager_mark_dirty(fixture->manager, u);
+        run();
+}
+
+static void test_options(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+        FakeCgroup *c = fixture->kernel.cgroups + 1;
+
+        run();
+        assert_string_equal(c->config, "");
+
+        /* Another configuration of the same policy replaces it in place; the same one, written anew, does not. */
+        set(u, "CachePolicyOptions", "nr_scan=64", 8);
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(strlen(c->config), POLICY_FINGERPRINT_LENGTH);
+        set(u, "CachePolicyOptions", "", 8);
+        set(u, "CachePolicyOptions", "nr_scan=512", 9);
+        assert_int_equal(fixture->kernel.n_update, 2);
+        assert_string_equal(c->config, "");
+
+        /* A wrong one is a failure that names its line, and what runs goes on. */
+        set(u, "CachePolicyOptions", "nr_scan=5", 10);
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "'nr_scan=5' (/etc/x.slice:10): tunable 'nr_scan' of policy 'lfu' takes a number from 32 to 4096");
+        assert_reason(u, "; the policy attached before goes on");
+        assert_string_equal(c->policy, "lfu");
+        assert_int_equal(fixture->kernel.n_detach, 0);
+        set(u, "CachePolicyOptions", "", 10);
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 2);
+}
+
+/* What an earlier daemon attached is left alone if it is configured as it is wanted, and replaced if not. */
+static void test_adopt_options(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        set(u, "CachePolicyOptions", "nr_scan=64", 8);
+        stop_daemon(fixture);
+        start_daemon(fixture);
+        u = add_unit("a.slice", "lfu", 1);
+        set(u, "CachePolicyOptions", "nr_scan=64", 8);
+        assert_true(u->adopted);
+        assert_int_equal(fixture->kernel.n_update, 0);
+        stop_daemon(fixture);
+        start_daemon(fixture);
+        u = add_unit("a.slice", "lfu", 1);
+        set(u, "CachePolicyOptions", "nr_scan=65", 8);
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(fixture->kernel.n_attach, 1);
+}
+
+/* The admission filter alone goes with the policy that does nothing else. */
+static void test_admission(void **state) {
+        Unit *u = add_unit("a.slice", NULL, 1);
+
+        run();
+        assert_state(u, UNIT_UNCONFIGURED);
+        add_policy(fixture->manager, "noop", NULL);
+        set(u, "CacheAdmission", "yes", 4);
+        assert_state(u, UNIT_ATTACHED);
+        assert_string_equal(u->effective, "noop");
+        assert_int_equal(u->setting.line, 4);
+        set(u, "CacheAdmission", "perhaps", 5);
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "'perhaps' (/etc/x.slice:5) is neither yes nor no");
+        set(u, "CacheAdmission", "no", 6);
+        assert_state(u, UNIT_UNCONFIGURED);
+        assert_string_equal(fixture->kernel.cgroups[1].policy, "");
+
+        set(u, "CachePolicy", "mru", 7);
+        set(u, "CacheAdmission", "background", 8);
+        assert_state(u, UNIT_ATTACHED);
+        assert_string_equal(u->effective, "mru");
+        assert_string_not_equal(fixture->kernel.cgroups[1].config, "");
 }
 
 static void test_not_configured(void **state) {
@@ -567,6 +657,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
         const struct CMUnitTest tests[] = {
                 T(test_attach),
+                T(test_options), T(test_adopt_options), T(test_admission),
                 T(test_not_configured),
                 T(test_life),
                 T(test_restart_in_one_go),
