@@ -22,11 +22,14 @@ _cachectl() {
                 [policies]="--json= -j --no-pager --no-legend -l --full"
                 [record]="-q --quiet -o --output= --duration= --readahead --text"
                 [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --admission --format= --plot="
+                [show-policy]="--json= -j --no-pager --no-legend -l --full"
+                [threads]="--json= -j --no-pager --no-legend -l --full -t --thread"
+                [classify]="-q --quiet -t --thread"
                 [version]="--json= -j"
                 [help]=""
         )
-        local verbs="status list stats policies record simulate version help"
-        local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i words=""
+        local verbs="status list stats policies show-policy threads classify record simulate version help"
+        local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()
 
@@ -55,8 +58,20 @@ _cachectl() {
                 case "$verb" in
                 "") words="$verbs" ;;
                 status | list | stats | record) words="$(__cachectl_units)" ;;
-                policies) words="$(__cachectl_policies)" ;;
                 simulate) compopt -o default 2>/dev/null ;; # files
+                policies | show-policy) words="$(__cachectl_policies)" ;;
+                classify)
+                        # the first word behind the verb that is no option
+                        for ((j = i + 1; j < COMP_CWORD; j++)); do
+                                [[ ${COMP_WORDS[j]} == -* ]] || break
+                        done
+                        if ((j == COMP_CWORD)); then
+                                words="normal scan background"
+                        else
+                                words="$(ps -eo pid= 2>/dev/null)"
+                        fi
+                        ;;
+                threads) words="$(ps -eo pid= 2>/dev/null)" ;;
                 help) words="$verbs" ;;
                 esac
         fi

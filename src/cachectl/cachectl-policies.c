@@ -14,6 +14,7 @@
 #include "objects.h"
 #include "output.h"
 #include "pager.h"
+#include "string-util.h"
 #include "table.h"
 #include "text.h"
 #include "verbs.h"
@@ -118,7 +119,8 @@ static int add_tunable(Table *t, const TunableInfo *tunable) {
         if (r >= 0)
                 r = table_add(t, tunable->unit);
         if (r >= 0)
-                r = table_add(t, tunable->doc);
+                r = tunable->source ? table_addf(t, "%s (%s)", tunable->doc ?: "", tunable->source) :
+                                      table_add(t, tunable->doc);
         return r < 0 ? log_oom() : 0;
 }
 
@@ -154,12 +156,13 @@ static int print_tunables(const PolicyInfo *p) {
 
 static int print_policy(const PolicyInfo *p) {
         _cleanup_(table_freep) Table *t = NULL;
-        _cleanup_free_ char *name = NULL;
+        _cleanup_free_ char *name = NULL, *abilities = NULL;
         TerminalColor color = p->problem ? COLOR_BAD : COLOR_BOLD;
         int r;
 
         name = text_escape(p->name);
-        if (!name)
+        abilities = json_join_strings(p->abilities, " ");
+        if (!name || !abilities)
                 return log_oom();
 
         r = details_new(&t);
@@ -179,6 +182,10 @@ static int print_policy(const PolicyInfo *p) {
                 return r;
 
         r = details_add_colored(t, "Problem", COLOR_BAD, p->problem);
+        if (r < 0)
+                return r;
+
+        r = details_add(t, "Abilities", empty_to_null(abilities));
         if (r < 0)
                 return r;
 

@@ -39,6 +39,12 @@ static int add_configured(Table *t, const UnitInfo *u) {
                             u->configured, u->source ? " (" : "", u->source ?: "", u->source ? ")" : "");
 }
 
+static int add_words(Table *t, const char *name, sd_json_variant *words) {
+        _cleanup_free_ char *text = json_join_strings(words, " ");
+
+        return text ? details_add(t, name, empty_to_null(text)) : log_oom();
+}
+
 /* What the kernel says, and loudly if it says something else than the daemon. */
 static int add_verified(Table *t, const UnitInfo *u) {
         _cleanup_free_ char *text = NULL;
@@ -94,6 +100,12 @@ static int print_unit(const UnitInfo *u) {
                 return r;
 
         r = add_configured(t, u);
+        if (r >= 0)
+                r = add_words(t, "Options", u->options);
+        if (r >= 0)
+                r = add_words(t, "Scan threads", u->scan_threads);
+        if (r >= 0)
+                r = add_words(t, "Admission", u->admission);
         if (r < 0)
                 return r;
 

@@ -59,6 +59,10 @@ static int run(int argc, char *argv[]) {
                 return EXIT_USAGE;
 
         n = (size_t) (argc - optind);
+        if (n < verb->min_arguments) {
+                log_error("\"%s\" needs %s; see \"cachectl help %s\".", verb->name, verb->arguments, verb->name);
+                return EXIT_USAGE;
+        }
         if (n > verb->max_arguments) {
                 log_error("\"%s\" is one argument too many for \"%s\"; see \"cachectl help %s\".",
                           argv[optind + (int) verb->max_arguments], verb->name, verb->name);

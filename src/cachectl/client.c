@@ -125,8 +125,19 @@ static int log_reply_error(const char *method, const char *error_id, sd_json_var
                                        "\"systemctl restart cachebpfd.service\".",
                                        method, PROJECT_VERSION);
 
-        if (streq(error_id, SD_VARLINK_ERROR_PERMISSION_DENIED))
+        if (streq(error_id, SD_VARLINK_ERROR_PERMISSION_DENIED) ||
+            streq(error_id, "io.systemd.InteractiveAuthenticationRequired"))
                 return log_error_errno(r, "cachebpfd does not permit you to call %s.", method);
+
+        if (streq(error_id, CACHEBPF_VARLINK_ERROR_KERNEL_UNSUPPORTED)) {
+                sd_json_variant *reason = sd_json_variant_by_key(parameters, "reason");
+
+                return log_error_errno(r, "There are no classes of threads without cachebpf in the kernel: %s.",
+                                       reason ? sd_json_variant_string(reason) : "it has none");
+        }
+
+        if (streq(error_id, CACHEBPF_VARLINK_ERROR_NO_PROCESS))
+                return log_error_errno(r, "This is the number of a thread, not of a process; see --thread.");
 
         if (streq(error_id, SD_VARLINK_ERROR_PROTOCOL))
                 return log_error_errno(r, "What answers %s at \"%s\" does not speak varlink.",
@@ -140,7 +151,8 @@ static int log_reply_error(const char *method, const char *error_id, sd_json_var
 
 static bool error_means_unknown(const char *error_id) {
         return streq(error_id, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT) ||
-               streq(error_id, CACHEBPF_VARLINK_ERROR_NO_SUCH_POLICY);
+               streq(error_id, CACHEBPF_VARLINK_ERROR_NO_SUCH_POLICY) ||
+               streq(error_id, CACHEBPF_VARLINK_ERROR_NO_SUCH_THREAD);
 }
 
 typedef struct Call {

@@ -16,11 +16,11 @@ int client_connect(sd_varlink **ret);
 int client_connect_quiet(sd_varlink **ret);
 
 /* One call, one reply. */
+/* -ESRCH without a word in the log: the daemon knows no object of the name, or thread of the number, we asked for. */
 int client_call(sd_varlink *link, const char *method, sd_json_variant *parameters, sd_json_variant **ret);
 
-/* One call, any number of replies, handed to "on_reply" one by one as they come (a negative return value
- * of it ends the call). -ESRCH without a word in the log: the daemon knows no object of the name we asked
- * for. */
+/* The same with any number of replies, handed to "on_reply" one by one as they come (a negative return value
+ * of it ends the call). */
 typedef int (*ClientReply)(sd_json_variant *parameters, void *userdata);
 int client_call_more(
                 sd_varlink *link,

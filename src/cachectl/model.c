@@ -67,6 +67,9 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
                 STRING(UnitInfo, "cgroup", cgroup, 0),
                 NUMBER(UnitInfo, "cgroupId", cgroup_id),
                 STRING(UnitInfo, "configured", configured, 0),
+                ARRAY(UnitInfo, "options", options),
+                ARRAY(UnitInfo, "scanThreads", scan_threads),
+                ARRAY(UnitInfo, "admission", admission),
                 STRING(UnitInfo, "effective", effective, 0),
                 STRING(UnitInfo, "verified", verified, 0),
                 STRING(UnitInfo, "state", state, SD_JSON_MANDATORY),
@@ -245,6 +248,7 @@ int policy_info_parse(sd_json_variant *v, PolicyInfo *ret) {
                 STRING(PolicyInfo, "source", source, 0),
                 STRING(PolicyInfo, "path", path, 0),
                 STRING(PolicyInfo, "problem", problem, 0),
+                ARRAY(PolicyInfo, "abilities", abilities),
                 ARRAY(PolicyInfo, "tunables", tunables),
                 {},
         };
@@ -270,6 +274,7 @@ int tunable_info_parse(sd_json_variant *v, TunableInfo *ret) {
                 ANYTHING(TunableInfo, "max", max),
                 STRING(TunableInfo, "unit", unit, 0),
                 STRING(TunableInfo, "doc", doc, 0),
+                STRING(TunableInfo, "source", source, 0),
                 {},
         };
         TunableInfo t = {};
@@ -278,6 +283,26 @@ int tunable_info_parse(sd_json_variant *v, TunableInfo *ret) {
         assert(ret);
 
         r = dispatch(v, table, "tunable", &t);
+        if (r < 0)
+                return r;
+
+        *ret = t;
+        return 0;
+}
+
+int thread_info_parse(sd_json_variant *v, ThreadInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                NUMBER(ThreadInfo, "thread", thread),
+                STRING(ThreadInfo, "name", name, 0),
+                STRING(ThreadInfo, "class", class, 0),
+                {},
+        };
+        ThreadInfo t = { .thread = UINT64_MAX };
+        int r;
+
+        assert(ret);
+
+        r = dispatch(v, table, "thread", &t);
         if (r < 0)
                 return r;
 

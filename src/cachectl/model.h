@@ -16,6 +16,9 @@ typedef struct UnitInfo {
         const char *cgroup;
         uint64_t cgroup_id;
         const char *configured; /* what the files say */
+        sd_json_variant *options; /* borrowed, as the following: how they want it */
+        sd_json_variant *scan_threads;
+        sd_json_variant *admission;
         const char *effective;  /* what the daemon attached, or found attached */
         const char *verified;   /* what the kernel says now */
         const char *state;
@@ -75,6 +78,7 @@ typedef struct PolicyInfo {
         const char *source; /* the paper or program the algorithm comes from */
         const char *path;
         const char *problem; /* why it cannot be used */
+        sd_json_variant *abilities;
         sd_json_variant *tunables;
 } PolicyInfo;
 
@@ -88,9 +92,18 @@ typedef struct TunableInfo {
         sd_json_variant *max;
         const char *unit;
         const char *doc;
+        const char *source; /* of the default, if it is not the policy's */
 } TunableInfo;
 
 int tunable_info_parse(sd_json_variant *v, TunableInfo *ret);
+
+typedef struct ThreadInfo {
+        uint64_t thread;
+        const char *name;
+        const char *class; /* NULL: it was given none */
+} ThreadInfo;
+
+int thread_info_parse(sd_json_variant *v, ThreadInfo *ret);
 
 /* The elements of an array of strings, joined; NULL only when out of memory. */
 char *json_join_strings(sd_json_variant *array, const char *separator);

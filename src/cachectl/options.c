@@ -19,6 +19,7 @@ bool arg_pager = true;
 bool arg_legend = true;
 bool arg_full = false;
 bool arg_quiet = false;
+bool arg_thread = false;
 bool arg_help = false;
 bool arg_version = false;
 const char *arg_format = NULL;
@@ -80,6 +81,8 @@ static const struct {
           "Record also what the kernel reads ahead" },
         { OPTION_TEXT, 0, "text", NULL,
           "Write the text form of traces" },
+        { OPTION_THREAD, 't', "thread", NULL,
+          "The numbers are of single threads, not of processes" },
 };
 
 /* getopt's value for a long option: its line in the table. Above all letters. */
@@ -152,6 +155,10 @@ static int apply(size_t line) {
 
         case OPTION_QUIET:
                 arg_quiet = true;
+                return 0;
+
+        case OPTION_THREAD:
+                arg_thread = true;
                 return 0;
 
         case OPTION_FORMAT:

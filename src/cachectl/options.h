@@ -11,6 +11,7 @@ extern bool arg_pager;
 extern bool arg_legend;
 extern bool arg_full;
 extern bool arg_quiet;
+extern bool arg_thread;
 extern bool arg_help;
 extern bool arg_version;
 
@@ -49,6 +50,7 @@ typedef enum OptionMask {
         OPTION_READAHEAD = 1 << 15,
         OPTION_TEXT      = 1 << 16,
         OPTION_ADMISSION = 1 << 17,
+        OPTION_THREAD    = 1 << 18,
 } OptionMask;
 
 /* Reads the options, sets *ret_used to those that were given. The verb and its arguments are then

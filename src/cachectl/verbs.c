@@ -51,6 +51,42 @@ const Verb verbs[] = {
                 .run = verb_policies,
         },
         {
+                .name = "show-policy",
+                .arguments = "NAME...",
+                .min_arguments = 1,
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
+                .summary = "Show policies with their tunables",
+                .details = "Shows what the policies named (patterns are allowed) are, where they come from,\n"
+                           "what they can do, and the tunables that CachePolicyOptions= may set. The same\n"
+                           "as \"policies\" with NAMEs.\n",
+                .run = verb_policies,
+        },
+        {
+                .name = "threads",
+                .arguments = "PID...",
+                .min_arguments = 1,
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_THREAD,
+                .summary = "List threads and the classes they were given",
+                .details = "Lists the threads of processes, or with --thread single threads, and the classes\n"
+                           "they were given by \"classify\" or by themselves. Threads without go by their\n"
+                           "names, as CacheScanThreads= says.\n",
+                .run = verb_threads,
+        },
+        {
+                .name = "classify",
+                .arguments = "CLASS PID...",
+                .min_arguments = 2,
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_QUIET | OPTION_THREAD,
+                .summary = "Tell policies what threads are there for",
+                .details = "Gives all threads that processes have now, or with --thread single threads, a\n"
+                           "CLASS: normal, scan (reads much, once) or background (nobody waits for it).\n"
+                           "Policies and the admission filter treat them accordingly.\n",
+                .run = verb_classify,
+        },
+        {
                 .name = "record",
                 .arguments = "UNIT|CGROUP",
                 .max_arguments = 1,

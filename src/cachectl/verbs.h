@@ -8,6 +8,7 @@
 typedef struct Verb {
         const char *name;
         const char *arguments; /* as shown by --help; "" for none */
+        size_t min_arguments;
         size_t max_arguments;
         OptionMask options; /* those that mean something for it, besides --help */
         const char *summary; /* one line */
@@ -31,6 +32,8 @@ int verb_stats(char **arguments, size_t n_arguments);
 int verb_policies(char **arguments, size_t n_arguments);
 int verb_record(char **arguments, size_t n_arguments);
 int verb_simulate(char **arguments, size_t n_arguments);
+int verb_threads(char **arguments, size_t n_arguments);
+int verb_classify(char **arguments, size_t n_arguments);
 int verb_version(char **arguments, size_t n_arguments);
 int verb_help(char **arguments, size_t n_arguments);
 

@@ -21,6 +21,11 @@ static void test_usage(void **state) {
                 { { "stats", "--quiet" },        "Option --quiet means nothing for \"stats\"" },
                 { { "status", "--no-legend" },   "Option --no-legend means nothing for \"status\"" },
                 { { "version", "now" },          "\"now\" is one argument too many for \"version\"" },
+                { { "show-policy" },             "\"show-policy\" needs NAME..." },
+                { { "classify", "scan" },        "\"classify\" needs CLASS PID..." },
+                { { "classify", "lazy", "1" },   "\"lazy\" is no class of threads: normal, scan and background are." },
+                { { "classify", "scan", "0" },   "\"0\" is not the number of a process." },
+                { { "threads", "-t", "1x" },     "\"1x\" is not the number of a thread." },
                 { { "help", "frobnicate" },      "Unknown verb \"frobnicate\"" },
                 { { "record" },                  "\"record\" needs the name of a unit" },
                 { { "record", "--duration=0", "x" }, "Option --duration= takes a time such as 30" },
@@ -47,7 +52,7 @@ static void test_help(void **state) {
 
         run(&help, "--help");
         assert_int_equal(help.status, EXIT_SUCCESS);
-        assert_contains(help.out, "  policies [NAME...]");
+        assert_contains(help.out, "  policies    [NAME...]");
 
         run(&verb, "help", "list");
         run(&option, "list", "-h");
