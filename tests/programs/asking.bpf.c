@@ -6,7 +6,7 @@
 #include "cachebpf.bpf.h"
 
 CACHEBPF_TUNABLE(__u32, nr_added, "1..1048576", "folios", "added between two events") = 64;
-CACHEBPF_TUNABLE(__u32, nr_spins, "0..8388608", "rounds", "that the program takes") = 0;
+CACHEBPF_TUNABLE(__u32, run_ms, "0..10000", "ms", "that the program takes") = 0;
 CACHEBPF_TUNABLE(__s32, result, "-4095..4095", "errno", "of the program, 0 or what it fails with") = 0;
 
 struct {
@@ -54,11 +54,20 @@ static long spin(__u32 i, void *ctx)
 	return 0;
 }
 
+static long spin_until(__u32 i, __u64 *end)
+{
+	bpf_loop(4096, spin, NULL, 0);
+	return bpf_ktime_get_ns() >= *end;
+}
+
 SEC("syscall")
 int asking_reconfigure(void *ctx)
 {
+	__u64 end = bpf_ktime_get_ns() + run_ms * 1000000ULL;
+
 	begun++;
-	bpf_loop(nr_spins, spin, NULL, 0);
+	if (run_ms)
+		bpf_loop(1 << 23, spin_until, &end, 0);
 	ended++;
 	return result;
 }

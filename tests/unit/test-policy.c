@@ -63,6 +63,11 @@ static void test_registry(void **state) {
         assert_null(p->problem);
         assert_string_equal(p->description, "A policy for a test");
         assert_string_equal(p->source, "nowhere");
+        assert_true(p->filters);
+        assert_true(p->knows_threads);
+        assert_false(p->reconfigures);
+        assert_int_equal(p->n_globs, 8);
+        assert_int_equal(p->glob_size, 16);
         assert_int_equal(p->tunables->len, 2);
         for (guint i = 0; i < 2; i++) {
                 t = &g_array_index(p->tunables, PolicyTunable, i);
