@@ -133,7 +133,7 @@ static void unit_not_exported(gpointer key, gpointer value, gpointer userdata) {
 }
 
 void manager_bus_disconnect(Manager *m) {
-        thread_requests_drop(m); /* they wait for an answer from the bus */
+        thread_requests_refuse(m);
         m->watch = systemd_watch_free(m->watch);
         m->bus = sd_bus_close_unref(m->bus);
         g_hash_table_foreach(m->units, unit_not_exported, NULL);

@@ -24,11 +24,6 @@ static void request_free(void *p) {
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(ThreadRequest *, request_free);
 
-void thread_requests_drop(Manager *m) {
-        if (m->thread_requests)
-                g_hash_table_remove_all(m->thread_requests);
-}
-
 /* ---- what is done to each thread */
 
 typedef struct Classify {
@@ -103,6 +98,20 @@ static void on_polkit(int result, void *userdata) {
         if (r < 0)
                 log_debug_errno(r, "Cannot answer a request about threads: %m");
         g_hash_table_remove(q->manager->thread_requests, q);
+}
+
+void thread_requests_refuse(Manager *m) {
+        GHashTableIter it;
+        gpointer q;
+
+        if (!m->thread_requests)
+                return;
+
+        g_hash_table_iter_init(&it, m->thread_requests);
+        while (g_hash_table_iter_next(&it, &q, NULL)) {
+                (void) answer(q, &(const ThreadRequestResult) { .error = -EACCES });
+                g_hash_table_iter_remove(&it);
+        }
 }
 
 static int ask_polkit(ThreadRequest *q) {

@@ -33,5 +33,5 @@ typedef struct ThreadRequestArguments {
 /* Carries it out and calls reply, now or later. */
 int thread_request(Manager *m, ThreadRequestArguments *arguments);
 
-/* Those that wait get no answer any more. */
-void thread_requests_drop(Manager *m);
+/* Answers those that wait for polkit with no: the bus goes. */
+void thread_requests_refuse(Manager *m);

@@ -5,10 +5,11 @@
  *      fake-manager SOCKET DOCUMENT
  *
  * The document has the members "status" (the reply of GetStatus), "units", "stats" and "policies" (arrays of
- * what the other methods list), and may have "behaviour": "hang" (takes calls, never answers), "drop"
+ * what the other methods list), "threads" (one array for each process, by its number), and may have "behaviour": "hang" (takes calls, never answers), "drop"
  * (closes the connection instead of answering) or "garbage" (answers, but not in varlink). Replies are
  * validated against the IDL as the daemon's are. */
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -143,6 +144,54 @@ static int method_list_policies(
                     &(const Listing) { "policies", "name", NULL, CACHEBPF_VARLINK_ERROR_NO_SUCH_POLICY });
 }
 
+/* The threads of the process that a call names; NULL after it was refused. */
+static sd_json_variant *find_threads(sd_varlink *link, sd_json_variant *parameters) {
+        sd_json_variant *process = sd_json_variant_by_key(parameters, "process"), *threads;
+        char number[DECIMAL_STR_MAX(uint64_t)];
+
+        if (!process || sd_json_variant_is_null(process)) {
+                (void) sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_NO_PROCESS,
+                                          SD_JSON_BUILD_PAIR_UNSIGNED("thread", 0));
+                return NULL;
+        }
+
+        (void) snprintf(number, sizeof(number), "%" PRIu64, sd_json_variant_unsigned(process));
+        threads = sd_json_variant_by_key(sd_json_variant_by_key(document, "threads"), number);
+        if (!threads)
+                (void) sd_varlink_error(link, CACHEBPF_VARLINK_ERROR_NO_SUCH_THREAD, NULL);
+        return threads;
+}
+
+static int method_list_threads(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
+
+        sd_json_variant *threads = find_threads(link, parameters);
+        size_t n = sd_json_variant_elements(threads);
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                r = send_one(link, &(const Listing) {}, sd_json_variant_by_index(threads, i), i == n - 1);
+
+        return r;
+}
+
+static int method_set_thread_class(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
+
+        sd_json_variant *threads = find_threads(link, parameters);
+
+        if (!threads)
+                return 0;
+
+        return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_UNSIGNED("threads", sd_json_variant_elements(threads)));
+}
+
 static int serve(const char *address, const char *path) {
         _cleanup_(sd_varlink_server_unrefp) sd_varlink_server *server = NULL;
         _cleanup_(sd_event_unrefp) sd_event *event = NULL;
@@ -165,7 +214,9 @@ static int serve(const char *address, const char *path) {
                         CACHEBPF_VARLINK_INTERFACE ".GetStatus",    method_get_status,
                         CACHEBPF_VARLINK_INTERFACE ".ListUnits",    method_list_units,
                         CACHEBPF_VARLINK_INTERFACE ".GetStats",     method_get_stats,
-                        CACHEBPF_VARLINK_INTERFACE ".ListPolicies", method_list_policies);
+                        CACHEBPF_VARLINK_INTERFACE ".ListPolicies", method_list_policies,
+                        CACHEBPF_VARLINK_INTERFACE ".ListThreads",  method_list_threads,
+                        CACHEBPF_VARLINK_INTERFACE ".SetThreadClass", method_set_thread_class);
         if (r < 0)
                 return r;
 

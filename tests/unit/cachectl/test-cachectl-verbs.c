@@ -300,9 +300,10 @@ static void test_policies(void **state) {
                             "  Description: Least frequently used of a sample\n"
                             "       Source: cache_ext, SOSP 2025\n"
                             "       Object: /usr/lib/cachebpf/policies/lfu.bpf.o\n"
+                            "    Abilities: admission threads\n"
                             "\n"
                             "  TUNABLE TYPE DEFAULT MIN  MAX UNIT   MEANING\n"
-                            "  nr_scan u32      512   1 4096 folios How many folios are scored for a batch\n"
+                            "  nr_scan u32      512   1 4096 folios How many folios are scored for a batch (4.2.5)\n"
                             "  bias    s64       -5   -    - -      -\n");
 
         run(&broken, "policies", "broken");
@@ -354,6 +355,77 @@ static void test_bad_daemon(void **state) {
         assert_contains(hang.err, "cachebpfd did not answer org.cachebpf.Manager.ListUnits within 1 s");
 }
 
+/* ---- threads */
+
+static void test_threads(void **state) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+        _cleanup_(outcome_done) Outcome table = {}, json = {}, unknown = {};
+
+        play("normal");
+        run(&table, "threads", "100");
+        assert_int_equal(table.status, EXIT_SUCCESS);
+        assert_contains(table.out, "THREAD NAME         CLASS");
+        assert_contains(table.out, "   100 rocks        -");
+        assert_contains(table.out, "   117 rocksdb:low0 background");
+        assert_contains(table.out, "\n2 threads listed.\n");
+
+        run(&json, "threads", "--json=short", "7", "100");
+        assert_int_equal(json.status, EXIT_SUCCESS);
+        v = parse(json.out);
+        assert_int_equal(sd_json_variant_elements(v), 3);
+        assert_string_equal(string_at(v, 0, "class"), "scan");
+
+        /* The others are listed nevertheless. */
+        run(&unknown, "threads", "--no-legend", "8", "7");
+        assert_int_equal(unknown.status, EXIT_UNKNOWN);
+        assert_contains(unknown.err, "There is no process 8.");
+        assert_contains(unknown.out, "7 cat scan");
+}
+
+static void test_classify(void **state) {
+        _cleanup_(outcome_done) Outcome two = {}, one = {}, quiet = {}, unknown = {}, thread = {};
+
+        play("normal");
+        run(&two, "classify", "scan", "100");
+        assert_int_equal(two.status, EXIT_SUCCESS);
+        assert_string_equal(two.out, "2 threads are now of class scan.\n");
+        run(&one, "classify", "normal", "7");
+        assert_string_equal(one.out, "1 thread is now of class normal.\n");
+        run(&quiet, "classify", "-q", "background", "7", "100");
+        assert_int_equal(quiet.status, EXIT_SUCCESS);
+        assert_string_equal(quiet.out, "");
+
+        run(&unknown, "classify", "scan", "8", "100");
+        assert_int_equal(unknown.status, EXIT_UNKNOWN);
+        assert_contains(unknown.err, "There is no process 8.");
+        assert_string_equal(unknown.out, "2 threads are now of class scan.\n");
+
+        /* The stand-in knows processes only. */
+        run(&thread, "classify", "-t", "scan", "117");
+        assert_int_equal(thread.status, EXIT_FAILURE);
+        assert_contains(thread.err, "This is the number of a thread, not of a process");
+}
+
+static void test_settings(void **state) {
+        _cleanup_(outcome_done) Outcome status = {}, policy = {}, same = {}, missing = {};
+
+        play("normal");
+        run(&status, "status", "odd");
+        assert_contains(status.out, "Options: nr_scan=64 bias=2\n");
+        assert_contains(status.out, "Scan threads: rocksdb:low*\n");
+        assert_contains(status.out, "Admission: yes\n");
+
+        run(&policy, "show-policy", "lfu");
+        run(&same, "policies", "lfu");
+        assert_int_equal(policy.status, EXIT_SUCCESS);
+        assert_string_equal(policy.out, same.out);
+        assert_contains(policy.out, "Abilities: admission threads\n");
+        assert_contains(policy.out, "How many folios are scored for a batch (4.2.5)\n");
+
+        run(&missing, "show-policy", "nothing");
+        assert_int_equal(missing.status, EXIT_UNKNOWN);
+}
+
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_list),
@@ -368,6 +440,9 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_unsupported),
                 cmocka_unit_test(test_stats),
                 cmocka_unit_test(test_policies),
+                cmocka_unit_test(test_threads),
+                cmocka_unit_test(test_classify),
+                cmocka_unit_test(test_settings),
                 cmocka_unit_test(test_no_daemon),
                 cmocka_unit_test(test_bad_daemon),
         };
