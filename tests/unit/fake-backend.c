@@ -133,6 +133,17 @@ static int fake_read_policy(void *userdata, const char *cgroup, uint64_t id, Ker
         return 0;
 }
 
+static int fake_set_class(void *userdata, int pidfd, ThreadClass class) {
+        FakeKernel *k = userdata;
+
+        if (k->set_class_error < 0)
+                return k->set_class_error;
+
+        k->n_set_class++;
+        k->last_class = class;
+        return 0;
+}
+
 void fake_kernel_init(FakeKernel *k) {
         *k = (FakeKernel) {
                 .backend = {
@@ -142,6 +153,7 @@ void fake_kernel_init(FakeKernel *k) {
                         .update = fake_update,
                         .detach = fake_detach,
                         .read_policy = fake_read_policy,
+                        .set_class = fake_set_class,
                         .userdata = k,
                 },
         };

@@ -27,6 +27,9 @@ typedef struct FakeKernel {
         int update_error;
         bool attach_lies;    /* attaching succeeds, and nothing runs */
         unsigned n_attach, n_update, n_detach, n_open;
+        int set_class_error;
+        unsigned n_set_class;
+        ThreadClass last_class;
 } FakeKernel;
 
 void fake_kernel_init(FakeKernel *k);
