@@ -11,7 +11,7 @@ POLICIES=/run/cachebpf/policies
 FILE=/var/tmp/t16.file
 
 drop_files() {
-        rm -rf "$POLICIES" "$FILE"
+        rm -rf "$POLICIES" "$FILE" "$FILE.load"
         remove_test_units
 }
 trap drop_files EXIT
@@ -28,6 +28,10 @@ counter() { # UNIT NAME: of the daemon's
 
 own_count() { # UNIT NAME: the policy's own variable
         bpftool --json map dump pinned "$(pin_of "$1")/map-asking_bss" | jq ".[0].formatted.value.\".bss\"[] | .$2 // empty"
+}
+
+unit_is_adopted() {
+        [[ $(unit_key "$1" adopted) == true ]]
 }
 
 all_answered() { # UNIT: what the policy posted was taken off the ring
@@ -124,6 +128,49 @@ compare "$(counter t16.slice reconfigure_failed)" -ge 2 'failures are counted'
 is "$(counter t16.slice reconfigure_done)" 0 'and are no successes'
 is "$(daemon_log 't16.slice: The program that its cache policy asked for failed' | wc -l)" 1 'the journal has one line'
 unit_runs t16.slice asking
+
+# --- LHD, the policy that this is for, with more data than fits
+
+make_slice t16-lhd.slice $'MemoryMax=12M\nCachePolicy=lhd\nCachePolicyOptions=reconfigure_every=4096'
+systemctl start t16-lhd.slice
+unit_runs t16-lhd.slice lhd
+lhd() { # NAME: one of its variables
+        bpftool --json map dump pinned "$(pin_of t16-lhd.slice)/map-lhd_bss" | jq ".[0].formatted.value.\".bss\"[] | .$1 // empty"
+}
+done_are() {
+        [[ $(counter t16-lhd.slice reconfigure_done) -ge $1 ]]
+}
+up_to_date() {
+        [[ $(lhd computed) -eq $(lhd asked) ]]
+}
+touch "$FILE.load"
+while [[ -e $FILE.load ]]; do
+        read_file t16-lhd.slice
+done &
+load=$!
+wait_until 120 done_are 2
+compare "$(counter t16-lhd.slice reconfigure_done)" -ge 2 'LHD reconfigures under load'
+compare "$(lhd computed)" -gt 0 'it says so itself'
+id=$(policy_key t16-lhd.slice id)
+daemon_kill
+asked=$(lhd asked)
+asks_on() {
+        [[ $(lhd asked) -gt $asked ]]
+}
+wait_until 120 asks_on
+compare "$(lhd asked)" -gt "$asked" 'killed in the middle, it goes on asking'
+daemon_start
+wait_until 60 unit_is_adopted t16-lhd.slice
+finished=$(counter t16-lhd.slice reconfigure_done)
+wait_until 120 done_are $((finished + 1))
+compare "$(counter t16-lhd.slice reconfigure_done)" -gt "$finished" 'and the next daemon goes on'
+rm "$FILE.load"
+wait "$load"
+wait_until 20 up_to_date
+is "$(lhd computed)" "$(lhd asked)" 'nothing that it asked for is left undone'
+is "$(counter t16-lhd.slice reconfigure_failed)" 0 'and nothing failed'
+is "$(policy_key t16-lhd.slice id)" "$id" 'it is the same attachment'
+systemctl stop t16-lhd.slice
 
 # --- objects that are wrong
 

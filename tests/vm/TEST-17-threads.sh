@@ -32,7 +32,13 @@ uncache() { # NAME
 }
 
 cached() { # NAME: pages of it that are in the cache
-        fincore --bytes --noheadings --output PAGES "$dir/$1" | tr -d ' '
+        python3 - "$dir/$1" <<'PYTHON'
+import ctypes, os, sys
+everything, counts = (ctypes.c_uint64 * 2)(), (ctypes.c_uint64 * 5)()
+fd = os.open(sys.argv[1], os.O_RDONLY)
+ctypes.CDLL(None).syscall(451, fd, everything, counts, 0) # cachestat(2)
+print(counts[0])
+PYTHON
 }
 
 # Starts a reader that waits for its class; its thread is then $tid and its process $pid.

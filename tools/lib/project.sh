@@ -29,7 +29,7 @@ build_project() {
         # shellcheck disable=SC2016
         in_project env CC='ccache gcc' bash -euc '
                 [[ -e /build/project/build.ninja ]] ||
-                        meson setup --prefix=/usr --werror -Dtests=enabled /build/project /src
+                        meson setup --prefix=/usr --libdir="lib/$(gcc -print-multiarch)" --werror -Dtests=enabled /build/project /src
                 meson compile -C /build/project -j "$1"' build "$JOBS"
 }
 
