@@ -261,7 +261,8 @@ static void few_files(bool lru_gen)
 	EXPECT_OP(cg_key("/proc", "vmstat", "pswpin") - swapped_in, >, NR_ANON / 2);
 	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
 	expect_mostly_chosen(cg, 75);
-	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
+	/* the owner may have had to read its own program again */
+	EXPECT_OP(cg_stat(cg, "managed_pages"), >=, file_cached(file, NULL));
 	show("few files", cg);
 	stop_owner(&owner);
 	EXPECT_BOOKS();

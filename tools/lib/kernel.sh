@@ -141,6 +141,7 @@ make_kernel() { # VARIANT
         done
         step "kernel $variant: configuration" configure_kernel "$variant"
         [[ ! -e $objects/vmlinux ]] || lines= # not a full build: its length is unknown
+        rm -f "$objects/vmlinux" # a linker that was killed may have left a part of it, which make takes for whole
         STEP_LINES=$lines step "kernel $variant: compiling" kernel_make "$variant" bzImage
         mkdir -p "$out" "$CACHE/kernel"
         cp --reflink=auto "$objects"/{arch/x86/boot/bzImage,vmlinux,System.map} "$out/"
