@@ -138,17 +138,22 @@ void CACHEBPF_OP(lhd_evict, struct cachebpf_policy *policy, struct cachebpf_evic
 
 	salt = bpf_get_prandom_u32();
 	nr_pages = bpf_cachebpf_list_len(policy, all);
-	if (!usual_pages)
-		for (usual_pages = nr_pages; NR_AGES << unit < nr_pages * HORIZON && unit < MAX_UNIT;)
+	if (!every)
+		every = nr_pages < 1 << 17 ? nr_pages * 8 : 1 << 20;
+	if (!usual_pages) {
+		usual_pages = nr_pages;
+		/* events are counted from here on: wait for some before the first time */
+		if (now > every / 8 * 7)
+			computed = asked = now - every / 8 * 7;
+		while (NR_AGES << unit < nr_pages * HORIZON && unit < MAX_UNIT)
 			unit++;
+	}
 	if (nr_pages > nr_scan + nr_recent)
 		for_each_folio(folio, evict, all, nr_recent, CACHEBPF_ITER_REVERSE)
 			rank(evict, folio);
 	for_each_folio(folio, evict, all, nr_scan, CACHEBPF_ITER_ROTATE)
 		rank(evict, folio);
 
-	if (!every)
-		every = nr_pages < 1 << 17 ? nr_pages * 8 : 1 << 20;
 	if (now - asked >= every) {
 		asked = now;
 		bpf_ringbuf_output(&cachebpf_events, &asked, sizeof(asked), 0);
