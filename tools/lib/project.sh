@@ -28,8 +28,13 @@ in_project() {
 build_project() {
         # shellcheck disable=SC2016
         in_project env CC='ccache gcc' bash -euc '
-                [[ -e /build/project/build.ninja ]] ||
-                        meson setup --prefix=/usr --libdir="lib/$(gcc -print-multiarch)" --werror -Dtests=enabled /build/project /src
+                options="--prefix=/usr --libdir=lib/$(gcc -print-multiarch) --werror -Dtests=enabled"
+                if [[ ! -e /build/project/build.ninja || $(cat /build/project/.options 2>/dev/null) != "$options" ]]; then
+                        again=
+                        [[ ! -e /build/project/build.ninja ]] || again=--reconfigure
+                        meson setup $again $options /build/project /src
+                        echo "$options" >/build/project/.options
+                fi
                 meson compile -C /build/project -j "$1"' build "$JOBS"
 }
 
