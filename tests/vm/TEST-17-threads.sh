@@ -241,7 +241,7 @@ read_with() { # SLICE PROGRAM…
         in_slice "$@" >/dev/null
 }
 make_dropin t17-lfu.slice 60-threads $'[Slice]\nCacheScanThreads=nothing c?t*'
-wait_until 20 test "$(policy_key t17-lfu.slice updates)" = 1
+wait_until 20 updates_are t17-lfu.slice 1
 while_reading t17-lfu.slice a read_with t17-lfu.slice cat "$dir/a"
 was_rejected a 'a thread with such a name scans'
 while_reading t17-lfu.slice a read_with t17-lfu.slice dd if="$dir/a" bs=64k status=none

@@ -22,10 +22,6 @@ running_value() {
         done | head -n 1
 }
 
-updates_are() {
-        [[ $(policy_key t18.slice updates) -eq $1 ]]
-}
-
 # --- the object tells what it has
 
 tunable=$(cachectl show-policy --json=short lfu | jq -c '.[0].tunables[] | select(.name == "nr_scan")')
@@ -44,7 +40,7 @@ unit_runs t18.slice lfu
 is "$(running_value)" 512 'without options the default runs'
 attached=$(kernel_stat attached)
 options 'CachePolicyOptions=nr_scan=64'
-wait_until 20 updates_are 1
+wait_until 20 updates_are t18.slice 1
 is "$(running_value)" 64 'an option is what the program runs with'
 is "$(kernel_stat attached)" "$attached" 'it was changed in place'
 is "$(cachectl list --json=short t18 | jq -c '.[0].options')" '["nr_scan=64"]' 'cachectl knows it'
@@ -62,7 +58,7 @@ is "$(unit_key t18.slice adopted) $(policy_key t18.slice updates)" 'true 1' \
 daemon_kill
 options 'CachePolicyOptions=nr_scan=65'
 daemon_start
-wait_until 20 updates_are 2
+wait_until 20 updates_are t18.slice 2
 is "$(running_value)" 65 'what is not is changed'
 
 # --- wrong ones
@@ -110,7 +106,7 @@ systemctl reload cachebpfd.service
 unit_runs t18-rule.slice lfu
 is "$(unit_json t18-rule.slice | jq -c .options)" '["nr_scan=128"]' 'a rule has options, too'
 make_dropin t18-rule.slice 50 $'[Slice]\nCachePolicyOptions=nr_scan=33'
-wait_until 20 test "$(policy_key t18-rule.slice updates)" = 1
+wait_until 20 updates_are t18-rule.slice 1
 is "$(unit_json t18-rule.slice | jq -c .options)" '["nr_scan=33"]' 'those of the unit replace them'
 make_dropin t18-rule.slice 50 $'[Slice]\nCachePolicy=mru'
 unit_runs t18-rule.slice mru

@@ -73,6 +73,10 @@ unit_runs() { # UNIT POLICY: a point: attached, and configured, effective and ve
         is "$found" "attached $2 $2 $2" "$1 runs $2: state, configured, effective, verified"
 }
 
+updates_are() { # UNIT NUMBER: so often its policy was replaced in place
+        [[ $(policy_key "$1" updates) -eq $2 ]]
+}
+
 use_cache() { # SLICE: has the slice bring a MiB into its page cache
         local file
         file=$(mktemp /var/tmp/cache.XXXXXX)
