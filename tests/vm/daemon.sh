@@ -99,11 +99,16 @@ daemon_log() { # [GREP-ARGUMENTS…]
                 if [[ $# -gt 0 ]]; then grep -F "$@"; else cat; fi
 }
 
-# kill -9 with no restart, until daemon_start.
-daemon_kill() {
+# Should it die from now on, it is not started again until daemon_start.
+daemon_no_restart() {
         mkdir -p /run/systemd/system/cachebpfd.service.d
         printf '[Service]\nRestart=no\n' >/run/systemd/system/cachebpfd.service.d/99-test.conf
         systemctl daemon-reload
+}
+
+# kill -9 with no restart, until daemon_start.
+daemon_kill() {
+        daemon_no_restart
         kill -KILL "$(daemon_pid)"
         wait_until 20 systemctl is-failed --quiet cachebpfd.service
 }
