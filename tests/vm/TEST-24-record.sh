@@ -91,6 +91,7 @@ systemctl start recordt.slice
 
 record_load --text
 is $? 0 'a slice is recorded until Ctrl-C, as text'
+[[ -s $directory/expected && -s $trace ]] || die "nothing was recorded: $(<"$directory/said")"
 like "$(<"$directory/said")" 'Recorded [1-9][0-9]* accesses' 'how much was recorded is told'
 succeeds 'what was read, and only that, in order' diff -u <(grep '^r' "$directory/expected") <(uses | grep '^r')
 is "$(comm -23 <(grep '^w' "$directory/expected" | sort) <(uses | grep '^w' | sort))" '' 'what was written'
