@@ -42,15 +42,16 @@ static void mru_evict(Model *m) {
         take_out(m, m->n - 1);
 }
 
-/* From the oldest to the newest, and again; those that were visited get away with it once. */
+/* From the oldest to the newest, and again; those that were visited get away with it once. If it is the newest that
+ * goes, the next to look at is the oldest, not the one that comes in its place. */
 static void sieve_evict(Model *m) {
-        if (m->hand >= m->n)
-                m->hand = 0;
         while (m->visited[m->hand]) {
                 m->visited[m->hand] = false;
                 m->hand = (m->hand + 1) % m->n;
         }
         take_out(m, m->hand);
+        if (m->hand == m->n)
+                m->hand = 0;
 }
 
 static void no_use(Model *m, uint32_t i) {
