@@ -35,8 +35,9 @@ static const struct {
         /* The figures are those of a policy that puts back all that it has looked at. The kernel looks no further when
          * nothing can be lower; in small caches and loops, where most was used once, that makes it a FIFO. */
         { "lfu",      32, 0.5,     0.5,      800 },
-        { "s3fifo",   1,  0.5,     0.5      },
-        { "arc",      1,  0.5,     0.5      },
+        /* with a handful of buckets, it is chance how many ghosts find room in theirs */
+        { "s3fifo",   1,  0.5,     0.5,      64   },
+        { "arc",      1,  0.5,     0.5,      64   },
         { "wtinylfu", 1,  1.5,     INFINITY },
         { "lhd",      1,  1.5,     INFINITY },
         /* two models of the kernel, not one algorithm; in tiny caches what it does by 32 pages differs */

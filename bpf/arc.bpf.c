@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ARC: a cache that adapts to how much recency and how much frequency matter.
+ *
+ * T1 has what was used once, T2 what was used again, each in the order of the
+ * last use.  B1 and B2 remember as ghosts what was evicted from them.  T1 is to
+ * have p pages.  When a folio comes back whose ghost was in B1, T1 was too
+ * small, and p grows; if it was in B2, p shrinks; by the more the smaller that
+ * ghost list is.  Such a folio goes to T2.  T1 and B1 together remember no more
+ * pages than the cache has, and all four lists twice as many.
+ *
+ * Requests come before the folio for which they make room is known, so the case
+ * of the paper in which |T1| = p and that folio is in B2 is decided as the
+ * others are.  A hit takes a folio from T1 to T2; within T2 the kernel moves it.
+ *
+ * Source: Megiddo and Modha, "ARC: a self-tuning, low overhead replacement
+ * cache", FAST 2003, figure 4.
+ */
+#include "ghost.bpf.h"
+
+#define FRACTION	16
+
+enum { B1 = 1, B2 = 2 };
+
+static __u32 t1, t2;
+/* pages that T1 is to have, times 2^FRACTION, and that the cache has when it is full */
+static __u64 p, capacity;
+
+__s32 CACHEBPF_SLEEPABLE_OP(arc_init, struct cachebpf_policy *policy)
+{
+	return list_create(policy, &t1, CACHEBPF_LIST_NEW_TAIL) ?:
+	       list_create(policy, &t2, CACHEBPF_LIST_USED_TAIL) ?:
+	       bpf_cachebpf_buckets_create(policy, 6);
+}
+
+static __u64 max(__u64 a, __u64 b)
+{
+	return a > b ? a : b;
+}
+
+static __u64 min(__u64 a, __u64 b)
+{
+	return a < b ? a : b;
+}
+
+/* Pages that T1 is too small or too large by, if a ghost of @queue comes back, not of @other. */
+static __u64 delta(__u32 queue, __u32 other)
+{
+	return max((ghost_pages(other) << FRACTION) / max(ghost_pages(queue), 1), 1 << FRACTION);
+}
+
+void CACHEBPF_OP(arc_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+		 __u32 why)
+{
+	__u64 up = delta(B1, B2), down = delta(B2, B1), now = p;
+
+	switch (ghost_take(policy, folio)) {
+	case B1:
+		p = min(now + (up << folio->order), capacity << FRACTION);
+		break;
+	case B2:
+		p = now - min(now, down << folio->order);
+		break;
+	default:
+		return;
+	}
+	bpf_cachebpf_list_move(policy, folio, t2, TAIL);
+}
+
+void CACHEBPF_OP(arc_accessed, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	if (folio->list == t1)
+		bpf_cachebpf_list_move(policy, folio, t2, TAIL);
+}
+
+void CACHEBPF_OP(arc_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+		 __u32 why)
+{
+	__u64 nr_t1 = bpf_cachebpf_list_len(policy, t1), nr;
+	__u64 nr_t2 = bpf_cachebpf_list_len(policy, t2);
+
+	/* what was read ahead and not used is not missed */
+	if (why != CACHEBPF_REMOVED_RECLAIM || !folio->accesses)
+		return;
+	ghost_make(policy, folio, folio->list == t1 ? B1 : B2, capacity);
+	ghost_limit(B1, capacity - min(nr_t1, capacity));
+	nr = nr_t1 + nr_t2 + ghost_pages(B1);
+	ghost_limit(B2, 2 * capacity - min(nr, 2 * capacity));
+}
+
+/* Evict the least recently used of @list, as long as it has more than @target pages. */
+static bool evict_from(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __u32 list,
+		       __u64 target)
+{
+	__u64 nr = bpf_cachebpf_list_len(policy, list);
+	struct cachebpf_folio *folio;
+
+	if (nr <= target)
+		return false;
+	for_each_folio(folio, evict, list, 0, CACHEBPF_ITER_ROTATE) {
+		if (bpf_cachebpf_evict(evict, folio))
+			return true;
+		nr -= 1 << folio->order;
+		if (nr <= target)
+			break;
+	}
+	return false;
+}
+
+void CACHEBPF_OP(arc_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	capacity = bpf_cachebpf_list_len(policy, t1) + bpf_cachebpf_list_len(policy, t2);
+
+	if (!evict_from(policy, evict, t1, p >> FRACTION) &&
+	    !evict_from(policy, evict, t2, 0) && !evict->nr_proposed)
+		evict_from(policy, evict, t1, 0);
+}
+
+CACHEBPF_POLICY(arc, "Adapts between recency and frequency of use", "FAST 2003",
+		.policy_init	= (void *)arc_init,
+		.evict_folios	= (void *)arc_evict,
+		.folio_added	= (void *)arc_added,
+		.folio_accessed	= (void *)arc_accessed,
+		.folio_removed	= (void *)arc_removed);
