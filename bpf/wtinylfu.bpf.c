@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * W-TinyLFU: a small window for what is new, and a main part that a folio from
+ * the window has to earn its place in.
+ *
+ * A folio that leaves the window, the candidate, is compared with the next
+ * victim of the main part: the one that was used less often is evicted.  A
+ * sketch knows how often, even of folios that were evicted in the meantime.
+ * The main part is segmented: what is used while it is on probation becomes
+ * protected, and what is protected and was not used comes back on probation.
+ *
+ * Two things are different here.  The candidate has to have been used more
+ * often by more than a margin: in a loop it was used once more than its victim,
+ * just now, and the paper's policy gives up in turn all that it keeps.  And
+ * there is nothing to do on a hit: the kernel counts uses, and they are added
+ * to the sketch, and move the folio on, when its turn comes in one of the
+ * three queues.
+ *
+ * Source: Einziger et al., "TinyLFU", ACM ToS 13(4), 2017; Caffeine.
+ */
+#include "sketch.bpf.h"
+
+CACHEBPF_TUNABLE(__u32, window_percent, "1..90", "% of the cached pages",
+		 "for what is new; Caffeine begins with 1, 5 is better for a page cache") = 5;
+CACHEBPF_TUNABLE(__u32, protected_percent, "1..99", "% of the main part",
+		 "for what is used again; Caffeine: 80") = 80;
+CACHEBPF_TUNABLE(__u32, margin, "0..14", "uses",
+		 "by which a candidate's have to exceed its victim's by more; ToS 2017: 0") = 1;
+
+/* folios that may change queues in one request, besides those it looks at for eviction */
+#define MAX_MOVES	512
+
+struct history {
+	__u64 key;
+	/* of its accesses, those that the sketch knows of */
+	__u32 known;
+};
+
+static __u32 window, probation, protected;
+static __u64 nr_cached;
+
+__s32 CACHEBPF_SLEEPABLE_OP(wtinylfu_init, struct cachebpf_policy *policy)
+{
+	return list_create(policy, &window, CACHEBPF_LIST_NEW_TAIL) ?:
+	       list_create(policy, &probation, 0) ?:
+	       list_create(policy, &protected, 0) ?:
+	       bpf_cachebpf_buckets_create(policy, SKETCH_BYTES_PER_PAGE);
+}
+
+void CACHEBPF_OP(wtinylfu_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+		 __u32 why)
+{
+	struct history *h = (void *)bpf_cachebpf_data(folio, sizeof(*h));
+
+	if (h)
+		h->key = bpf_cachebpf_key(folio);
+}
+
+/* Since it was looked at last? */
+static bool is_used(struct cachebpf_folio *folio)
+{
+	return folio->accesses > 1;
+}
+
+/* Tell the sketch of the uses of @folio it does not know yet; returns how many it knows then. */
+static __u32 frequency(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	struct history *h = (void *)bpf_cachebpf_data(folio, sizeof(*h));
+	__u16 accesses = folio->accesses;
+	__u32 nr;
+
+	if (!h)
+		return 0;
+	nr = sketch_count(policy, h->key, accesses - h->known, nr_cached);
+	if (accesses > 1)
+		folio->accesses = 1;
+	h->known = accesses > 0;
+	return nr;
+}
+
+static void move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 queue)
+{
+	frequency(policy, folio);
+	bpf_cachebpf_list_move(policy, folio, queue, TAIL);
+}
+
+/* Have no more than @max pages protected: those not used since they were looked at last. */
+static void demote(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __u64 max)
+{
+	__u64 nr = bpf_cachebpf_list_len(policy, protected);
+	struct cachebpf_folio *folio;
+
+	if (nr <= max)
+		return;
+	for_each_folio(folio, evict, protected, MAX_MOVES, CACHEBPF_ITER_ROTATE) {
+		if (is_used(folio)) {
+			frequency(policy, folio);
+			continue;
+		}
+		move(policy, folio, probation);
+		nr -= 1 << folio->order;
+		if (nr <= max)
+			break;
+	}
+}
+
+/* The main part has room for @nr pages. */
+static void fill_main(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __s64 nr)
+{
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, window, MAX_MOVES, 0) {
+		if (nr <= 0)
+			break;
+		nr -= 1 << folio->order;
+		move(policy, folio, probation);
+	}
+}
+
+/* The next on probation that was not used; what was is protected now. */
+static __always_inline struct cachebpf_folio *next_victim(struct cachebpf_policy *policy,
+							  struct bpf_iter_cachebpf_list *it)
+{
+	struct cachebpf_folio *folio;
+
+	while ((folio = bpf_iter_cachebpf_list_next(it))) {
+		if (!is_used(folio))
+			break;
+		move(policy, folio, protected);
+	}
+	return folio;
+}
+
+/* Evict @nr pages of the window, or their victims; then, victims. */
+static bool compete(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __s64 nr)
+{
+	struct cachebpf_folio *candidate, *victim = NULL, *loser;
+	struct bpf_iter_cachebpf_list victims;
+	bool full = false;
+	__u32 uses;
+
+	bpf_iter_cachebpf_list_new(&victims, evict, probation, 0, CACHEBPF_ITER_ROTATE);
+	if (nr > 0) {
+		for_each_folio(candidate, evict, window, 0, CACHEBPF_ITER_ROTATE) {
+			if (!victim)
+				victim = next_victim(policy, &victims);
+			uses = frequency(policy, candidate);
+			if (victim && uses > frequency(policy, victim) + margin) {
+				bpf_cachebpf_list_move(policy, candidate, probation, TAIL);
+				loser = victim;
+				victim = NULL;
+			} else {
+				loser = candidate;
+			}
+			full = bpf_cachebpf_evict(evict, loser);
+			nr -= 1 << candidate->order;
+			if (full || nr <= 0)
+				break;
+		}
+	}
+	while (!full) {
+		if (!victim)
+			victim = next_victim(policy, &victims);
+		if (!victim)
+			break;
+		full = bpf_cachebpf_evict(evict, victim);
+		victim = NULL;
+	}
+	bpf_iter_cachebpf_list_destroy(&victims);
+	return full;
+}
+
+void CACHEBPF_OP(wtinylfu_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	__u64 nr_window = bpf_cachebpf_list_len(policy, window), max_window, max_main;
+	__u64 nr_main = bpf_cachebpf_list_len(policy, probation) +
+			bpf_cachebpf_list_len(policy, protected);
+	struct cachebpf_folio *folio;
+
+	nr_cached = nr_window + nr_main;
+	max_window = nr_cached * window_percent / 100;
+	if (max_window < evict->nr_wanted)
+		max_window = evict->nr_wanted;
+	max_main = nr_cached > max_window ? nr_cached - max_window : 0;
+
+	demote(policy, evict, max_main * protected_percent / 100);
+	fill_main(policy, evict, max_main - nr_main);
+	/* what comes next is to find room in the window */
+	if (compete(policy, evict, nr_window + evict->nr_wanted - max_window) ||
+	    evict->nr_proposed)
+		return;
+	for_each_folio(folio, evict, protected, 0, CACHEBPF_ITER_ROTATE)
+		if (bpf_cachebpf_evict(evict, folio))
+			break;
+}
+
+CACHEBPF_POLICY(wtinylfu, "Keeps what is used often; what is new has to earn its place",
+		"TinyLFU, ACM ToS 13(4), 2017; Caffeine",
+		.policy_init	= (void *)wtinylfu_init,
+		.evict_folios	= (void *)wtinylfu_evict,
+		.folio_added	= (void *)wtinylfu_added);
