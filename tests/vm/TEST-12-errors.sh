@@ -91,7 +91,7 @@ section = lambda i: struct.unpack_from('<IIQQQQ', elf, shoff + i * shentsize)
 names = section(shstrndx)[4]
 for i in range(shnum):
     name, _, _, _, offset, size = section(i)
-    if size and elf[names + name:].startswith(b'struct_ops'):
+    if size and elf[names + name:].startswith((b'struct_ops/lfu', b'struct_ops.s/lfu')): # not the filter, it is not loaded
         elf[offset + size - 16:offset + size - 8] = bytes([0x79, 0x90, 0, 0, 0, 0, 0, 0]) # r0 = *(u64 *)(r9 + 0)
         break
 open(sys.argv[2], 'wb').write(elf)
