@@ -80,14 +80,6 @@ struct policy *policy_open(const char *file, const char *name, const char *cg)
 	return open_object(path, name, cg);
 }
 
-struct policy *policy_open_installed(const char *name, const char *cg)
-{
-	char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s.bpf.o", policies_dir, name);
-	return open_object(path, name, cg);
-}
-
 /* Where @member lies in the not yet loaded struct cachebpf_ops. */
 void *policy_member(struct policy *p, const char *member)
 {
@@ -108,6 +100,19 @@ void *policy_member(struct policy *p, const char *member)
 			return value + m->offset / 8;
 	diag("cachebpf_ops has no member %s", member);
 	give_up();
+}
+
+/* As the daemon opens it where no admission filter is configured. */
+struct policy *policy_open_installed(const char *name, const char *cg)
+{
+	char path[512];
+	struct policy *p;
+
+	snprintf(path, sizeof(path), "%s/%s.bpf.o", policies_dir, name);
+	/* the only one of its file, and not always called as that is: names in C have no "-" */
+	p = open_object(path, NULL, cg);
+	memset(policy_member(p, "admit_folio"), 0, sizeof(struct bpf_program *));
+	return p;
 }
 
 void policy_set(struct policy *p, const char *member, uint64_t value)
