@@ -43,8 +43,8 @@ compare_with_simulator() { # POLICY
         fi
         misses=$(policy_stat "$slice" misses)
         size=$((mean + BATCH / 2))
-        simulated=$(cachectl simulate --json=short --policy="$name" --size="$((size * 4))K" --batch=$BATCH "$TRACE" |
-                jq ".results[] | select(.policy == \"$name\") | .misses")
+        simulated=$(cachectl simulate --json=short --policy="$1" --size="$((size * 4))K" --batch=$BATCH "$TRACE" |
+                jq ".results[] | select(.policy == \"$1\") | .misses")
         by=$(difference "${simulated:-0}" "${misses:-0}")
         if [[ $simulated -gt 0 && $misses -gt 0 ]] && within "$by"; then
                 ok "$1: the simulator's misses are the kernel's, within $PERCENT %"
