@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -99,14 +100,15 @@ static void one_round(const char *cg)
 {
 	struct policy *p[LOADED];
 	struct bpf_link *link = NULL;
+	struct stat st;
 	int i;
 
 	/* it may be one of those that are made and removed all the time */
-	if (access(cg, F_OK))
+	if (stat(cg, &st))
 		_exit(EXIT_SKIPPED);
 	for (i = 0; i < LOADED; i++) {
 		p[i] = policy_open_installed(names[rand() % nr_names], NULL);
-		policy_set(p[i], "cgroup_id", cg_id(cg));
+		policy_set(p[i], "cgroup_id", st.st_ino);
 		if (policy_load(p[i])) {
 			policy_log_show();
 			give_up();
