@@ -231,6 +231,38 @@ static void test_moved_large(void)
 	moved(xfs_dir(), true);
 }
 
+/* A folio has its key and its list wherever it lies, and a request says which node it is for. */
+static void test_key(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *file = file_new(NULL, "f", NR);
+	struct policy *p = policy_open("keys", NULL, cg);
+	struct keys_state *state;
+	long long i;
+
+	need_nodes();
+	policy_attach(p);
+	state = policy_state(p);
+	read_on_node(cg, file, 0, false);
+	REQUIRE_EQ(state->nr_added, NR);
+	EXPECT_EQ(cg_reclaim(cg, 64 * PAGE), 0);
+	EXPECT_EQ(state->nodes, 1);
+
+	cg_read_file(cg, file, 0, NR);
+	state->nodes = 0;
+	move_to_node(file, 1);
+	cg_read_file(cg, file, 0, NR);
+	for (i = 0; i < NR; i++) {
+		if (state->removed[i])
+			continue;
+		if (!EXPECT(state->accessed[i] == state->added[i]) ||
+		    !EXPECT_EQ(state->list_accessed[i], 1 + i % KEYS_NR_LISTS))
+			break;
+	}
+	EXPECT_EQ(cg_reclaim(cg, 64 * PAGE), 0);
+	EXPECT_EQ(state->nodes, 2);
+}
+
 /* A process that moves, with its memory, as numactl or a change of its cpuset does it. */
 static void test_migrate_pages(void)
 {
@@ -264,6 +296,7 @@ static const struct test tests[] = {
 	{ "each node is managed and reclaimed on its own",	test_per_node },
 	{ "a moved folio keeps what is known of it",		test_moved },
 	{ "so does a large one",				test_moved_large },
+	{ "its key as well, and requests name a node",		test_key },
 	{ "a process moves with its pages",			test_migrate_pages },
 };
 
