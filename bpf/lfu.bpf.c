@@ -19,7 +19,7 @@
  */
 #include "cachebpf.bpf.h"
 
-CACHEBPF_TUNABLE(__u32, nr_scan, "32..65536", "folios",
+CACHEBPF_TUNABLE(__u32, nr_scan, "8..65536", "folios",
 		 "N: of so many, the nr_evict used least are evicted; cachebpf: 512") = 512;
 CACHEBPF_TUNABLE(__u32, nr_evict, "1..32", "folios",
 		 "C: evicted of nr_scan; a request for less looks at less; cachebpf: 32") = 32;

@@ -56,7 +56,6 @@ static void move_run(List *l, struct cachebpf_folio *last) {
 }
 
 int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, __u32 list, __u32 nr_scan, __u32 key) {
-        int64_t lowest = key == CACHEBPF_BY_ACCESSES ? 1 : INT64_MIN;
         struct cachebpf_folio *f = NULL;
         uint32_t n, i, pfn;
         List *l;
@@ -74,14 +73,8 @@ int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, __u32 list, __u32 nr_sc
                 f = host.folios + pfn;
                 /* unread or read once: it was used once */
                 score = key == CACHEBPF_BY_ACCESSES ? MAX(f->accesses, 1) : (int64_t) f->data[0];
-                if (!would_win(evict, score))
-                        continue;
-                insert_candidate(evict, f, score);
-                /* nothing can be lower than what the request holds */
-                if (!would_win(evict, lowest)) {
-                        i++;
-                        break;
-                }
+                if (would_win(evict, score))
+                        insert_candidate(evict, f, score);
         }
         evict->visits_left -= i;
         if (f && f->next)

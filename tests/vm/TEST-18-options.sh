@@ -25,8 +25,8 @@ running_value() {
 # --- the object tells what it has
 
 tunable=$(cachectl show-policy --json=short lfu | jq -c '.[0].tunables[] | select(.name == "nr_scan")')
-is "$(jq -c '[.default, .min, .max, .unit]' <<<"$tunable")" '[512,32,65536,"folios"]' 'show-policy knows range and default'
-like "$(cachectl show-policy lfu)" 'nr_scan +__u32 +512 +32 +65536 +folios +[A-Za-z]' 'and prints them'
+is "$(jq -c '[.default, .min, .max, .unit]' <<<"$tunable")" '[512,8,65536,"folios"]' 'show-policy knows range and default'
+like "$(cachectl show-policy lfu)" 'nr_scan +__u32 +512 +8 +65536 +folios +[A-Za-z]' 'and prints them'
 like "$(cachectl show-policy lfu)" 'Abilities: admission threads' 'and what the policy can do besides'
 is "$(cachectl policies --json=short | jq -r '.[] | select(.problem != null) | .name')" '' 'no policy has a problem'
 is "$(cachectl policies --json=short | jq -r '.[].tunables[] | select(.min == null or .unit == null or .doc == null) | .name')" \
@@ -72,11 +72,11 @@ wrong() { # OPTIONS REASON: the policy that runs goes on, and the reason names f
         wait_until 20 state_is t18.slice attached
 }
 wrong nr_scna=64 "^policy 'lfu' has no tunable 'nr_scna' \($UNIT:2\); it has nr_scan"
-wrong nr_scan=31 "^'nr_scan=31' \($UNIT:2\): tunable 'nr_scan' of policy 'lfu' takes a number from 32 to 65536 \(folios\)"
+wrong nr_scan=7 "^'nr_scan=7' \($UNIT:2\): tunable 'nr_scan' of policy 'lfu' takes a number from 8 to 65536 \(folios\)"
 wrong nr_scan=99999999999999999999 "^'nr_scan=9+' \($UNIT:2\): tunable 'nr_scan'"
 wrong nr_scan=many "^'nr_scan=many' \($UNIT:2\): tunable 'nr_scan'"
 wrong nr_scan "^'nr_scan' \($UNIT:2\) is no option, which is NAME=VALUE"
-is "$(daemon_log "t18.slice: Cache policy 'lfu' failed: 'nr_scan=31'" | wc -l)" 1 'said once in the journal'
+is "$(daemon_log "t18.slice: Cache policy 'lfu' failed: 'nr_scan=7'" | wc -l)" 1 'said once in the journal'
 options $'CachePolicyOptions=nr_scan=65\nCacheAdmission=maybe'
 wait_until 20 state_is t18.slice failed
 like "$(unit_key t18.slice reason)" "^'maybe' \($UNIT:3\) is neither yes nor no nor a class of threads" 'a wrong CacheAdmission='

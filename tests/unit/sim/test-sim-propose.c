@@ -105,18 +105,6 @@ static void test_rank_list(void **state) {
         assert_int_equal(bpf_cachebpf_rank_list(&evict, list, 6, 2), -EINVAL);
 }
 
-/* Nothing can be lower than one access, which is also what unread ones count as. */
-static void test_rank_list_ends_early(void **state) {
-        _test_host_ h = test_host_begin(9);
-        struct cachebpf_evict evict = new_request(2);
-        uint32_t list = list_with_accesses("514032101");
-
-        assert_int_equal(bpf_cachebpf_rank_list(&evict, list, 9, CACHEBPF_BY_ACCESSES), 0);
-        assert_candidates(&evict, "13");
-        assert_list(list, "456780123");
-        assert_int_equal(evict.visits_left, CACHEBPF_MAX_VISITS - 4);
-}
-
 static void test_rank_list_budget(void **state) {
         _test_host_ h = test_host_begin(9);
         struct cachebpf_evict evict = new_request(2);
@@ -149,7 +137,6 @@ int main(void) {
                 cmocka_unit_test(test_rank),
                 cmocka_unit_test(test_rank_many),
                 cmocka_unit_test(test_rank_list),
-                cmocka_unit_test(test_rank_list_ends_early),
                 cmocka_unit_test(test_rank_list_budget),
                 cmocka_unit_test(test_rank_list_by_data),
         };

@@ -73,11 +73,6 @@ static s64 score_by(const struct cachebpf_folio *f, u32 key)
 	return key == CACHEBPF_BY_ACCESSES ? max_t(u16, f->accesses, 1) : (s64)f->data[0];
 }
 
-static s64 lowest_score(u32 key)
-{
-	return key == CACHEBPF_BY_ACCESSES ? 1 : S64_MIN;
-}
-
 __bpf_kfunc_start_defs();
 
 /**
@@ -124,8 +119,7 @@ __bpf_kfunc void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf
  *
  * As bpf_cachebpf_rank() for each of the first @nr_scan folios that belong to
  * the cgroup being reclaimed, without a call of BPF for each.  What was looked
- * at moves to the tail, so that the next request looks at others.  It ends
- * early when nothing can be lower than what the request holds.
+ * at moves to the tail, so that the next request looks at others.
  *
  * Return: 0; -ENOENT no such list, -EINVAL no such key.
  */
@@ -134,11 +128,11 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 {
 	struct cachebpf_policy *policy = evict->policy;
 	struct cachebpf_node *node = policy->nodes[evict->nid];
-	s64 score, lowest = lowest_score(key);
 	struct cachebpf_folio *f = NULL;
 	struct cachebpf_list *list;
 	unsigned long irq, nr_left;
 	struct folio *folio;
+	s64 score;
 	u32 pfn;
 
 	if (list_id >= policy->nr_lists)
@@ -163,11 +157,8 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 			nr_scan--;
 
 			score = score_by(f, key);
-			if (!would_win(evict, score) || !cachebpf_worth_offering(evict, folio))
-				continue;
-			insert_candidate(evict, f, score);
-			if (!would_win(evict, lowest))
-				nr_scan = 0;
+			if (would_win(evict, score) && cachebpf_worth_offering(evict, folio))
+				insert_candidate(evict, f, score);
 		}
 		if (f && f->next)
 			cachebpf_move_run(list, f);
