@@ -21,7 +21,7 @@
 #include "sketch.bpf.h"
 
 CACHEBPF_TUNABLE(__u32, window_percent, "1..90", "% of the cached pages",
-		 "for what is new; Caffeine begins with 1, 5 is better for a page cache") = 5;
+		 "for what is new; Caffeine begins with 1, 3 is better for a page cache") = 3;
 CACHEBPF_TUNABLE(__u32, protected_percent, "1..99", "% of the main part",
 		 "for what is used again; Caffeine: 80") = 80;
 CACHEBPF_TUNABLE(__u32, margin, "0..14", "uses",
