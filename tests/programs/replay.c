@@ -1,87 +1,67 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads single pages of a file, in an order that is the same each time: Zipfian, with scans in between.
+/* Does what a trace says, under whatever policy there is, and tells how many pages were not cached:
  *
- *      replay --print                  the order, as a trace for "cachectl simulate"
- *      replay FILE [STAT]              does it; FILE is made if it does not exist
+ *      replay FILE TRACE STAT KEY
  *
- * With STAT, the memory.cachebpf.stat of the cgroup it runs in, it prints the mean of managed_pages while the
- * cache was full: how many pages the file really had. */
+ * TRACE has the number of a page a line. FILE, which is made, is a hole: a page of it is read without a disk, into
+ * the page cache as from one. STAT is a file of the cgroup that this runs in, KEY a line of it which tells how much
+ * is cached: "managed_pages" of memory.cachebpf.stat, or "file" of memory.stat. The output is the number of misses,
+ * and the mean of KEY from the second quarter of the trace on, when the cache is full.
+ *
+ * mincore(2) says what is cached without being a use of it, and on every kernel. */
 
 #include <errno.h>
 #include <error.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../bench/zipf.h"
-
 #define PAGE_SIZE 4096U
-#define N_PAGES UINT64_C(81920)
-#define N_REQUESTS 200000U
-#define THETA 0.9
-#define SEED 1
-
-/* Each scan goes on where the last one ended. */
-#define SCAN_EVERY 8000U
-#define SCAN_LENGTH 2000U
-
-/* Requests until the cache is full for sure, and between two looks at its size. */
-#define WARM_AFTER 60000U
 #define SAMPLE_EVERY 1000U
 
-typedef struct Order {
-        Zipf zipf;
-        uint64_t scanned, last;
-        unsigned n;
-} Order;
+static uint32_t *read_trace(const char *path, size_t *ret_n, uint32_t *ret_n_pages) {
+        FILE *f = fopen(path, "re");
+        size_t n = 0, n_allocated = 0;
+        uint32_t *pages = NULL, page, n_pages = 0;
 
-static void order_init(Order *o) {
-        *o = (Order) { .last = UINT64_MAX };
-        zipf_init(&o->zipf, N_PAGES, N_PAGES, THETA, SEED);
+        if (!f)
+                error(EXIT_FAILURE, errno, "%s", path);
+        while (fscanf(f, "%" SCNu32, &page) == 1) {
+                if (n == n_allocated) {
+                        n_allocated = n_allocated > 0 ? n_allocated * 2 : 1024;
+                        pages = reallocarray(pages, n_allocated, sizeof(*pages));
+                        if (!pages)
+                                error(EXIT_FAILURE, errno, "%s", path);
+                }
+                pages[n++] = page;
+                if (page >= n_pages)
+                        n_pages = page + 1;
+        }
+        if (n == 0 || !feof(f))
+                error(EXIT_FAILURE, 0, "%s: line %zu is not the number of a page", path, n + 1);
+        fclose(f);
+
+        *ret_n = n;
+        *ret_n_pages = n_pages;
+        return pages;
 }
 
-static uint64_t order_next(Order *o) {
-        uint64_t page;
-
-        /* not the same page twice in a row: the kernel takes that for one use */
-        do {
-                if (o->n % SCAN_EVERY < SCAN_LENGTH)
-                        page = o->scanned++ % N_PAGES;
-                else
-                        page = zipf_next(&o->zipf);
-        } while (page == o->last);
-        o->n++;
-        return o->last = page;
-}
-
-static void print(void) {
-        Order o;
-
-        order_init(&o);
-        for (unsigned i = 0; i < N_REQUESTS; i++)
-                printf("%" PRIu64 "\n", order_next(&o));
-}
-
-/* Of a hole a page is read without a disk, into the page cache as from one. */
-static int open_file(const char *path) {
+static int make_file(const char *path, off_t size) {
         cpu_set_t cpu;
         int fd, r;
 
-        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (fd < 0 || ftruncate(fd, N_PAGES * PAGE_SIZE) < 0)
+        fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        if (fd < 0 || ftruncate(fd, size) < 0)
                 error(EXIT_FAILURE, errno, "%s", path);
-
-        r = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-        if (r == 0)
-                r = posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+        r = posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
         if (r > 0)
-                error(EXIT_FAILURE, r, "posix_fadvise");
+                error(EXIT_FAILURE, r, "%s: posix_fadvise", path);
 
         /* each processor keeps the pages that it has added last from being evicted */
         CPU_ZERO(&cpu);
@@ -91,48 +71,53 @@ static int open_file(const char *path) {
         return fd;
 }
 
-static uint64_t managed_pages(const char *path) {
+static uint64_t look_up(const char *path, const char *key) {
         FILE *f = fopen(path, "re");
-        char line[128];
-        uint64_t n;
+        char name[128];
+        uint64_t value;
 
         if (!f)
                 error(EXIT_FAILURE, errno, "%s", path);
-        while (fgets(line, sizeof(line), f))
-                if (sscanf(line, "managed_pages %" SCNu64, &n) == 1) {
+        while (fscanf(f, "%127s %" SCNu64, name, &value) == 2)
+                if (strcmp(name, key) == 0) {
                         fclose(f);
-                        return n;
+                        return value;
                 }
-        error(EXIT_FAILURE, 0, "%s: no managed_pages", path);
+        error(EXIT_FAILURE, 0, "%s: it has no line '%s'", path, key);
         return 0;
 }
 
-static void play(const char *path, const char *stat) {
+int main(int argc, char **argv) {
         static char buffer[PAGE_SIZE];
-        uint64_t sum = 0, samples = 0;
-        int fd = open_file(path);
-        Order o;
+        uint64_t misses = 0, sum = 0, n_samples = 0;
+        uint32_t *pages, n_pages;
+        unsigned char cached;
+        char *map;
+        size_t n;
+        int fd;
 
-        order_init(&o);
-        for (unsigned i = 0; i < N_REQUESTS; i++) {
-                if (pread(fd, buffer, PAGE_SIZE, order_next(&o) * PAGE_SIZE) != PAGE_SIZE)
-                        error(EXIT_FAILURE, errno, "%s", path);
-                if (stat && i >= WARM_AFTER && i % SAMPLE_EVERY == 0) {
-                        sum += managed_pages(stat);
-                        samples++;
+        if (argc != 5)
+                error(2, 0, "usage: replay FILE TRACE STAT KEY");
+
+        pages = read_trace(argv[2], &n, &n_pages);
+        fd = make_file(argv[1], (off_t) n_pages * PAGE_SIZE);
+        map = mmap(NULL, (size_t) n_pages * PAGE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+        if (map == MAP_FAILED)
+                error(EXIT_FAILURE, errno, "%s: mmap", argv[1]);
+
+        for (size_t i = 0; i < n; i++) {
+                off_t offset = (off_t) pages[i] * PAGE_SIZE;
+
+                if (mincore(map + offset, PAGE_SIZE, &cached) < 0)
+                        error(EXIT_FAILURE, errno, "%s: mincore", argv[1]);
+                misses += !(cached & 1);
+                if (pread(fd, buffer, PAGE_SIZE, offset) != PAGE_SIZE)
+                        error(EXIT_FAILURE, errno, "%s: read", argv[1]);
+                if (i >= n / 4 && i % SAMPLE_EVERY == 0) {
+                        sum += look_up(argv[3], argv[4]);
+                        n_samples++;
                 }
         }
-        if (stat)
-                printf("%" PRIu64 "\n", (sum + samples / 2) / samples);
-        close(fd);
-}
-
-int main(int argc, char **argv) {
-        if (argc == 2 && strcmp(argv[1], "--print") == 0)
-                print();
-        else if (argc == 2 || argc == 3)
-                play(argv[1], argv[2]);
-        else
-                error(2, 0, "replay --print, or replay FILE [STAT]");
+        printf("%" PRIu64 " %" PRIu64 "\n", misses, n_samples > 0 ? sum / n_samples : 0);
         return EXIT_SUCCESS;
 }

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# kernel: product debug
+# timeout: 600
+# Every policy that is installed is loaded, does its work for a slice that reads a file ten times as large as its
+# limit, some pages much more often than others, with scans in between, and has as many misses as in the simulator,
+# within 2 %.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
+. "$(dirname "$0")/replay.sh"
+
+PERCENT=2
+NOOP_PERCENT=4 # no policy that both run, but stock reclaim and a model of it
+HALF_BATCH=16
+
+try_policy() { # POLICY
+        local slice=t35-${1//-/_}.slice percent=$PERCENT id taken
+        [[ $1 != noop ]] || percent=$NOOP_PERCENT
+        make_slice "$slice" $'MemoryMax=32M\nMemorySwapMax=0\nCachePolicy='"$1"
+        systemctl start "$slice"
+        unit_runs "$slice" "$1"
+        id=$(policy_key "$slice" id)
+        replay "$slice" memory.cachebpf.stat managed_pages
+        simulate "$1" $((${mean:-0} + HALF_BATCH))
+        agree "$1" "$percent" "$misses"
+
+        is "$(policy_key "$slice" id)" "$id" "$1: it is still there"
+        taken=$(policy_stat "$slice" removed_reclaim)
+        diag "$1: of $taken pages reclaimed it chose $(policy_stat "$slice" evict_reclaimed)," \
+                "fallback $(policy_stat "$slice" evict_fallback), busy $(policy_stat "$slice" reject_busy)," \
+                "$(policy_stat "$slice" bucket_bytes) bytes of buckets"
+        [[ $1 == noop ]] ||
+                compare "$(policy_stat "$slice" evict_reclaimed)" -ge $((taken * 9 / 10)) "$1: it chose what was evicted"
+        systemctl stop "$slice"
+}
+
+make_trace 150000 81920 4 2000
+mapfile -t policies < <(cachectl policies --no-legend | awk '{ print $1 }')
+compare "${#policies[@]}" -ge 12 'there are policies'
+for policy in "${policies[@]}"; do
+        try_policy "$policy"
+done
+books_agree 'folio table, lists and page cache agree'
+done_testing
