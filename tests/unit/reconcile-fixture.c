@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "reconcile-fixture.h"
+
+#include <stdio.h>
+
+#include "log.h"
+
+static const char *const no_directories[] = { NULL };
+
+Fixture *fixture;
+
+static void count_change(Unit *u) {
+        fixture->n_changed++;
+}
+
+void add_policy(const char *name, const char *problem) {
+        Policy *p = calloc(1, sizeof(Policy));
+
+        p->name = strdup(name);
+        p->path = strdup("/x.bpf.o");
+        p->problem = problem ? strdup(problem) : NULL;
+        p->tunables = g_array_new(FALSE, TRUE, sizeof(PolicyTunable));
+        p->filters = p->knows_threads = !problem;
+        g_array_append_val(p->tunables, ((PolicyTunable) {
+                .name = strdup("nr_scan"),
+                .size = 4,
+                .default_value = 512,
+                .has_range = true,
+                .min = 32,
+                .max = 4096,
+        }));
+        g_ptr_array_add(fixture->manager->policies, p);
+}
+
+void start_daemon(void) {
+        static const ManagerPaths paths = {
+                .kernel = { .sysfs = "/nonexistent", .cgroup = "/nonexistent" },
+                .policies = no_directories,
+                .rules = no_directories,
+        };
+        Fixture *f = fixture;
+
+        assert_int_equal(sd_event_new(&f->event), 0);
+        assert_int_equal(manager_new(&paths, f->event, &f->kernel.backend, &f->manager), 0);
+        assert_int_equal(manager_load(f->manager), 0);
+        f->manager->unit_changed = count_change;
+
+        /* manager_load() found a kernel without cachebpf, hence no pins either. */
+        assert_false(f->manager->kernel.supported);
+        f->manager->kernel.supported = true;
+        for (uint64_t id = 1; id < FAKE_CGROUPS; id++)
+                if (f->kernel.cgroups[id].pinned)
+                        g_hash_table_add(f->manager->pinned, g_memdup2(&id, sizeof(id)));
+
+        add_policy("lfu", NULL);
+        add_policy("mru", NULL);
+        add_policy("get-scan", NULL);
+        add_policy("broken", "it is not a BPF object file");
+}
+
+void stop_daemon(void) {
+        fixture->manager = manager_free(fixture->manager);
+        fixture->event = sd_event_unref(fixture->event);
+}
+
+int fixture_setup(void **state) {
+        log_set_target(LOG_TARGET_NULL);
+        fixture = calloc(1, sizeof(Fixture));
+        fake_kernel_init(&fixture->kernel);
+        start_daemon();
+        return 0;
+}
+
+int fixture_teardown(void **state) {
+        stop_daemon();
+        fake_kernel_done(&fixture->kernel);
+        free(fixture);
+        return 0;
+}
+
+void run(void) {
+        while (sd_event_run(fixture->event, 0) > 0)
+                ;
+}
+
+static void assign_policy(Unit *u, const char *policy) {
+        assert_int_equal(policy_setting_assign(&u->file_setting, "CachePolicy", policy, "/etc/x.slice", 7), 0);
+}
+
+static void make_cgroup(Unit *u, uint64_t id) {
+        fake_cgroup_make(&fixture->kernel, id);
+        assert_true(asprintf(&u->cgroup, "/%u", (unsigned) id) > 0);
+}
+
+Unit *add_unit(const char *name, const char *policy, uint64_t cgroup_id) {
+        Unit *u;
+
+        assert_int_equal(unit_new(fixture->manager, name, &u), 0);
+        u->files_known = true;
+        if (policy)
+                assign_policy(u, policy);
+        if (cgroup_id > 0) {
+                make_cgroup(u, cgroup_id);
+                u->cgroup_id = cgroup_id;
+                u->active = true;
+        }
+        manager_mark_dirty(fixture->manager, u);
+        return u;
+}
+
+void configure(Unit *u, const char *policy) {
+        if (policy)
+                assign_policy(u, policy);
+        else
+                policy_setting_done(&u->file_setting);
+        manager_mark_dirty(fixture->manager, u);
+}
+
+void set(Unit *u, const char *key, const char *value, unsigned line) {
+        assert_int_equal(policy_setting_assign(&u->file_setting, key, value, "/etc/x.slice", line), 0);
+        manager_mark_dirty(fixture->manager, u);
+        run();
+}
+
+void set_cgroup(Unit *u, uint64_t id) {
+        free(u->cgroup);
+        u->cgroup = NULL;
+        u->cgroup_id = id;
+        if (id > 0)
+                make_cgroup(u, id);
+        manager_mark_dirty(fixture->manager, u);
+}

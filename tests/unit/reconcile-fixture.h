@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The reconciler on a fake kernel, without systemd and without a bus: tests set what the watcher would have found
+ * out, let the event loop run, and look at units and kernel. */
+
+#include "test-util.h"
+
+#include "fake-backend.h"
+#include "manager.h"
+#include "reconcile.h"
+
+typedef struct Fixture {
+        FakeKernel kernel;
+        sd_event *event;
+        Manager *manager;
+        unsigned n_changed; /* units that were told as changed */
+} Fixture;
+
+/* The one of the test that runs. */
+extern Fixture *fixture;
+
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+
+#define FIXTURE_TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
+
+/* The daemon starts and ends; the kernel stays as it is. A problem is what is wrong with a policy, or NULL. */
+void start_daemon(void);
+void stop_daemon(void);
+void add_policy(const char *name, const char *problem);
+
+/* Runs the loop until nothing happens any more. */
+void run(void);
+
+/* A unit that asks for a policy, unless that is NULL, and runs in a control group, unless that is 0. */
+Unit *add_unit(const char *name, const char *policy, uint64_t cgroup_id);
+/* Its file says something else; NULL: nothing. */
+void configure(Unit *u, const char *policy);
+/* Another line of its file, and what comes of it. */
+void set(Unit *u, const char *key, const char *value, unsigned line);
+/* What systemd says when a unit stopped (0) or started. */
+void set_cgroup(Unit *u, uint64_t id);
+
+#define assert_state(u, s) assert_string_equal(unit_state_to_string((u)->state), unit_state_to_string(s))
+#define assert_reason(u, part)                                                            \
+        do {                                                                              \
+                if (!(u)->reason || !strstr((u)->reason, part))                           \
+                        fail_msg("no \"%s\" in \"%s\"", part, (u)->reason ?: "(null)");   \
+        } while (false)

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What the reconciler does with what it finds in the kernel, from an earlier daemon or from another program. */
+
+#include "reconcile-fixture.h"
+
+static void test_adopt(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+        uint64_t id;
+
+        run();
+        id = u->policy_id;
+
+        stop_daemon();
+        assert_true(fixture->kernel.cgroups[1].pinned);
+        assert_string_equal(fixture->kernel.cgroups[1].policy, "lfu");
+
+        start_daemon();
+        u = add_unit("a.slice", "lfu", 1);
+        manager_set_settled(fixture->manager, true);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_true(u->adopted);
+        assert_string_equal(u->effective, "lfu");
+        assert_int_equal(u->policy_id, id);
+        assert_int_equal(fixture->kernel.n_attach, 1);
+        assert_int_equal(fixture->kernel.n_update, 0);
+        assert_int_equal(fixture->kernel.n_detach, 0);
+
+        /* And it is watched like one of our own. */
+        fake_cgroup_eject(&fixture->kernel, 1);
+        run();
+        assert_state(u, UNIT_LOST);
+}
+
+/* What an earlier daemon attached is left alone if it is configured as it is wanted, and replaced if not. */
+static void test_adopt_options(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        set(u, "CachePolicyOptions", "nr_scan=64", 8);
+        stop_daemon();
+        start_daemon();
+        u = add_unit("a.slice", "lfu", 1);
+        set(u, "CachePolicyOptions", "nr_scan=64", 8);
+        assert_true(u->adopted);
+        assert_int_equal(fixture->kernel.n_update, 0);
+        stop_daemon();
+        start_daemon();
+        u = add_unit("a.slice", "lfu", 1);
+        set(u, "CachePolicyOptions", "nr_scan=65", 8);
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(fixture->kernel.n_attach, 1);
+}
+
+static void test_adopt_other_policy(void **state) {
+        Unit *u;
+
+        fake_cgroup_make(&fixture->kernel, 1);
+        fake_cgroup_attach(&fixture->kernel, 1, "mru", true);
+        stop_daemon();
+        start_daemon();
+
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(fixture->kernel.n_attach, 0);
+        assert_int_equal(fixture->kernel.n_detach, 0);
+        assert_string_equal(fixture->kernel.cgroups[1].policy, "lfu");
+}
+
+static void test_adopt_unknown_policy(void **state) {
+        Unit *u;
+
+        fake_cgroup_make(&fixture->kernel, 1);
+        fake_cgroup_attach(&fixture->kernel, 1, "mru", true);
+        stop_daemon();
+        start_daemon();
+
+        u = add_unit("a.slice", "nonsense", 1);
+        manager_set_settled(fixture->manager, true);
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_string_equal(u->effective, "mru");
+        assert_int_equal(fixture->kernel.n_detach, 0);
+}
+
+/* Killed between the new policy and its pins: done again, in place. */
+static void test_adopt_interrupted_update(void **state) {
+        Unit *u;
+
+        fake_cgroup_make(&fixture->kernel, 1);
+        fake_cgroup_attach(&fixture->kernel, 1, "lfu", true);
+        fixture->kernel.cgroups[1].updating = true;
+        stop_daemon();
+        start_daemon();
+
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(fixture->kernel.n_detach, 0);
+        assert_false(u->link->incomplete);
+}
+
+static void test_orphans(void **state) {
+        Unit *u;
+
+        fake_cgroup_make(&fixture->kernel, 1);
+        fake_cgroup_attach(&fixture->kernel, 1, "lfu", true);
+        fake_cgroup_make(&fixture->kernel, 2);
+        fake_cgroup_attach(&fixture->kernel, 2, "lfu", true);
+        stop_daemon();
+        start_daemon();
+
+        /* As long as systemd has not told everything nothing is taken away. */
+        u = add_unit("a.slice", NULL, 1);
+        run();
+        assert_int_equal(fixture->kernel.n_detach, 0);
+
+        manager_set_settled(fixture->manager, true);
+        run();
+        assert_state(u, UNIT_UNCONFIGURED);
+        assert_int_equal(fixture->kernel.n_detach, 2);
+        assert_false(fixture->kernel.cgroups[1].pinned);
+        assert_false(fixture->kernel.cgroups[2].pinned);
+}
+
+static void test_foreign_policy(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        fake_cgroup_attach(&fixture->kernel, 1, "mru", false);
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "another program");
+        assert_int_equal(fixture->kernel.n_attach, 0);
+        assert_int_equal(fixture->kernel.n_detach, 0);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                FIXTURE_TEST(test_adopt),
+                FIXTURE_TEST(test_adopt_options),
+                FIXTURE_TEST(test_adopt_other_policy),
+                FIXTURE_TEST(test_adopt_unknown_policy),
+                FIXTURE_TEST(test_adopt_interrupted_update),
+                FIXTURE_TEST(test_orphans),
+                FIXTURE_TEST(test_foreign_policy),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What the reconciler does when something is wrong: the configuration, the policy, or the moment. */
+
+#include "reconcile-fixture.h"
+
+static void test_wrong_names(void **state) {
+        Unit *unknown = add_unit("a.slice", "nonsense", 1), *inactive = add_unit("b.slice", "nonsense", 0),
+             *invalid = add_unit("c.slice", "../lfu", 2), *broken = add_unit("d.slice", "broken", 3),
+             *good = add_unit("e.slice", "lfu", 4);
+
+        run();
+        assert_state(unknown, UNIT_FAILED);
+        assert_reason(unknown, "unknown policy 'nonsense' (/etc/x.slice:7)");
+        assert_state(inactive, UNIT_FAILED);
+        assert_state(invalid, UNIT_FAILED);
+        assert_reason(invalid, "'../lfu' (/etc/x.slice:7) is not a policy name");
+        assert_state(broken, UNIT_FAILED);
+        assert_reason(broken, "it is not a BPF object file");
+        /* Everything else goes on. */
+        assert_state(good, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_attach, 1);
+
+        configure(unknown, "lfu");
+        run();
+        assert_state(unknown, UNIT_ATTACHED);
+}
+
+static void test_wrong_name_while_attached(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        configure(u, "nonsense");
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "goes on");
+        assert_string_equal(u->effective, "lfu");
+        assert_int_equal(fixture->kernel.n_detach, 0);
+}
+
+static void test_update_fails(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        fixture->kernel.update_error = -EINVAL;
+        configure(u, "mru");
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "update failed");
+        assert_reason(u, "goes on");
+        assert_string_equal(u->effective, "lfu");
+        assert_string_equal(fixture->kernel.cgroups[1].policy, "lfu");
+
+        /* Not again and again. */
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_int_equal(fixture->kernel.n_update, 1);
+
+        fixture->kernel.update_error = 0;
+        configure(u, "get-scan");
+        run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_string_equal(fixture->kernel.cgroups[1].policy, "get_scan");
+        assert_string_equal(u->effective, "get-scan");
+}
+
+/* Pretends that the time of the next attempt has come. */
+static void retry_now(Unit *u) {
+        assert_int_not_equal(u->retry_at, 0);
+        if (u->retry_at == UINT64_MAX)
+                return;
+        u->retry_at = 0;
+        manager_mark_dirty(fixture->manager, u);
+        run();
+}
+
+static void test_lost(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        fake_cgroup_eject(&fixture->kernel, 1);
+        run();
+        assert_state(u, UNIT_LOST);
+        assert_reason(u, "detached policy 'lfu'");
+        assert_false(fixture->kernel.cgroups[1].pinned);
+        assert_null(u->link);
+
+        /* Not before its time. */
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_state(u, UNIT_LOST);
+        assert_int_equal(fixture->kernel.n_attach, 1);
+
+        retry_now(u);
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_attach, 2);
+}
+
+static void test_ejected(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+        FakeCgroup *c = &fixture->kernel.cgroups[1];
+
+        run();
+        c->ejected = "useless: it chose 0 of 4096";
+        c->ejected_id = c->policy_id;
+        fake_cgroup_eject(&fixture->kernel, 1);
+        run();
+        assert_state(u, UNIT_LOST);
+        assert_reason(u, "the kernel ejected policy 'lfu': useless: it chose 0 of 4096; attempt 1 ");
+
+        /* That one was another one's. */
+        retry_now(u);
+        assert_state(u, UNIT_ATTACHED);
+        fake_cgroup_eject(&fixture->kernel, 1);
+        run();
+        assert_state(u, UNIT_LOST);
+        assert_reason(u, "the kernel detached policy 'lfu'; ");
+}
+
+static void test_lost_for_good(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        for (unsigned i = 0; i < 20; i++) {
+                if (u->state == UNIT_ATTACHED) {
+                        fake_cgroup_eject(&fixture->kernel, 1);
+                        run();
+                }
+                retry_now(u);
+        }
+        assert_state(u, UNIT_LOST);
+        assert_reason(u, "giving up");
+        assert_int_equal(fixture->kernel.n_attach, 6);
+
+        /* A new start of the unit is a new chance. */
+        fake_cgroup_remove(&fixture->kernel, 1);
+        unit_reset_retry(u);
+        set_cgroup(u, 2);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+}
+
+static void test_kernel_is_believed(void **state) {
+        Unit *u;
+
+        fixture->kernel.attach_lies = true;
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_state(u, UNIT_LOST);
+        assert_null(u->effective);
+}
+
+static void test_transient_failure(void **state) {
+        Unit *u;
+
+        fixture->kernel.attach_error = -EAGAIN;
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "attach failed");
+
+        fixture->kernel.attach_error = 0;
+        retry_now(u);
+        assert_state(u, UNIT_ATTACHED);
+}
+
+static void test_lasting_failure(void **state) {
+        Unit *u;
+
+        fixture->kernel.attach_error = -EINVAL;
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_true(u->retry_at == UINT64_MAX);
+
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_int_equal(fixture->kernel.n_attach, 1);
+}
+
+static void test_vanishes_while_attaching(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        fake_cgroup_remove(&fixture->kernel, 1);
+        run();
+        assert_state(u, UNIT_INACTIVE);
+        assert_null(u->reason);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                FIXTURE_TEST(test_wrong_names),
+                FIXTURE_TEST(test_wrong_name_while_attached),
+                FIXTURE_TEST(test_update_fails),
+                FIXTURE_TEST(test_lost),
+                FIXTURE_TEST(test_ejected),
+                FIXTURE_TEST(test_lost_for_good),
+                FIXTURE_TEST(test_kernel_is_believed),
+                FIXTURE_TEST(test_transient_failure),
+                FIXTURE_TEST(test_lasting_failure),
+                FIXTURE_TEST(test_vanishes_while_attaching),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
