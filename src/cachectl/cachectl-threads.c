@@ -28,7 +28,6 @@ static const char *number_parameter(void) {
         return arg_thread ? "thread" : "process";
 }
 
-/* All are looked at before anything is done. */
 static int parse_numbers(char **arguments, size_t n_arguments, uint64_t **ret) {
         _cleanup_free_ uint64_t *numbers = calloc(n_arguments, sizeof(uint64_t));
 
@@ -44,20 +43,53 @@ static int parse_numbers(char **arguments, size_t n_arguments, uint64_t **ret) {
         return 0;
 }
 
-static int log_unknown(uint64_t number) {
-        log_error("There is no %s %" PRIu64 ".", number_parameter(), number);
-        return 0;
+/* Calls the daemon for each of the numbers; -ESRCH from that is one that there is not. All arguments are looked at
+ * before anything is done. Returns an exit status, or a negative error that was told. */
+static int for_each_number(
+                char **arguments,
+                size_t n_arguments,
+                int (*call)(sd_varlink *link, uint64_t number, void *userdata),
+                void *userdata) {
+        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
+        _cleanup_free_ uint64_t *numbers = NULL;
+        int r, status = EXIT_SUCCESS;
+
+        r = parse_numbers(arguments, n_arguments, &numbers);
+        if (r == -EINVAL)
+                return EXIT_USAGE;
+        if (r < 0)
+                return r;
+
+        r = client_connect(&link);
+        if (r < 0)
+                return r;
+
+        for (size_t i = 0; i < n_arguments; i++) {
+                r = call(link, numbers[i], userdata);
+                if (r == -ESRCH) {
+                        log_error("There is no %s %" PRIu64 ".", number_parameter(), numbers[i]);
+                        status = EXIT_UNKNOWN;
+                } else if (r < 0)
+                        return r;
+        }
+        return status;
 }
 
 /* ---- classify */
 
-static int classify(sd_varlink *link, const char *class, uint64_t number, uint64_t *n_threads) {
+typedef struct Classification {
+        const char *class;
+        uint64_t n_threads;
+} Classification;
+
+static int classify(sd_varlink *link, uint64_t number, void *userdata) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL, *reply = NULL;
+        Classification *c = userdata;
         sd_json_variant *n;
         int r;
 
         r = sd_json_buildo(&parameters,
-                           SD_JSON_BUILD_PAIR_STRING("class", class),
+                           SD_JSON_BUILD_PAIR_STRING("class", c->class),
                            SD_JSON_BUILD_PAIR_UNSIGNED(number_parameter(), number),
                            SD_JSON_BUILD_PAIR_BOOLEAN("allowInteractiveAuthentication", true));
         if (r < 0)
@@ -69,47 +101,27 @@ static int classify(sd_varlink *link, const char *class, uint64_t number, uint64
 
         n = sd_json_variant_by_key(reply, "threads");
         if (n && sd_json_variant_is_unsigned(n))
-                *n_threads += sd_json_variant_unsigned(n);
+                c->n_threads += sd_json_variant_unsigned(n);
         return 0;
 }
 
 int verb_classify(char **arguments, size_t n_arguments) {
-        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
-        _cleanup_free_ uint64_t *numbers = NULL;
-        const char *class = arguments[0];
-        uint64_t n_threads = 0;
-        size_t unknown = 0;
+        Classification c = { .class = arguments[0] };
         int r;
 
-        if (thread_class_from_string(class) < 0) {
-                log_error("\"%s\" is no class of threads: normal, scan and background are.", class);
+        if (thread_class_from_string(c.class) < 0) {
+                log_error("\"%s\" is no class of threads: normal, scan and background are.", c.class);
                 return EXIT_USAGE;
         }
 
-        r = parse_numbers(arguments + 1, n_arguments - 1, &numbers);
-        if (r == -EINVAL)
-                return EXIT_USAGE;
-        if (r < 0)
+        r = for_each_number(arguments + 1, n_arguments - 1, classify, &c);
+        if (r != EXIT_SUCCESS && r != EXIT_UNKNOWN)
                 return r;
-
-        r = client_connect(&link);
-        if (r < 0)
-                return r;
-
-        for (size_t i = 0; i < n_arguments - 1; i++) {
-                r = classify(link, class, numbers[i], &n_threads);
-                if (r == -ESRCH) {
-                        log_unknown(numbers[i]);
-                        unknown++;
-                } else if (r < 0)
-                        return r;
-        }
 
         if (!arg_quiet)
-                printf("%" PRIu64 " %s now of class %s.\n", n_threads, n_threads == 1 ? "thread is" : "threads are",
-                       class);
-
-        return unknown > 0 ? EXIT_UNKNOWN : EXIT_SUCCESS;
+                printf("%" PRIu64 " %s now of class %s.\n", c.n_threads,
+                       c.n_threads == 1 ? "thread is" : "threads are", c.class);
+        return r;
 }
 
 /* ---- threads */
@@ -118,7 +130,7 @@ static int collect(sd_json_variant *v, void *userdata) {
         return sd_json_variant_append_array(userdata, v);
 }
 
-static int fetch(sd_varlink *link, uint64_t number, sd_json_variant **array) {
+static int fetch(sd_varlink *link, uint64_t number, void *array) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL;
         int r;
 
@@ -157,38 +169,17 @@ static int show(sd_json_variant *array) {
 }
 
 int verb_threads(char **arguments, size_t n_arguments) {
-        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *array = NULL;
-        _cleanup_free_ uint64_t *numbers = NULL;
-        size_t unknown = 0;
-        int r;
-
-        r = parse_numbers(arguments, n_arguments, &numbers);
-        if (r == -EINVAL)
-                return EXIT_USAGE;
-        if (r < 0)
-                return r;
-
-        r = client_connect(&link);
-        if (r < 0)
-                return r;
+        int r, status;
 
         r = sd_json_variant_new_array(&array, NULL, 0);
         if (r < 0)
                 return log_oom();
 
-        for (size_t i = 0; i < n_arguments; i++) {
-                r = fetch(link, numbers[i], &array);
-                if (r == -ESRCH) {
-                        log_unknown(numbers[i]);
-                        unknown++;
-                } else if (r < 0)
-                        return r;
-        }
+        status = for_each_number(arguments, n_arguments, fetch, &array);
+        if (status != EXIT_SUCCESS && status != EXIT_UNKNOWN)
+                return status;
 
         r = json_wanted() ? output_json(array) : show(array);
-        if (r < 0)
-                return r;
-
-        return unknown > 0 ? EXIT_UNKNOWN : EXIT_SUCCESS;
+        return r < 0 ? r : status;
 }
