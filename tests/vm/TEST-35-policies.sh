@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
-# timeout: 600
+# timeout: 1200
 # Every policy that is installed is loaded, does its work for a slice that reads a file ten times as large as its
 # limit, some pages much more often than others, with scans in between, and has as many misses as in the simulator,
 # within 2 %.
