@@ -3,17 +3,9 @@
 #include "log.h"
 #include "manager.h"
 #include "messages.h"
+#include "policy-resolve.h"
 #include "reconcile.h"
 #include "systemd-watch.h"
-
-#include "config.h"
-
-static const char *const rule_directories[] = {
-        "/etc/cachebpf/policies.d",
-        "/run/cachebpf/policies.d",
-        PKGLIBDIR "/policies.d",
-        NULL,
-};
 
 const ManagerPaths manager_default_paths = {
         .kernel = {
@@ -22,7 +14,8 @@ const ManagerPaths manager_default_paths = {
                 .bpffs = "/sys/fs/bpf",
         },
         .policies = policy_directories,
-        .rules = rule_directories,
+        .rules = policy_rule_directories,
+        .overrides = unit_override_directories,
 };
 
 static int on_reconcile(sd_event_source *s, void *userdata) {
@@ -98,6 +91,7 @@ Manager *manager_free(Manager *m) {
                 g_ptr_array_unref(m->policies);
 
         policy_rules_done(&m->rules);
+        unit_overrides_done(&m->overrides);
         kernel_features_done(&m->kernel);
         sd_event_source_disable_unref(m->reconcile_source);
         sd_event_unref(m->event);
@@ -106,6 +100,7 @@ Manager *manager_free(Manager *m) {
 
 static int load_configuration(Manager *m) {
         _cleanup_ptr_array_ GPtrArray *policies = NULL;
+        UnitOverrides overrides;
         PolicyRules rules;
         int r;
 
@@ -113,9 +108,15 @@ static int load_configuration(Manager *m) {
         if (r < 0)
                 return r;
 
-        r = policy_rules_load(m->paths.rules, &rules);
+        r = unit_overrides_load(m->paths.overrides, &overrides);
         if (r < 0)
                 return r;
+
+        r = policy_rules_load(m->paths.rules, &rules);
+        if (r < 0) {
+                unit_overrides_done(&overrides);
+                return r;
+        }
 
         if (m->policies)
                 g_ptr_array_unref(m->policies);
@@ -123,6 +124,8 @@ static int load_configuration(Manager *m) {
 
         policy_rules_done(&m->rules);
         m->rules = rules;
+        unit_overrides_done(&m->overrides);
+        m->overrides = overrides;
         return 0;
 }
 
@@ -179,6 +182,19 @@ int manager_reload(Manager *m) {
         if (m->watch)
                 systemd_watch_rescan(m->watch);
         return 0;
+}
+
+int manager_resolve(Manager *m, const char *unit, const char *cgroup, const PolicySetting *file_setting,
+                    PolicySetting *ret) {
+        PolicyLayers l = {
+                .rules = &m->rules,
+                .unit = file_setting,
+        };
+
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                l.overrides[k] = unit_overrides_get(&m->overrides, k, unit);
+
+        return policy_layers_resolve(&l, unit, cgroup, ret);
 }
 
 Unit *manager_find_unit(Manager *m, const char *name) {

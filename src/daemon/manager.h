@@ -8,6 +8,7 @@
 #include "kernel-features.h"
 #include "policy-backend.h"
 #include "policy-rules.h"
+#include "unit-override.h"
 #include "unit.h"
 
 typedef struct SystemdWatch SystemdWatch;
@@ -20,6 +21,7 @@ typedef struct ManagerPaths {
         KernelPaths kernel;
         const char *const *policies;
         const char *const *rules;
+        const char *const *overrides; /* a directory for each OverrideKind; NULL: none */
 } ManagerPaths;
 
 struct Manager {
@@ -31,6 +33,7 @@ struct Manager {
         KernelFeatures kernel;
         GPtrArray *policies;         /* of Policy */
         PolicyRules rules;
+        UnitOverrides overrides;
 
         GHashTable *units;           /* name -> Unit, owned */
         GHashTable *units_by_path;   /* systemd's object path -> Unit */
@@ -63,6 +66,10 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Manager *, manager_free);
 int manager_load(Manager *m);
 /* SIGHUP: reads policies and policies.d again and has every unit looked at anew. */
 int manager_reload(Manager *m);
+
+/* What the configuration says of a unit; file_setting is what its own files say, NULL: not known. */
+int manager_resolve(Manager *m, const char *unit, const char *cgroup, const PolicySetting *file_setting,
+                    PolicySetting *ret);
 
 Unit *manager_find_unit(Manager *m, const char *name);
 void manager_forget_unit(Manager *m, Unit *u);

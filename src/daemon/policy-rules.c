@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <fcntl.h>
 #include <fnmatch.h>
-#include <sys/stat.h>
 
 #include "conf-file.h"
 #include "file-util.h"
 #include "log.h"
 #include "policy-rules.h"
 #include "string-util.h"
+
+#include "config.h"
+
+const char *const policy_rule_directories[] = {
+        "/etc/cachebpf/policies.d",
+        "/run/cachebpf/policies.d",
+        PKGLIBDIR "/policies.d",
+        NULL,
+};
 
 static PolicyRule *policy_rule_free(PolicyRule *rule) {
         if (!rule)
@@ -104,6 +111,7 @@ static int read_rule(const char *path, PolicyRule **ret) {
         rule = calloc(1, sizeof(*rule));
         if (!rule)
                 return -ENOMEM;
+        rule->setting.layer = POLICY_LAYER_RULE;
 
         r = conf_parse_text(path, text, size, LOG_WARNING, assignment, rule);
         if (r < 0)
@@ -124,76 +132,33 @@ static int read_rule(const char *path, PolicyRule **ret) {
         return 0;
 }
 
-/* An empty file or /dev/null in a file's place: "not this one". */
-static bool is_mask(int dir_fd, const char *name) {
-        struct stat st;
+int policy_rule_check_file(const char *path, PolicySetting *ret) {
+        _cleanup_(policy_rule_freep) PolicyRule *rule = NULL;
+        int r;
 
-        if (fstatat(dir_fd, name, &st, 0) < 0)
-                return false;
+        r = read_rule(path, &rule);
+        if (r < 0 || !rule)
+                return r;
 
-        return S_ISCHR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_size == 0);
-}
-
-/* Notes the files of one directory in names (file name -> path, empty path: masked). */
-static int collect_names(const char *path, GHashTable *names) {
-        _cleanup_closedir_ DIR *d = opendir(path);
-        struct dirent *de;
-
-        if (!d) {
-                if (errno != ENOENT)
-                        log_warning_errno(errno, "Cannot open directory '%s', ignoring: %m", path);
-                return 0;
-        }
-
-        while ((de = readdir(d))) {
-                if (de->d_name[0] == '.' || !endswith(de->d_name, ".conf") ||
-                    g_hash_table_contains(names, de->d_name))
-                        continue;
-
-                if (g_hash_table_size(names) >= POLICY_RULES_MAX) {
-                        log_warning("More than %u files in '%s', ignoring the rest.", POLICY_RULES_MAX, path);
-                        break;
-                }
-
-                g_hash_table_insert(names, g_strdup(de->d_name),
-                                    is_mask(dirfd(d), de->d_name) ? g_strdup("")
-                                                                  : g_build_filename(path, de->d_name, NULL));
-        }
-
-        return 0;
-}
-
-static int compare_names(gconstpointer a, gconstpointer b) {
-        return strcmp(*(const char *const *) a, *(const char *const *) b);
+        *ret = rule->setting;
+        rule->setting = (PolicySetting) {};
+        return 1;
 }
 
 int policy_rules_load(const char *const *dirs, PolicyRules *ret) {
-        _cleanup_hash_table_ GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
         _cleanup_ptr_array_ GPtrArray *rules = g_ptr_array_new_with_free_func(policy_rule_destroy);
-        _cleanup_ptr_array_ GPtrArray *sorted = NULL;
+        _cleanup_ptr_array_ GPtrArray *files = NULL;
         bool by_cgroup = false;
         int r;
 
         assert(dirs);
         assert(ret);
 
-        for (; *dirs; dirs++) {
-                r = collect_names(*dirs, names);
-                if (r < 0)
-                        return r;
-        }
-
-        sorted = g_hash_table_get_keys_as_ptr_array(names);
-        g_ptr_array_sort(sorted, compare_names);
-
-        for (guint i = 0; i < sorted->len; i++) {
-                const char *path = g_hash_table_lookup(names, sorted->pdata[i]);
+        files = conf_files_list(dirs);
+        for (guint i = 0; i < files->len; i++) {
                 PolicyRule *rule;
 
-                if (isempty(path))
-                        continue;
-
-                r = read_rule(path, &rule);
+                r = read_rule(files->pdata[i], &rule);
                 if (r < 0)
                         return r;
                 if (!rule)
@@ -231,21 +196,23 @@ static bool policy_rule_matches(const PolicyRule *rule, const char *unit, const 
 }
 
 int policy_rules_lookup(const PolicyRules *rules, const char *unit, const char *cgroup, PolicySetting *ret) {
-        int r;
+        int found = 0, r;
 
         assert(rules);
         assert(unit);
         assert(ret);
 
-        for (guint i = rules->rules ? rules->rules->len : 0; i > 0; i--) {
-                const PolicyRule *rule = rules->rules->pdata[i - 1];
+        for (guint i = 0; rules->rules && i < rules->rules->len; i++) {
+                const PolicyRule *rule = rules->rules->pdata[i];
 
                 if (!policy_rule_matches(rule, unit, cgroup))
                         continue;
 
-                r = policy_setting_copy(ret, &rule->setting);
-                return r < 0 ? r : 1;
+                r = policy_setting_replace(ret, &rule->setting);
+                if (r < 0)
+                        return r;
+                found = 1;
         }
 
-        return 0;
+        return found;
 }

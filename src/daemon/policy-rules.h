@@ -6,9 +6,6 @@
 #include "cleanup.h"
 #include "policy-setting.h"
 
-/* More files than this in policies.d are a mistake, not a configuration. */
-#define POLICY_RULES_MAX 4096U
-
 /* One file of policies.d: which units, which policy. */
 typedef struct PolicyRule {
         char **units;          /* globs on the unit name, NULL: any */
@@ -21,12 +18,17 @@ typedef struct PolicyRules {
         bool by_cgroup;        /* some rule looks at the control group path */
 } PolicyRules;
 
+/* Where rules are looked for, from highest to lowest priority. */
+extern const char *const policy_rule_directories[];
+
 void policy_rules_done(PolicyRules *rules);
 
-/* Reads "*.conf" from the directories, given from highest to lowest priority: a name found first hides the
- * same name in later ones; an empty file or a link to /dev/null hides it without putting a rule in place. */
+/* Reads "*.conf" from the directories, as conf_files_list() finds them. */
 int policy_rules_load(const char *const *dirs, PolicyRules *ret);
 
-/* Finds the rule for a unit; cgroup may be NULL when it is not known. ret is untouched when none matches.
- * Returns 1 if a rule decided, 0 if none. */
+/* Finds the rule for a unit; cgroup may be NULL when it is not known. ret is untouched when none matches; of several
+ * the last decides, and the lines of the others are in ret as well. Returns 1 if a rule decided, 0 if none. */
 int policy_rules_lookup(const PolicyRules *rules, const char *unit, const char *cgroup, PolicySetting *ret);
+
+/* Reads one file, and complains about it as policy_rules_load() does. Returns 1 and its settings if there is a rule. */
+int policy_rule_check_file(const char *path, PolicySetting *ret);

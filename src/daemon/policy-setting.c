@@ -15,6 +15,21 @@ static const struct {
         [POLICY_KEY_ADMISSION] = { "CacheAdmission", .replaces = true },
 };
 
+static const char *const layer_table[_POLICY_LAYER_MAX] = {
+        [POLICY_LAYER_RULE] = "rule",
+        [POLICY_LAYER_UNIT] = "unit",
+        [POLICY_LAYER_PERSISTENT] = "persistent",
+        [POLICY_LAYER_RUNTIME] = "runtime",
+};
+
+const char *policy_layer_to_string(PolicyLayer layer) {
+        return layer_table[layer];
+}
+
+const char *policy_setting_key_name(guint i) {
+        return i == 0 ? policy_key : i <= _POLICY_KEY_MAX ? keys[i - 1].name : NULL;
+}
+
 static int find_key(const char *key) {
         key = startswith(key, "X-") ?: key;
 
@@ -53,7 +68,7 @@ static void word_clear(void *p) {
         free(w->file);
 }
 
-static void words_done(PolicyWords *w) {
+void policy_words_clear(PolicyWords *w) {
         if (w->words)
                 g_array_unref(w->words);
         *w = (PolicyWords) {};
@@ -88,7 +103,7 @@ static int words_add(PolicyWords *w, const char *text, const char *file, unsigne
 }
 
 static int words_copy(PolicyWords *dest, const PolicyWords *src) {
-        words_done(dest);
+        policy_words_clear(dest);
         dest->set = src->set;
 
         for (guint i = 0; i < policy_words_count(src); i++) {
@@ -122,7 +137,7 @@ static int words_assign(PolicyWords *w, bool replaces, const char *value, const 
         int r;
 
         if (replaces || isempty(value))
-                words_done(w);
+                policy_words_clear(w);
         w->set = true;
 
         l = strv_split(value);
@@ -138,13 +153,88 @@ static int words_assign(PolicyWords *w, bool replaces, const char *value, const 
         return 0;
 }
 
+/* ---- lines */
+
+static void line_free(void *p) {
+        PolicyLine *l = p;
+
+        free(l->value);
+        free(l->file);
+        free(l);
+}
+
+static int lines_add(PolicySetting *s, const PolicyLine *line) {
+        PolicyLine *l = calloc(1, sizeof(PolicyLine));
+
+        if (!l)
+                return -ENOMEM;
+
+        *l = *line;
+        l->value = strdup(line->value);
+        l->file = strdup(line->file);
+        if (!l->value || !l->file) {
+                line_free(l);
+                return -ENOMEM;
+        }
+
+        if (!s->lines)
+                s->lines = g_ptr_array_new_with_free_func(line_free);
+        g_ptr_array_add(s->lines, l);
+        return 0;
+}
+
+guint policy_setting_count_lines(const PolicySetting *s) {
+        return s->lines ? s->lines->len : 0;
+}
+
+const PolicyLine *policy_setting_get_line(const PolicySetting *s, guint i) {
+        return s->lines->pdata[i];
+}
+
+/* No assignment to the key follows. */
+static bool is_last_of_key(const PolicySetting *s, const PolicyLine *line) {
+        for (guint i = policy_setting_count_lines(s); i > 0; i--) {
+                const PolicyLine *l = policy_setting_get_line(s, i - 1);
+
+                if (l->key == line->key)
+                        return l == line;
+        }
+
+        return false;
+}
+
+bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line) {
+        int k = find_key(line->key);
+        const PolicyWords *w;
+
+        if (k < 0)
+                return s->set && streq_ptr(s->file, line->file) && s->line == line->line;
+
+        w = s->more + k;
+        for (guint i = 0; i < policy_words_count(w); i++)
+                if (policy_words_get(w, i)->line == line->line && streq(policy_words_get(w, i)->file, line->file))
+                        return true;
+
+        /* An empty value leaves no words, and so does what was there before it. */
+        return w->set && policy_words_count(w) == 0 && is_last_of_key(s, line);
+}
+
 /* ---- settings */
 
-void policy_setting_done(PolicySetting *s) {
-        free(s->policy);
-        free(s->file);
+/* All but the lines. */
+static void clear_values(PolicySetting *s) {
+        s->policy = mfree(s->policy);
+        s->file = mfree(s->file);
+        s->line = 0;
+        s->set = false;
         for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++)
-                words_done(s->more + k);
+                policy_words_clear(s->more + k);
+}
+
+void policy_setting_done(PolicySetting *s) {
+        clear_values(s);
+        if (s->lines)
+                g_ptr_array_unref(s->lines);
         *s = (PolicySetting) {};
 }
 
@@ -164,14 +254,28 @@ static int assign_policy(PolicySetting *s, const char *value, const char *file, 
         return 0;
 }
 
+int policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord *from) {
+        return assign_policy(s, policy, from->file, from->line);
+}
+
 int policy_setting_assign(PolicySetting *s, const char *key, const char *value, const char *file, unsigned line) {
-        int k;
+        int k = find_key(key), r;
 
-        if (is_policy_key(key))
-                return assign_policy(s, value, file, line);
+        if (k < 0 && !is_policy_key(key))
+                return k;
 
-        k = find_key(key);
-        return k < 0 ? k : words_assign(s->more + k, keys[k].replaces, value, file, line);
+        r = lines_add(s, &(const PolicyLine) {
+                                 .layer = s->layer,
+                                 .key = k < 0 ? policy_key : keys[k].name,
+                                 .value = (char *) value,
+                                 .file = (char *) file,
+                                 .line = line,
+                         });
+        if (r < 0)
+                return r;
+
+        return k < 0 ? assign_policy(s, value, file, line)
+                     : words_assign(s->more + k, keys[k].replaces, value, file, line);
 }
 
 bool policy_setting_is_set(const PolicySetting *s) {
@@ -185,8 +289,14 @@ bool policy_setting_is_set(const PolicySetting *s) {
 int policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger) {
         int r;
 
+        for (guint i = 0; i < policy_setting_count_lines(stronger); i++) {
+                r = lines_add(dest, policy_setting_get_line(stronger, i));
+                if (r < 0)
+                        return r;
+        }
+
         if (stronger->set) {
-                policy_setting_done(dest);
+                clear_values(dest);
                 r = assign_policy(dest, stronger->policy, stronger->file, stronger->line);
                 if (r < 0)
                         return r;
@@ -202,6 +312,11 @@ int policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger) {
         }
 
         return 0;
+}
+
+int policy_setting_replace(PolicySetting *dest, const PolicySetting *stronger) {
+        clear_values(dest);
+        return policy_setting_overlay(dest, stronger);
 }
 
 int policy_setting_copy(PolicySetting *dest, const PolicySetting *src) {

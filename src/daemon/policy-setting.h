@@ -13,6 +13,26 @@ typedef enum PolicyKey {
         _POLICY_KEY_MAX,
 } PolicyKey;
 
+/* Where a line comes from; later ones are stronger. */
+typedef enum PolicyLayer {
+        POLICY_LAYER_RULE,       /* policies.d */
+        POLICY_LAYER_UNIT,       /* the unit's own files */
+        POLICY_LAYER_PERSISTENT, /* set by an administrator, to stay */
+        POLICY_LAYER_RUNTIME,    /* set by an administrator, until the next boot */
+        _POLICY_LAYER_MAX,
+} PolicyLayer;
+
+const char *policy_layer_to_string(PolicyLayer layer);
+
+/* An assignment, whether it came to count for something or not. */
+typedef struct PolicyLine {
+        PolicyLayer layer;
+        const char *key; /* without "X-" */
+        char *value;
+        char *file;
+        unsigned line;
+} PolicyLine;
+
 /* A word of a setting as it was written, and where. */
 typedef struct PolicyWord {
         char *text;
@@ -33,6 +53,8 @@ typedef struct PolicySetting {
         char *file;
         unsigned line;
         PolicyWords more[_POLICY_KEY_MAX];
+        PolicyLayer layer; /* of what is assigned from now on */
+        GPtrArray *lines;  /* of PolicyLine, from the weakest to the strongest; NULL: none */
 } PolicySetting;
 
 void policy_setting_done(PolicySetting *s);
@@ -49,8 +71,23 @@ bool policy_setting_is_set(const PolicySetting *s);
 int policy_setting_copy(PolicySetting *dest, const PolicySetting *src);
 /* What is stronger is put over dest: CachePolicy= replaces everything, any other key only itself. */
 int policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger);
+/* The same, but the stronger one replaces everything even if it has no CachePolicy=. */
+int policy_setting_replace(PolicySetting *dest, const PolicySetting *stronger);
+/* Whether they mean the same, for the same reasons; lines that count for nothing make no difference. */
 bool policy_setting_equal(const PolicySetting *a, const PolicySetting *b);
+/* The policy that follows from another setting: assigned to, but not a line of its own. */
+int policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord *from);
 
+guint policy_setting_count_lines(const PolicySetting *s);
+const PolicyLine *policy_setting_get_line(const PolicySetting *s, guint i);
+/* Whether a line of the setting has a part in it, or lost against later ones. */
+bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line);
+
+/* The name of a key, CachePolicy= being the one before the first: for lists of all of them. NULL: no more. */
+const char *policy_setting_key_name(guint i);
+
+/* As if no line had assigned to it. */
+void policy_words_clear(PolicyWords *w);
 guint policy_words_count(const PolicyWords *w);
 const PolicyWord *policy_words_get(const PolicyWords *w, guint i);
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "log.h"
+#include "policy-resolve.h"
 #include "reconcile.h"
 
 /* The sentence is only for the state: if there is no memory for it the state goes without. */
@@ -14,35 +15,21 @@
                 unit_set_state(u, state, _reason);              \
         })
 
-/* The stock policy with the admission filter is a policy object too: one that does nothing else. */
-static int choose_filter(PolicySetting *s) {
-        const PolicyWord *w;
-
-        if (s->policy || !policy_setting_wants_filter(s))
-                return 0;
-
-        w = policy_words_get(s->more + POLICY_KEY_ADMISSION, 0);
-        return policy_setting_assign(s, "CachePolicy", "noop", w->file, w->line);
-}
-
 int unit_resolve_setting(Unit *u) {
         _cleanup_policy_setting_ PolicySetting s = {};
+        bool same;
         int r;
 
-        r = policy_rules_lookup(&u->manager->rules, u->name, u->cgroup, &s);
-        if (r >= 0)
-                r = policy_setting_overlay(&s, &u->file_setting);
-        if (r >= 0)
-                r = choose_filter(&s);
+        r = manager_resolve(u->manager, u->name, u->cgroup, &u->file_setting, &s);
         if (r < 0)
                 return r;
 
-        if (policy_setting_equal(&s, &u->setting))
-                return 0;
-
+        same = policy_setting_equal(&s, &u->setting);
         policy_setting_done(&u->setting);
-        u->setting = s;
+        u->setting = s; /* in any case: lines that count for nothing may be others */
         s = (PolicySetting) {};
+        if (same)
+                return 0;
 
         unit_reset_retry(u);
         manager_unit_changed(u->manager, u);
@@ -80,27 +67,13 @@ static int adopt(Unit *u) {
  * running. */
 static const Policy *find_policy(Unit *u, PolicyConfig *ret) {
         _cleanup_free_ char *problem = NULL;
-        const PolicySetting *s = &u->setting;
-        const Policy *p = policies_find(u->manager->policies, s->policy);
-        const char *still = u->effective ? "; the policy attached before goes on" : "";
+        const Policy *p;
 
-        if (!policy_name_is_valid(s->policy))
-                set_statef(u, UNIT_FAILED,
-                           "'%s' (%s:%u) is not a policy name (at most %u letters, digits, '-' and '_')%s",
-                           s->policy, s->file, s->line, POLICY_NAME_MAX, still);
-        else if (!p) {
-                _cleanup_free_ char *dirs = g_strjoinv(", ", (char **) u->manager->paths.policies);
-
-                set_statef(u, UNIT_FAILED, "unknown policy '%s' (%s:%u): no %s" POLICY_OBJECT_SUFFIX " in %s%s",
-                           s->policy, s->file, s->line, s->policy, dirs, still);
-        } else if (p->problem)
-                set_statef(u, UNIT_FAILED, "policy '%s' (%s:%u) cannot be used: %s%s",
-                           s->policy, s->file, s->line, p->problem, still);
-        else if (policy_config_make(p, s, ret, &problem) < 0)
-                set_statef(u, UNIT_FAILED, "%s%s", problem ?: "out of memory", still);
-        else
+        if (policy_setting_check(&u->setting, u->manager->policies, u->manager->paths.policies, &p, ret, &problem) >= 0)
                 return p;
 
+        set_statef(u, UNIT_FAILED, "%s%s", problem ?: "out of memory",
+                   u->effective ? "; the policy attached before goes on" : "");
         return NULL;
 }
 

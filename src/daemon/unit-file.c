@@ -15,6 +15,10 @@ static const struct {
         { ".scope", "Scope" },
 };
 
+/* As systemd has them; none is a slash. */
+#define UNIT_NAME_CHARACTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:-_.\\@"
+#define UNIT_NAME_MAX 255U
+
 typedef struct UnitFileContext {
         const char *section;
         PolicySetting *setting;
@@ -26,6 +30,15 @@ const char *unit_name_to_section(const char *unit) {
                         return unit_types[i].section;
 
         return NULL;
+}
+
+bool unit_name_is_valid(const char *unit) {
+        size_t n = strlen(unit);
+        const char *dot = strrchr(unit, '.');
+
+        /* Of systemd's names those that a file of ours can have: as it does, we skip hidden files. */
+        return n <= UNIT_NAME_MAX && unit[0] != '.' && unit[0] != '@' && dot && dot > unit &&
+                unit_name_to_section(unit) && strspn(unit, UNIT_NAME_CHARACTERS) == n;
 }
 
 static int assignment(const ConfAssignment *a, void *userdata) {
@@ -41,6 +54,14 @@ static int assignment(const ConfAssignment *a, void *userdata) {
         }
 
         return policy_setting_assign(c->setting, a->key, a->value, a->file, a->line);
+}
+
+static int parse_one(const char *path, char *text, size_t size, UnitFileContext *c) {
+        /* Most files do not mention us: leave them, and complaints about them, to PID 1. */
+        if (!policy_setting_is_mentioned(text, size))
+                return 0;
+
+        return conf_parse_text(path, text, size, LOG_WARNING, assignment, c);
 }
 
 static int read_one(const char *unit, const char *path, UnitFileContext *c) {
@@ -59,15 +80,12 @@ static int read_one(const char *unit, const char *path, UnitFileContext *c) {
                 return 0;
         }
 
-        /* Most files do not mention us: leave them, and complaints about them, to PID 1. */
-        if (!policy_setting_is_mentioned(text, size))
-                return 0;
-
-        return conf_parse_text(path, text, size, LOG_WARNING, assignment, c);
+        return parse_one(path, text, size, c);
 }
 
-int unit_file_read_setting(const char *unit, const char *fragment, char **dropins, PolicySetting *ret) {
-        _cleanup_policy_setting_ PolicySetting setting = {};
+int unit_file_read_layer(const char *unit, PolicyLayer layer, const char *fragment, char **dropins,
+                         PolicySetting *ret) {
+        _cleanup_policy_setting_ PolicySetting setting = { .layer = layer };
         UnitFileContext c = {
                 .section = unit_name_to_section(unit),
                 .setting = &setting,
@@ -91,6 +109,25 @@ int unit_file_read_setting(const char *unit, const char *fragment, char **dropin
                 if (r < 0)
                         return r;
         }
+
+        *ret = setting;
+        setting = (PolicySetting) {};
+        return 0;
+}
+
+int unit_file_parse_layer(const char *unit, PolicyLayer layer, const char *path, char *text, PolicySetting *ret) {
+        _cleanup_policy_setting_ PolicySetting setting = { .layer = layer };
+        UnitFileContext c = {
+                .section = unit_name_to_section(unit),
+                .setting = &setting,
+        };
+        int r;
+
+        assert(c.section);
+
+        r = parse_one(path, text, strlen(text), &c);
+        if (r < 0)
+                return r;
 
         *ret = setting;
         setting = (PolicySetting) {};

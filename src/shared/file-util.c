@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -72,4 +73,83 @@ int flat_keyed_foreach(char *text, flat_keyed_func_t func, void *userdata) {
         }
 
         return 0;
+}
+
+static int write_all(int fd, const char *text) {
+        size_t n = strlen(text);
+
+        while (n > 0) {
+                ssize_t l = write(fd, text, n);
+
+                if (l < 0 && errno == EINTR)
+                        continue;
+                if (l < 0)
+                        return -errno;
+                text += l;
+                n -= (size_t) l;
+        }
+
+        return fchmod(fd, 0644) < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+/* So that the new name, or that there is none, survives a loss of power. */
+static int sync_directory_of(const char *path) {
+        g_autofree char *dir = g_path_get_dirname(path);
+        _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
+int file_update_prepare(const char *path, const char *text, FileUpdate *ret) {
+        _cleanup_(file_update_done) FileUpdate u = { .path = strdup(path) };
+        g_autofree char *dir = g_path_get_dirname(path);
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        if (!u.path)
+                return -ENOMEM;
+
+        if (text) {
+                if (g_mkdir_with_parents(dir, 0755) < 0)
+                        return -errno;
+
+                if (asprintf(&u.temporary, "%s/" FILE_UPDATE_PREFIX "XXXXXX", dir) < 0) {
+                        u.temporary = NULL;
+                        return -ENOMEM;
+                }
+
+                fd = mkostemp(u.temporary, O_CLOEXEC);
+                if (fd < 0) {
+                        r = -errno;
+                        u.temporary = mfree(u.temporary);
+                        return r;
+                }
+
+                r = write_all(fd, text);
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = u;
+        u = (FileUpdate) {};
+        return 0;
+}
+
+int file_update_commit(FileUpdate *u) {
+        if (u->temporary) {
+                if (rename(u->temporary, u->path) < 0)
+                        return -errno;
+                u->temporary = mfree(u->temporary);
+        } else if (unlink(u->path) < 0)
+                return errno == ENOENT ? 0 : -errno;
+
+        return sync_directory_of(u->path);
+}
+
+void file_update_done(FileUpdate *u) {
+        if (u->temporary)
+                (void) unlink(u->temporary);
+        free(u->temporary);
+        free(u->path);
+        *u = (FileUpdate) {};
 }

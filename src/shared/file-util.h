@@ -16,3 +16,19 @@ static inline int read_full_file(const char *path, size_t max, char **ret, size_
 /* Calls func for each "key value" line of a flat keyed file; stops at the first negative return. */
 typedef int (*flat_keyed_func_t)(const char *key, const char *value, void *userdata);
 int flat_keyed_foreach(char *text, flat_keyed_func_t func, void *userdata);
+
+/* A new version of a file, beside the old one until it takes its place as a whole. */
+typedef struct FileUpdate {
+        char *path;
+        char *temporary; /* NULL: the file is to be removed */
+} FileUpdate;
+
+/* What temporary files begin with that a killed program left behind. */
+#define FILE_UPDATE_PREFIX ".#update-"
+
+/* Writes the new version, and makes the directory of the file if there is none; text NULL: it is to be removed. */
+int file_update_prepare(const char *path, const char *text, FileUpdate *ret);
+/* Returns 0 also if a file to be removed is not there. */
+int file_update_commit(FileUpdate *u);
+/* After a commit, or instead of it. */
+void file_update_done(FileUpdate *u);

@@ -85,6 +85,7 @@ void run(void) {
 }
 
 static void assign_policy(Unit *u, const char *policy) {
+        u->file_setting.layer = POLICY_LAYER_UNIT;
         assert_int_equal(policy_setting_assign(&u->file_setting, "CachePolicy", policy, "/etc/x.slice", 7), 0);
 }
 

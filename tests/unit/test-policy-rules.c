@@ -125,6 +125,32 @@ static void test_broken(void **state) {
         check(&rules, "e.slice", NULL, "lfu");
 }
 
+/* Also what lost is known, and why. */
+static void test_lines(void **state) {
+        _cleanup_(policy_rules_done) PolicyRules rules = {};
+        _cleanup_policy_setting_ PolicySetting s = {};
+
+        write_rule(lib, "10-a.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=lfu\nCacheAdmission=yes\n");
+        write_rule(etc, "20-b.conf", "[Match]\nUnit=b.slice\n[Policy]\nCachePolicy=lhd\n");
+        write_rule(etc, "30-c.conf", "[Match]\nUnit=a.slice\n[Policy]\n"
+                                     "CachePolicyOptions=a=1\nCachePolicyOptions=\nCachePolicyOptions=b=2\n");
+        assert_int_equal(policy_rules_load(dirs, &rules), 0);
+        assert_int_equal(policy_rules_lookup(&rules, "a.slice", NULL, &s), 1);
+
+        /* The last rule is all that counts, although it names no policy. */
+        assert_null(s.policy);
+        assert_int_equal(policy_setting_count_lines(&s), 5);
+        for (guint i = 0; i < 5; i++) {
+                const PolicyLine *l = policy_setting_get_line(&s, i);
+
+                assert_int_equal(l->layer, POLICY_LAYER_RULE);
+                assert_int_equal(policy_setting_line_counts(&s, l), i == 4);
+        }
+        assert_string_equal(policy_setting_get_line(&s, 1)->key, "CacheAdmission");
+        assert_string_equal(policy_setting_get_line(&s, 4)->value, "b=2");
+        assert_int_equal(policy_setting_get_line(&s, 4)->line, 6);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
@@ -132,6 +158,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_masks, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_cgroup, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
