@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "bus.h"
+#include "config-request.h"
 #include "log-control-bus.h"
 #include "log.h"
 #include "manager-bus.h"
@@ -134,6 +135,7 @@ static void unit_not_exported(gpointer key, gpointer value, gpointer userdata) {
 
 void manager_bus_disconnect(Manager *m) {
         thread_requests_refuse(m);
+        config_requests_refuse(m);
         m->watch = systemd_watch_free(m->watch);
         m->bus = sd_bus_close_unref(m->bus);
         g_hash_table_foreach(m->units, unit_not_exported, NULL);

@@ -3,6 +3,7 @@
 /* The manager object on D-Bus: conversion only. */
 
 #include "bus.h"
+#include "config-bus.h"
 #include "manager-bus.h"
 #include "threads-bus.h"
 #include "unit-bus.h"
@@ -177,6 +178,16 @@ static const sd_bus_vtable manager_vtable[] = {
                                 threads_bus_set_process_class, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("ListThreads", SD_BUS_ARGS("u", process), SD_BUS_RESULT("a(uss)", threads),
                                 threads_bus_list, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetUnitSettings", SD_BUS_ARGS("s", unit), SD_BUS_RESULT("a(ssssb)", settings),
+                                config_bus_get_unit_settings, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetUnitSettings",
+                                SD_BUS_ARGS("s", unit, "as", settings, "b", persistent, "b", dry_run),
+                                SD_BUS_RESULT("as", files), config_bus_set_unit_settings,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ResetUnit", SD_BUS_ARGS("s", unit, "b", persistent, "b", dry_run),
+                                SD_BUS_RESULT("as", files), config_bus_reset_unit, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_RESULT("as", problems),
+                                config_bus_reload, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
 };
 

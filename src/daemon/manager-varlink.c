@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "config-varlink.h"
 #include "log.h"
 #include "manager-varlink.h"
 #include "threads-varlink.h"
@@ -370,6 +371,8 @@ int manager_varlink_start(Manager *m) {
                 CACHEBPF_VARLINK_INTERFACE ".GetStatus", method_get_status);
         if (r >= 0)
                 r = threads_varlink_bind(s);
+        if (r >= 0)
+                r = config_varlink_bind(s);
         if (r >= 0)
                 r = sd_varlink_server_bind_connect(s, on_connect);
         if (r < 0)

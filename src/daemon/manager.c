@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "config-request.h"
 #include "log.h"
 #include "manager.h"
 #include "messages.h"
 #include "policy-resolve.h"
 #include "reconcile.h"
+#include "systemd-internal.h"
 #include "systemd-watch.h"
 
 const ManagerPaths manager_default_paths = {
@@ -25,6 +27,8 @@ static int on_reconcile(sd_event_source *s, void *userdata) {
 
         if (m->settled && m->became_ready)
                 m->became_ready(m);
+        if (m->settled || !m->watch)
+                config_requests_reloaded(m);
         return 0;
 }
 
@@ -70,6 +74,7 @@ Manager *manager_free(Manager *m) {
         systemd_watch_free(m->watch);
         if (m->thread_requests)
                 g_hash_table_unref(m->thread_requests);
+        config_requests_free(m);
 
         /* Nothing is shown any more, and nothing is detached: policies outlive the daemon. */
         m->unit_changed = m->unit_removed = NULL;
@@ -195,6 +200,20 @@ int manager_resolve(Manager *m, const char *unit, const char *cgroup, const Poli
                 l.overrides[k] = unit_overrides_get(&m->overrides, k, unit);
 
         return policy_layers_resolve(&l, unit, cgroup, ret);
+}
+
+void manager_unit_overridden(Manager *m, const char *unit) {
+        Unit *u = manager_find_unit(m, unit);
+
+        if (!u)
+                return;
+
+        if (u->files_known && unit_resolve_setting(u) < 0)
+                log_oom();
+        /* A unit that had no policy: its control group is not known yet. */
+        if (u->active && m->watch)
+                systemd_fetch_active(m->watch, u);
+        manager_mark_dirty(m, u);
 }
 
 Unit *manager_find_unit(Manager *m, const char *name) {

@@ -54,6 +54,8 @@ struct Manager {
         void (*unit_removed)(Unit *u);
         void (*became_ready)(Manager *m);
         GHashTable *thread_requests; /* set of ThreadRequest, owned: those that wait for polkit */
+        GHashTable *config_requests; /* set of ConfigRequest, owned: those that wait for something */
+        GPtrArray *problems;         /* while clients wait for a reload: what was wrong, strings */
 };
 
 extern const ManagerPaths manager_default_paths;
@@ -70,6 +72,8 @@ int manager_reload(Manager *m);
 /* What the configuration says of a unit; file_setting is what its own files say, NULL: not known. */
 int manager_resolve(Manager *m, const char *unit, const char *cgroup, const PolicySetting *file_setting,
                     PolicySetting *ret);
+/* What is set for the unit changed. */
+void manager_unit_overridden(Manager *m, const char *unit);
 
 Unit *manager_find_unit(Manager *m, const char *name);
 void manager_forget_unit(Manager *m, Unit *u);

@@ -22,7 +22,7 @@ static void policy_tunable_clear(void *p) {
         free(t->source);
 }
 
-static Policy *policy_new(const char *name, const char *path) {
+Policy *policy_new(const char *name, const char *path) {
         _cleanup_(policy_freep) Policy *p = calloc(1, sizeof(Policy));
 
         if (!p)

@@ -39,6 +39,8 @@ typedef struct Policy {
         size_t glob_size;   /* each of so many bytes, with its NUL */
 } Policy;
 
+/* One that nothing is known of but name and file; see policy_read_object(). */
+Policy *policy_new(const char *name, const char *path);
 Policy *policy_free(Policy *p);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Policy *, policy_free);
 

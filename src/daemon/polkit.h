@@ -7,6 +7,8 @@
 #include "macro.h"
 
 #define POLKIT_ACTION_CLASSIFY_THREADS "org.cachebpf1.classify-threads"
+#define POLKIT_ACTION_MANAGE_UNITS "org.cachebpf1.manage-units"
+#define POLKIT_ACTION_RELOAD "org.cachebpf1.reload"
 
 /* Who asks: a peer on the bus (its unique name), or else a process. */
 typedef struct PolkitSubject {

@@ -19,6 +19,8 @@
 
 static LogTarget log_target = LOG_TARGET_AUTO;
 static int log_max_level = LOG_INFO;
+static log_hook_t log_hook;
+static void *log_hook_userdata;
 
 static const char *const log_target_table[] = {
         [LOG_TARGET_AUTO] = "auto",
@@ -90,6 +92,11 @@ int log_level_from_string(const char *s) {
         return -EINVAL;
 }
 
+void log_set_hook(log_hook_t hook, void *userdata) {
+        log_hook = hook;
+        log_hook_userdata = userdata;
+}
+
 static void add_field(struct iovec *iov, size_t *n, const char *key, const char *value) {
         char *s;
 
@@ -146,14 +153,18 @@ int log_internalv(int level, int error, const LogFields *fields,
 
         error = abs(error);
 
-        if (level > log_max_level || log_target == LOG_TARGET_NULL)
+        if (!log_hook && (level > log_max_level || log_target == LOG_TARGET_NULL))
                 return -error;
 
         errno = error; /* for %m */
         (void) vsnprintf(message, sizeof(message), format, ap);
 
-        if (log_target != LOG_TARGET_JOURNAL ||
-            write_to_journal(level, error, fields, file, line, func, message) < 0)
+        if (log_hook)
+                log_hook(level, fields, message, log_hook_userdata);
+
+        if (level <= log_max_level && log_target != LOG_TARGET_NULL &&
+            (log_target != LOG_TARGET_JOURNAL ||
+             write_to_journal(level, error, fields, file, line, func, message) < 0))
                 fprintf(stderr, "%s\n", message);
 
         errno = saved;

@@ -37,6 +37,10 @@ int log_get_max_level(void);
 const char *log_level_to_string(int level);
 int log_level_from_string(const char *s);
 
+/* Whatever is logged is told to the hook as well; NULL: to none. */
+typedef void (*log_hook_t)(int level, const LogFields *fields, const char *message, void *userdata);
+void log_set_hook(log_hook_t hook, void *userdata);
+
 #define LOG_FIELDS(...) (&(const LogFields) { __VA_ARGS__ })
 
 /* All return -error (0 when error is 0), so that "return log_error_errno(r, ...)" works. */

@@ -178,6 +178,90 @@ static SD_VARLINK_DEFINE_METHOD_FULL(
                 SD_VARLINK_FIELD_COMMENT("The class it was given; unset if none was, its name counts then"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(class, ThreadClass, SD_VARLINK_NULLABLE));
 
+static SD_VARLINK_DEFINE_ENUM_TYPE(
+                SettingLayer,
+                SD_VARLINK_FIELD_COMMENT("A rule in policies.d"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(rule),
+                SD_VARLINK_FIELD_COMMENT("The unit's own files"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(unit),
+                SD_VARLINK_FIELD_COMMENT("SetUnitSettings, to stay"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(persistent),
+                SD_VARLINK_FIELD_COMMENT("SetUnitSettings, until the next boot"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(runtime));
+
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                Setting,
+                SD_VARLINK_FIELD_COMMENT("CachePolicy, CachePolicyOptions, CacheScanThreads or CacheAdmission"),
+                SD_VARLINK_DEFINE_FIELD(key, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("What the line assigns, as it was written; empty: it resets"),
+                SD_VARLINK_DEFINE_FIELD(value, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("The line, as FILE:LINE"),
+                SD_VARLINK_DEFINE_FIELD(source, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("What kind of file that is; later ones are stronger"),
+                SD_VARLINK_DEFINE_FIELD_BY_TYPE(layer, SettingLayer, 0),
+                SD_VARLINK_FIELD_COMMENT("Whether it counts, or lost against a later line"),
+                SD_VARLINK_DEFINE_FIELD(effective, SD_VARLINK_BOOL, 0));
+
+static SD_VARLINK_DEFINE_METHOD(
+                GetUnitSettings,
+                SD_VARLINK_FIELD_COMMENT("Full name of the unit"),
+                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("Every line that says something about it, from the weakest to the strongest"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("False if no files of the unit were found"),
+                SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0));
+
+static SD_VARLINK_DEFINE_METHOD(
+                SetUnitSettings,
+                SD_VARLINK_FIELD_COMMENT("Full name of the unit"),
+                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. CachePolicy= replaces all that was set before"),
+                SD_VARLINK_DEFINE_INPUT(settings, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("To stay; if false or unset only until the next boot"),
+                SD_VARLINK_DEFINE_INPUT(persistent, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Only check it, and tell what would come of it; everybody may"),
+                SD_VARLINK_DEFINE_INPUT(dryRun, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
+                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The files that changed, or would"),
+                SD_VARLINK_DEFINE_OUTPUT(files, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
+                SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0));
+
+static SD_VARLINK_DEFINE_METHOD(
+                ResetUnit,
+                SD_VARLINK_FIELD_COMMENT("Full name of the unit"),
+                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("Also what was set to stay"),
+                SD_VARLINK_DEFINE_INPUT(persistent, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Only tell what would come of it; everybody may"),
+                SD_VARLINK_DEFINE_INPUT(dryRun, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
+                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The files that went, or would; none if nothing was set"),
+                SD_VARLINK_DEFINE_OUTPUT(files, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
+                SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0));
+
+static SD_VARLINK_DEFINE_METHOD(
+                Reload,
+                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
+                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("What is wrong with the configuration, a sentence each"),
+                SD_VARLINK_DEFINE_OUTPUT(problems, SD_VARLINK_STRING, SD_VARLINK_ARRAY));
+
+static SD_VARLINK_DEFINE_ERROR(
+                InvalidSetting,
+                SD_VARLINK_FIELD_COMMENT("What is wrong, one sentence"),
+                SD_VARLINK_DEFINE_FIELD(problem, SD_VARLINK_STRING, 0));
+
+static SD_VARLINK_DEFINE_ERROR(
+                CannotStore,
+                SD_VARLINK_FIELD_COMMENT("The file and the reason, one sentence"),
+                SD_VARLINK_DEFINE_FIELD(problem, SD_VARLINK_STRING, 0));
+
 static SD_VARLINK_DEFINE_ERROR(
                 NoSuchUnit,
                 SD_VARLINK_FIELD_COMMENT("The name nothing was found for"),
@@ -235,7 +319,23 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_error_NoProcess,
                 SD_VARLINK_SYMBOL_COMMENT("The running kernel has no cachebpf"),
                 &vl_error_KernelUnsupported,
-                SD_VARLINK_SYMBOL_COMMENT("No unit of that name is loaded"),
+                SD_VARLINK_SYMBOL_COMMENT("Where a line of the configuration comes from"),
+                &vl_type_SettingLayer,
+                SD_VARLINK_SYMBOL_COMMENT("A line of the configuration that says something about a unit"),
+                &vl_type_Setting,
+                SD_VARLINK_SYMBOL_COMMENT("Tells where the settings of a unit come from"),
+                &vl_method_GetUnitSettings,
+                SD_VARLINK_SYMBOL_COMMENT("Sets what a unit is to have, whatever its files say"),
+                &vl_method_SetUnitSettings,
+                SD_VARLINK_SYMBOL_COMMENT("Takes back what was set by SetUnitSettings"),
+                &vl_method_ResetUnit,
+                SD_VARLINK_SYMBOL_COMMENT("Reads rules, policies and what was set again, and tries again what failed"),
+                &vl_method_Reload,
+                SD_VARLINK_SYMBOL_COMMENT("A setting is none, or would not work; nothing was changed"),
+                &vl_error_InvalidSetting,
+                SD_VARLINK_SYMBOL_COMMENT("A file could not be written or removed; nothing was changed"),
+                &vl_error_CannotStore,
+                SD_VARLINK_SYMBOL_COMMENT("There is no unit of that name, or none is loaded"),
                 &vl_error_NoSuchUnit,
                 SD_VARLINK_SYMBOL_COMMENT("No policy object of that name is installed"),
                 &vl_error_NoSuchPolicy);

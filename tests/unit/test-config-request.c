@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who may change the configuration, and what a reload answers. There is no bus here, hence no polkit. */
+
+#include "reconcile-fixture.h"
+
+#include "config-request.h"
+#include "log.h"
+
+#define NOBODY 65534
+
+static char *dir, *directories[_OVERRIDE_MAX];
+static const char *rules[2];
+
+/* What the client was told. */
+static unsigned n_replies;
+static int last_error;
+static char *last_problem;
+static GPtrArray *problems;
+
+static int setup(void **state) {
+        dir = test_dir_make();
+        assert_true(asprintf(directories + OVERRIDE_PERSISTENT, "%s/etc", dir) > 0);
+        assert_true(asprintf(directories + OVERRIDE_RUNTIME, "%s/run", dir) > 0);
+        fixture_setup(state);
+        rules[0] = dir;
+        fixture->manager->paths.overrides = (const char *const *) directories;
+        fixture->manager->paths.rules = rules;
+        n_replies = 0;
+        return 0;
+}
+
+static int teardown(void **state) {
+        fixture_teardown(state);
+        test_dir_remove(dir);
+        free(directories[OVERRIDE_PERSISTENT]);
+        free(directories[OVERRIDE_RUNTIME]);
+        last_problem = mfree(last_problem);
+        if (problems)
+                g_ptr_array_unref(problems);
+        problems = NULL;
+        return 0;
+}
+
+static int on_reply(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        n_replies++;
+        last_error = reply->outcome->error;
+        free(last_problem);
+        last_problem = reply->outcome->problem ? strdup(reply->outcome->problem) : NULL;
+
+        if (problems)
+                g_ptr_array_unref(problems);
+        problems = NULL;
+        if (reply->problems) {
+                problems = g_ptr_array_new_with_free_func(g_free);
+                for (char **i = reply->problems; *i; i++)
+                        g_ptr_array_add(problems, g_strdup(*i));
+        }
+        return 0;
+}
+
+/* Asks for "CachePolicy=mru", or for nothing to be set any more. */
+static int ask(const char *unit, bool set, bool dry_run, uid_t uid) {
+        char *assignments[] = { (char *) "CachePolicy=mru", NULL };
+        unsigned before = n_replies;
+
+        assert_true(config_request(fixture->manager,
+                                   &(const ConfigRequestArguments) {
+                                           .change = {
+                                                   .unit = unit,
+                                                   .assignments = set ? assignments : NULL,
+                                                   .dry_run = dry_run,
+                                           },
+                                           .subject = { .pidfd = -EBADF, .uid = uid },
+                                           .reply = on_reply,
+                                   }) >= 0);
+        run();
+        assert_int_equal(n_replies, before + 1);
+        return last_error;
+}
+
+static void test_who_may(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        assert_int_equal(ask("a.slice", true, false, NOBODY), -EACCES);
+        assert_int_equal(ask("a.slice", false, false, NOBODY), -EACCES);
+        assert_int_equal(ask(NULL, false, false, NOBODY), -EACCES);
+        assert_string_equal(u->effective, "lfu");
+
+        /* Everybody may ask what would be. */
+        assert_int_equal(ask("a.slice", true, true, NOBODY), 0);
+        assert_string_equal(u->effective, "lfu");
+
+        assert_int_equal(ask("a.slice", true, false, 0), 0);
+        assert_string_equal(u->effective, "mru");
+        assert_int_equal(ask("a.slice", false, false, 0), 0);
+        assert_string_equal(u->effective, "lfu");
+        assert_int_equal(g_hash_table_size(fixture->manager->config_requests), 0);
+}
+
+static void test_units(void **state) {
+        assert_int_equal(ask("../a.slice", true, false, 0), -EINVAL);
+        assert_string_equal(last_problem, "'../a.slice' is not the name of a slice, service or scope");
+        assert_int_equal(ask("", true, true, NOBODY), -EINVAL);
+
+        assert_int_equal(ask("unknown.slice", true, false, 0), -EAGAIN);
+        assert_string_equal(last_problem, "systemd cannot be asked about the unit, there is no system bus");
+}
+
+static void test_reload(void **state) {
+        static const char rule[] = "[Match]\nUnit=a.slice\nUnti=x\n[Policy]\nCachePolicy=lfu\n";
+        Unit *u = add_unit("a.slice", NULL, 1);
+
+        run();
+        assert_int_equal(ask(NULL, false, false, 0), 0);
+        assert_non_null(problems);
+        assert_int_equal(problems->len, 0);
+
+        /* The line that is none, and the unit that does not get what it asks for: no policies are installed here. */
+        free(test_file(dir, "10.conf", rule));
+        assert_int_equal(ask(NULL, false, false, 0), 0);
+        assert_int_equal(problems->len, 2);
+        assert_non_null(strstr(problems->pdata[0], "/10.conf:3: Unknown key Unti= in section [Match]"));
+        assert_non_null(strstr(problems->pdata[1], "a.slice: unknown policy 'lfu' ("));
+        assert_state(u, UNIT_FAILED);
+
+        /* Told to everybody who asks, also if nothing is new. */
+        assert_int_equal(ask(NULL, false, false, 0), 0);
+        assert_int_equal(problems->len, 2);
+
+        /* And not to those who did not ask. */
+        log_warning("This is for the journal.");
+        assert_null(fixture->manager->problems);
+}
+
+/* The daemon ends, or the bus goes, before the answer is there. */
+static void test_unfinished(void **state) {
+        add_unit("a.slice", "lfu", 1);
+        assert_true(config_request(fixture->manager,
+                                   &(const ConfigRequestArguments) {
+                                           .subject = { .pidfd = -EBADF },
+                                           .reply = on_reply,
+                                   }) >= 0);
+        assert_int_equal(n_replies, 0);
+        config_requests_refuse(fixture->manager);
+        assert_int_equal(n_replies, 1);
+        assert_int_equal(last_error, 0);
+
+        assert_true(config_request(fixture->manager,
+                                   &(const ConfigRequestArguments) {
+                                           .subject = { .pidfd = -EBADF },
+                                           .reply = on_reply,
+                                   }) >= 0);
+        assert_int_equal(n_replies, 1); /* fixture_teardown() frees the manager */
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_who_may),
+                TEST(test_units),
+                TEST(test_reload),
+                TEST(test_unfinished),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
