@@ -25,10 +25,16 @@ _cachectl() {
                 [show-policy]="--json= -j --no-pager --no-legend -l --full"
                 [threads]="--json= -j --no-pager --no-legend -l --full -t --thread"
                 [classify]="-q --quiet -t --thread"
+                [show]="--json= -j --no-pager --no-legend -l --full"
+                [set]="-q --quiet --persistent -n --dry-run"
+                [reset]="-q --quiet --persistent -n --dry-run"
+                [reload]="-q --quiet"
+                [verify]="-q --quiet --root="
+                [features]="--json= -j --no-pager --no-legend"
                 [version]="--json= -j"
                 [help]=""
         )
-        local verbs="status list stats policies show-policy threads classify record simulate version help"
+        local verbs="status list stats policies show-policy show set reset reload verify features threads classify record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()
@@ -57,7 +63,23 @@ _cachectl() {
         else
                 case "$verb" in
                 "") words="$verbs" ;;
-                status | list | stats | record) words="$(__cachectl_units)" ;;
+                set)
+                        # the unit, then a policy or KEY=VALUE
+                        for ((j = i + 1; j < COMP_CWORD; j++)); do
+                                [[ ${COMP_WORDS[j]} == -* ]] || break
+                        done
+                        if ((j == COMP_CWORD)); then
+                                words="$(__cachectl_units)"
+                        else
+                                words="$(__cachectl_policies)"
+                                words+=" CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission="
+                        fi
+                        ;;
+                verify)
+                        words="$(__cachectl_units)"
+                        compopt -o default 2>/dev/null # files
+                        ;;
+                status | list | stats | record | show | reset) words="$(__cachectl_units)" ;;
                 simulate) compopt -o default 2>/dev/null ;; # files
                 policies | show-policy) words="$(__cachectl_policies)" ;;
                 classify)

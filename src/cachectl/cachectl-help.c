@@ -29,7 +29,7 @@ static void print_overview(void) {
                color_on(COLOR_BOLD), color_off(COLOR_BOLD), verbs[0].name);
 
         for (size_t i = 0; i < n_verbs; i++) {
-                printf("  %-11s %-12s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
+                printf("  %-11s %-15s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
                 options |= verbs[i].options;
         }
 

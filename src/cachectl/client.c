@@ -139,6 +139,15 @@ static int log_reply_error(const char *method, const char *error_id, sd_json_var
         if (streq(error_id, CACHEBPF_VARLINK_ERROR_NO_PROCESS))
                 return log_error_errno(r, "This is the number of a thread, not of a process; see --thread.");
 
+        if (streq(error_id, CACHEBPF_VARLINK_ERROR_INVALID_SETTING) ||
+            streq(error_id, CACHEBPF_VARLINK_ERROR_CANNOT_STORE)) {
+                sd_json_variant *problem = sd_json_variant_by_key(parameters, "problem");
+
+                return log_error_errno(streq(error_id, CACHEBPF_VARLINK_ERROR_INVALID_SETTING) ? EINVAL : EIO,
+                                       "Nothing was changed: %s.",
+                                       problem ? sd_json_variant_string(problem) : "cachebpfd does not say why");
+        }
+
         if (streq(error_id, SD_VARLINK_ERROR_PROTOCOL))
                 return log_error_errno(r, "What answers %s at \"%s\" does not speak varlink.",
                                        method, client_address());

@@ -20,6 +20,9 @@ bool arg_legend = true;
 bool arg_full = false;
 bool arg_quiet = false;
 bool arg_thread = false;
+bool arg_persistent = false;
+bool arg_dry_run = false;
+const char *arg_root = NULL;
 bool arg_help = false;
 bool arg_version = false;
 const char *arg_format = NULL;
@@ -83,6 +86,12 @@ static const struct {
           "Write the text form of traces" },
         { OPTION_THREAD, 't', "thread", NULL,
           "The numbers are of single threads, not of processes" },
+        { OPTION_PERSISTENT, 0, "persistent", NULL,
+          "Set it to stay, not only until the next boot; reset that, too" },
+        { OPTION_DRY_RUN, 'n', "dry-run", NULL,
+          "Only check it, and show what would come of it" },
+        { OPTION_ROOT, 0, "root", "DIR",
+          "Look at the files of the system below DIR" },
 };
 
 /* getopt's value for a long option: its line in the table. Above all letters. */
@@ -159,6 +168,18 @@ static int apply(size_t line) {
 
         case OPTION_THREAD:
                 arg_thread = true;
+                return 0;
+
+        case OPTION_PERSISTENT:
+                arg_persistent = true;
+                return 0;
+
+        case OPTION_DRY_RUN:
+                arg_dry_run = true;
+                return 0;
+
+        case OPTION_ROOT:
+                arg_root = optarg;
                 return 0;
 
         case OPTION_FORMAT:

@@ -12,6 +12,9 @@ extern bool arg_legend;
 extern bool arg_full;
 extern bool arg_quiet;
 extern bool arg_thread;
+extern bool arg_persistent;
+extern bool arg_dry_run;
+extern const char *arg_root; /* NULL: none */
 extern bool arg_help;
 extern bool arg_version;
 
@@ -51,6 +54,9 @@ typedef enum OptionMask {
         OPTION_TEXT      = 1 << 16,
         OPTION_ADMISSION = 1 << 17,
         OPTION_THREAD    = 1 << 18,
+        OPTION_PERSISTENT = 1 << 19,
+        OPTION_DRY_RUN   = 1 << 20,
+        OPTION_ROOT      = 1 << 21,
 } OptionMask;
 
 /* Reads the options, sets *ret_used to those that were given. The verb and its arguments are then

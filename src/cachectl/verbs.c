@@ -63,6 +63,72 @@ const Verb verbs[] = {
                 .run = verb_policies,
         },
         {
+                .name = "show",
+                .arguments = "UNIT...",
+                .min_arguments = 1,
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
+                .summary = "Show where the settings of units come from",
+                .details = "Shows every line of the configuration that says something about the UNITs, with\n"
+                           "its file: rules, the unit's own files, and what \"set\" has set; and which of them\n"
+                           "count. The strongest comes first.\n",
+                .run = verb_show,
+        },
+        {
+                .name = "set",
+                .arguments = "UNIT SETTING...",
+                .min_arguments = 2,
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN,
+                .summary = "Set the policy of a unit, whatever its files say",
+                .details = "Gives the unit settings until the next boot: the name of a policy, or KEY=VALUE as\n"
+                           "in unit files, such as CacheAdmission=yes. CachePolicy= replaces all that is\n"
+                           "configured, other KEYs only themselves; an empty VALUE means none.\n",
+                .run = verb_set,
+        },
+        {
+                .name = "reset",
+                .arguments = "UNIT...",
+                .min_arguments = 1,
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN,
+                .summary = "Take back what was set for units",
+                .details = "Takes back what was set by \"set\" until the next boot, or with --persistent\n"
+                           "everything: the units' files count again.\n",
+                .run = verb_reset,
+        },
+        {
+                .name = "reload",
+                .arguments = "",
+                .max_arguments = 0,
+                .options = OPTION_QUIET,
+                .summary = "Have the daemon read its configuration again",
+                .details = "Has the daemon read rules, policies and what was set again, try again what failed,\n"
+                           "and tell what is wrong. The exit status is 3 if something is.\n",
+                .run = verb_reload,
+        },
+        {
+                .name = "verify",
+                .arguments = "[FILE|UNIT...]",
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_QUIET | OPTION_ROOT,
+                .summary = "Check configuration files, without the daemon",
+                .details = "Reads files (unit files, drop-ins, rules, policy objects), or all that is said about\n"
+                           "UNITs, as the daemon would, and tells what is wrong; without arguments everything.\n"
+                           "The exit status is 3 if something is wrong, 4 if a FILE or UNIT does not exist.\n",
+                .run = verb_verify,
+        },
+        {
+                .name = "features",
+                .arguments = "",
+                .max_arguments = 0,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND,
+                .summary = "Show what the kernel and the daemon can do",
+                .details = "Shows what kernel, daemon and policies can do, and what is missing. The exit status\n"
+                           "is 3 if the kernel cannot attach policies.\n",
+                .run = verb_features,
+        },
+        {
                 .name = "threads",
                 .arguments = "PID...",
                 .min_arguments = 1,

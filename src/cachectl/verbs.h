@@ -34,6 +34,12 @@ int verb_record(char **arguments, size_t n_arguments);
 int verb_simulate(char **arguments, size_t n_arguments);
 int verb_threads(char **arguments, size_t n_arguments);
 int verb_classify(char **arguments, size_t n_arguments);
+int verb_show(char **arguments, size_t n_arguments);
+int verb_set(char **arguments, size_t n_arguments);
+int verb_reset(char **arguments, size_t n_arguments);
+int verb_reload(char **arguments, size_t n_arguments);
+int verb_verify(char **arguments, size_t n_arguments);
+int verb_features(char **arguments, size_t n_arguments);
 int verb_version(char **arguments, size_t n_arguments);
 int verb_help(char **arguments, size_t n_arguments);
 

@@ -5,7 +5,8 @@
  *      fake-manager SOCKET DOCUMENT
  *
  * The document has the members "status" (the reply of GetStatus), "units", "stats" and "policies" (arrays of
- * what the other methods list), "threads" (one array for each process, by its number), and may have "behaviour": "hang" (takes calls, never answers), "drop"
+ * what the other methods list), "threads" (one array for each process, by its number), "settings"
+ * (those of each unit, by its name) and "problems" (of a reload), and may have "behaviour": "hang" (takes calls, never answers), "drop"
  * (closes the connection instead of answering) or "garbage" (answers, but not in varlink). Replies are
  * validated against the IDL as the daemon's are. */
 
@@ -192,6 +193,69 @@ static int method_set_thread_class(
         return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_UNSIGNED("threads", sd_json_variant_elements(threads)));
 }
 
+/* ---- settings: of units that the document has some of; words say how a call ends */
+
+static sd_json_variant *find_settings(sd_varlink *link, sd_json_variant *parameters) {
+        const char *unit = sd_json_variant_string(sd_json_variant_by_key(parameters, "unit"));
+        sd_json_variant *settings = sd_json_variant_by_key(sd_json_variant_by_key(document, "settings"), unit);
+
+        if (!settings)
+                (void) sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT,
+                                          SD_JSON_BUILD_PAIR_STRING("unit", unit));
+        return settings;
+}
+
+static int method_get_unit_settings(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
+
+        sd_json_variant *settings = find_settings(link, parameters);
+
+        return settings ? sd_varlink_replybo(link,
+                                             SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
+                                             SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", true)) : 0;
+}
+
+static int method_set_unit_settings(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
+
+        sd_json_variant *settings = find_settings(link, parameters), *asked = sd_json_variant_by_key(parameters, "settings");
+        const char *first = asked ? sd_json_variant_string(sd_json_variant_by_index(asked, 0)) : "";
+        const char *file = sd_json_variant_boolean(sd_json_variant_by_key(parameters, "persistent")) ? "/etc/file"
+                                                                                                     : "/run/file";
+
+        if (!settings)
+                return 0;
+        if (streq(first, "CachePolicy=nosuch"))
+                return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_INVALID_SETTING,
+                                          SD_JSON_BUILD_PAIR_STRING("problem", "unknown policy 'nosuch'"));
+        if (streq(first, "CacheAdmission=full"))
+                return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_CANNOT_STORE,
+                                          SD_JSON_BUILD_PAIR_STRING("problem", "cannot write '/run/file': full"));
+        if (streq(first, "CacheAdmission=root"))
+                return sd_varlink_error(link, SD_VARLINK_ERROR_PERMISSION_DENIED, NULL);
+
+        return sd_varlink_replybo(link,
+                                  SD_JSON_BUILD_PAIR_STRV("files", ((char *[]) { (char *) file, NULL })),
+                                  SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
+                                  SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", true));
+}
+
+static int method_reload(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
+
+        return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_VARIANT("problems",
+                                                                   sd_json_variant_by_key(document, "problems")));
+}
+
 static int serve(const char *address, const char *path) {
         _cleanup_(sd_varlink_server_unrefp) sd_varlink_server *server = NULL;
         _cleanup_(sd_event_unrefp) sd_event *event = NULL;
@@ -216,7 +280,11 @@ static int serve(const char *address, const char *path) {
                         CACHEBPF_VARLINK_INTERFACE ".GetStats",     method_get_stats,
                         CACHEBPF_VARLINK_INTERFACE ".ListPolicies", method_list_policies,
                         CACHEBPF_VARLINK_INTERFACE ".ListThreads",  method_list_threads,
-                        CACHEBPF_VARLINK_INTERFACE ".SetThreadClass", method_set_thread_class);
+                        CACHEBPF_VARLINK_INTERFACE ".SetThreadClass", method_set_thread_class,
+                        CACHEBPF_VARLINK_INTERFACE ".GetUnitSettings", method_get_unit_settings,
+                        CACHEBPF_VARLINK_INTERFACE ".SetUnitSettings", method_set_unit_settings,
+                        CACHEBPF_VARLINK_INTERFACE ".ResetUnit", method_set_unit_settings,
+                        CACHEBPF_VARLINK_INTERFACE ".Reload", method_reload);
         if (r < 0)
                 return r;
 

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "client.h"
+#include "exit-codes.h"
+#include "log.h"
+#include "options.h"
+#include "output.h"
+#include "settings.h"
+#include "string-util.h"
+#include "text.h"
+#include "varlink-org.cachebpf.Manager.h"
+#include "verbs.h"
+
+/* ---- what set and reset have in common */
+
+static int call(sd_varlink *link, const char *method, const char *unit, sd_json_variant *settings,
+                sd_json_variant **ret) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL;
+        int r;
+
+        r = sd_json_buildo(&parameters,
+                           SD_JSON_BUILD_PAIR_STRING("unit", unit),
+                           SD_JSON_BUILD_PAIR_CONDITION(!!settings, "settings", SD_JSON_BUILD_VARIANT(settings)),
+                           SD_JSON_BUILD_PAIR_BOOLEAN("persistent", arg_persistent),
+                           SD_JSON_BUILD_PAIR_BOOLEAN("dryRun", arg_dry_run),
+                           SD_JSON_BUILD_PAIR_BOOLEAN("allowInteractiveAuthentication", true));
+        if (r < 0)
+                return log_error_errno(r, "Cannot build JSON: %m");
+
+        return client_call(link, method, parameters, ret);
+}
+
+static void print_files(sd_json_variant *reply, const char *done) {
+        sd_json_variant *files = sd_json_variant_by_key(reply, "files");
+
+        for (size_t i = 0; i < sd_json_variant_elements(files); i++) {
+                _cleanup_free_ char *file = text_escape(sd_json_variant_string(sd_json_variant_by_index(files, i)));
+
+                printf("%s %s.\n", done, file ?: "a file");
+        }
+}
+
+/* What would hold then. */
+static int print_lines(const char *unit, sd_json_variant *reply) {
+        _cleanup_(table_freep) Table *t = NULL;
+        int r;
+
+        r = settings_table_new(&t);
+        if (r >= 0)
+                r = settings_table_add(t, unit, sd_json_variant_by_key(reply, "settings"));
+        return r < 0 ? r : output_table(t, "line", "lines");
+}
+
+static int no_such_unit(const char *unit) {
+        log_error("There is no unit \"%s\".", unit);
+        return EXIT_UNKNOWN;
+}
+
+/* ---- set */
+
+/* "lfu" is short for "CachePolicy=lfu". */
+static int build_settings(char **words, size_t n_words, sd_json_variant **ret) {
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < n_words; i++) {
+                g_autofree char *s = strchr(words[i], '=') ? g_strdup(words[i])
+                                                           : g_strdup_printf("CachePolicy=%s", words[i]);
+
+                r = sd_json_variant_append_arrayb(ret, SD_JSON_BUILD_STRING(s));
+        }
+
+        return r < 0 ? log_error_errno(r, "Cannot build JSON: %m") : 0;
+}
+
+int verb_set(char **arguments, size_t n_arguments) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL, *reply = NULL;
+        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
+        g_autofree char *unit = unit_full_name(arguments[0]);
+        int r;
+
+        for (size_t i = 1; i < n_arguments; i++)
+                if (!g_utf8_validate(arguments[i], -1, NULL)) {
+                        log_error("A setting is not valid UTF-8.");
+                        return EXIT_USAGE;
+                }
+
+        r = build_settings(arguments + 1, n_arguments - 1, &settings);
+        if (r >= 0)
+                r = client_connect(&link);
+        if (r < 0)
+                return r;
+
+        r = call(link, CACHEBPF_VARLINK_INTERFACE ".SetUnitSettings", unit, settings, &reply);
+        if (r == -ESRCH)
+                return no_such_unit(unit);
+        if (r == -EINVAL)
+                return EXIT_USAGE;
+        if (r < 0 || arg_quiet)
+                return r;
+
+        print_files(reply, arg_dry_run ? "Would change" : "Changed");
+        return arg_dry_run ? print_lines(unit, reply) : EXIT_SUCCESS;
+}
+
+/* ---- reset */
+
+/* Something is set to stay, and was not to be taken back. */
+static bool stays(sd_json_variant *reply) {
+        sd_json_variant *settings = sd_json_variant_by_key(reply, "settings");
+
+        for (size_t i = 0; i < sd_json_variant_elements(settings); i++) {
+                sd_json_variant *layer = sd_json_variant_by_key(sd_json_variant_by_index(settings, i), "layer");
+
+                if (layer && sd_json_variant_is_string(layer) && streq(sd_json_variant_string(layer), "persistent"))
+                        return true;
+        }
+
+        return false;
+}
+
+static int reset_one(sd_varlink *link, const char *name) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *reply = NULL;
+        g_autofree char *unit = unit_full_name(name);
+        int r;
+
+        r = call(link, CACHEBPF_VARLINK_INTERFACE ".ResetUnit", unit, /* settings= */ NULL, &reply);
+        if (r == -ESRCH)
+                return no_such_unit(unit);
+        if (r == -EINVAL)
+                return EXIT_USAGE;
+        if (r < 0 || arg_quiet)
+                return r;
+
+        if (sd_json_variant_elements(sd_json_variant_by_key(reply, "files")) == 0)
+                printf("Nothing %s set for %s.\n", stays(reply) ? "but what stays is" : "is", unit);
+        print_files(reply, arg_dry_run ? "Would remove" : "Removed");
+        if (stays(reply))
+                printf("What is set for %s to stay still holds; \"cachectl reset --persistent %s\" takes it back.\n",
+                       unit, unit);
+        return arg_dry_run ? print_lines(unit, reply) : EXIT_SUCCESS;
+}
+
+int verb_reset(char **names, size_t n_names) {
+        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
+        int r, status = EXIT_SUCCESS;
+
+        r = client_connect(&link);
+        if (r < 0)
+                return r;
+
+        for (size_t i = 0; i < n_names; i++) {
+                r = reset_one(link, names[i]);
+                if (r < 0)
+                        return r;
+                status = MAX(status, r);
+        }
+
+        return status;
+}
+
+/* ---- reload */
+
+int verb_reload(char **arguments, size_t n_arguments) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL, *reply = NULL;
+        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
+        sd_json_variant *problems;
+        size_t n;
+        int r;
+
+        r = client_connect(&link);
+        if (r < 0)
+                return r;
+
+        r = sd_json_buildo(&parameters, SD_JSON_BUILD_PAIR_BOOLEAN("allowInteractiveAuthentication", true));
+        if (r < 0)
+                return log_error_errno(r, "Cannot build JSON: %m");
+
+        r = client_call(link, CACHEBPF_VARLINK_INTERFACE ".Reload", parameters, &reply);
+        if (r < 0)
+                return r;
+
+        problems = sd_json_variant_by_key(reply, "problems");
+        n = sd_json_variant_elements(problems);
+        for (size_t i = 0; i < n; i++) {
+                _cleanup_free_ char *text = text_escape(sd_json_variant_string(sd_json_variant_by_index(problems, i)));
+
+                log_warning("%s", text ?: "out of memory");
+        }
+
+        if (!arg_quiet && n == 0)
+                printf("The configuration was read again, and nothing is wrong with it.\n");
+        return n > 0 ? EXIT_NOT_IN_EFFECT : EXIT_SUCCESS;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "client.h"
+#include "exit-codes.h"
+#include "log.h"
+#include "options.h"
+#include "output.h"
+#include "policy-setting.h"
+#include "settings.h"
+#include "string-util.h"
+#include "unit-file.h"
+#include "varlink-org.cachebpf.Manager.h"
+#include "verbs.h"
+
+static const TableColumn columns[] = {
+        { .header = "UNIT", .flags = COLUMN_SHRINK_MID },
+        { .header = "SETTING" },
+        { .header = "VALUE", .flags = COLUMN_SHRINK },
+        { .header = "COUNTS" },
+        { .header = "BY" },
+        { .header = "SOURCE", .flags = COLUMN_SHRINK_MID },
+};
+
+char *unit_full_name(const char *name) {
+        return unit_name_to_section(name) ? g_strdup(name) : g_strdup_printf("%s.slice", name);
+}
+
+/* ---- lines */
+
+static const char *member(sd_json_variant *v, const char *key) {
+        sd_json_variant *m = sd_json_variant_by_key(v, key);
+
+        return m && sd_json_variant_is_string(m) ? sd_json_variant_string(m) : "";
+}
+
+static SettingInfo setting_info(sd_json_variant *v) {
+        sd_json_variant *effective = sd_json_variant_by_key(v, "effective");
+
+        return (SettingInfo) {
+                .key = member(v, "key"),
+                .value = member(v, "value"),
+                .source = member(v, "source"),
+                .layer = member(v, "layer"),
+                .effective = effective && sd_json_variant_is_boolean(effective) && sd_json_variant_boolean(effective),
+        };
+}
+
+int settings_table_new(Table **ret) {
+        return table_new(columns, ELEMENTSOF(columns), ret) < 0 ? log_oom() : 0;
+}
+
+static int add_line(Table *t, const char *unit, const SettingInfo *s) {
+        int r;
+
+        r = table_add(t, unit);
+        if (r >= 0)
+                r = table_add(t, s->key);
+        if (r >= 0)
+                r = table_add(t, isempty(s->value) ? "(none)" : s->value);
+        if (r >= 0)
+                r = table_add_colored(t, s->effective ? COLOR_GOOD : COLOR_DIM, s->effective ? "yes" : "no");
+        if (r >= 0)
+                r = table_add(t, s->layer);
+        if (r >= 0)
+                r = table_add(t, s->source);
+        return r < 0 ? log_oom() : 0;
+}
+
+int settings_table_add(Table *t, const char *unit, sd_json_variant *settings) {
+        const char *key;
+        int r;
+
+        for (guint k = 0; (key = policy_setting_key_name(k)); k++)
+                for (size_t i = sd_json_variant_elements(settings); i > 0; i--) {
+                        SettingInfo s = setting_info(sd_json_variant_by_index(settings, i - 1));
+
+                        if (!streq(s.key, key))
+                                continue;
+
+                        r = add_line(t, unit, &s);
+                        if (r < 0)
+                                return r;
+                }
+
+        return 0;
+}
+
+/* ---- show */
+
+static bool files_are_known(sd_json_variant *reply) {
+        sd_json_variant *v = sd_json_variant_by_key(reply, "unitFilesKnown");
+
+        return v && sd_json_variant_is_boolean(v) && sd_json_variant_boolean(v);
+}
+
+static int show_one(sd_varlink *link, const char *unit, Table *t, sd_json_variant **array) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL, *reply = NULL;
+        sd_json_variant *settings;
+        int r;
+
+        r = sd_json_buildo(&parameters, SD_JSON_BUILD_PAIR_STRING("unit", unit));
+        if (r < 0)
+                return log_error_errno(r, "Cannot build JSON: %m");
+
+        r = client_call(link, CACHEBPF_VARLINK_INTERFACE ".GetUnitSettings", parameters, &reply);
+        if (r < 0)
+                return r;
+
+        settings = sd_json_variant_by_key(reply, "settings");
+        if (json_wanted()) {
+                r = sd_json_variant_append_arraybo(
+                        array,
+                        SD_JSON_BUILD_PAIR_STRING("unit", unit),
+                        SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
+                        SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", files_are_known(reply)));
+                return r < 0 ? log_error_errno(r, "Cannot build JSON: %m") : 0;
+        }
+
+        if (!files_are_known(reply))
+                log_notice("No files of %s were found.", unit);
+        return settings_table_add(t, unit, settings);
+}
+
+int verb_show(char **names, size_t n_names) {
+        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *array = NULL;
+        _cleanup_(table_freep) Table *t = NULL;
+        int r, status = EXIT_SUCCESS;
+
+        r = client_connect(&link);
+        if (r >= 0)
+                r = settings_table_new(&t);
+        if (r >= 0)
+                r = sd_json_variant_new_array(&array, NULL, 0);
+        if (r < 0)
+                return r;
+
+        for (size_t i = 0; i < n_names; i++) {
+                g_autofree char *unit = unit_full_name(names[i]);
+
+                r = show_one(link, unit, t, &array);
+                if (r == -ESRCH) {
+                        log_error("Unit \"%s\" is not known to cachebpfd, and nothing is set for it.", unit);
+                        status = EXIT_UNKNOWN;
+                } else if (r < 0)
+                        return r;
+        }
+
+        r = json_wanted() ? output_json(array) : output_table(t, "line", "lines");
+        return r < 0 ? r : status;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-varlink.h>
+
+#include "table.h"
+
+/* A line of the configuration, as GetUnitSettings tells it; the strings belong to the JSON. */
+typedef struct SettingInfo {
+        const char *key;
+        const char *value;
+        const char *source;
+        const char *layer;
+        bool effective;
+} SettingInfo;
+
+/* A unit's name in full: "batch" means batch.slice. NULL only when out of memory. */
+char *unit_full_name(const char *name);
+
+/* A table of lines, and how to fill it from an array of Setting: the strongest of each key first. */
+int settings_table_new(Table **ret);
+int settings_table_add(Table *t, const char *unit, sd_json_variant *settings);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* verify: what the daemon would complain about, without a daemon, in a system of its own. */
+
+#include "harness.h"
+
+#include <ftw.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define POLICIES "/usr/lib/cachebpf/policies"
+#define SYSTEM "/etc/systemd/system"
+
+static char *root, *root_option;
+
+static int setup(void **state) {
+        g_autofree char *objects = NULL, *object = NULL, *installed = NULL, *build = NULL, *program = NULL;
+
+        root = g_dir_make_tmp("cachebpf-verify-XXXXXX", NULL);
+        assert_non_null(root);
+        root_option = g_strdup_printf("--root=%s", root);
+
+        /* The policies that were built beside the program. */
+        program = g_canonicalize_filename(cachectl_path, NULL);
+        build = g_path_get_dirname(program);
+        object = g_canonicalize_filename("../../bpf/lfu.bpf.o", build);
+        objects = g_strdup_printf("%s" POLICIES, root);
+        installed = g_strdup_printf("%s/lfu.bpf.o", objects);
+        assert_int_equal(g_mkdir_with_parents(objects, 0755), 0);
+        assert_int_equal(symlink(object, installed), 0);
+        return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw) {
+        return remove(path);
+}
+
+static int teardown(void **state) {
+        (void) nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        g_free(root);
+        g_free(root_option);
+        return 0;
+}
+
+static char *add_file(const char *path, const char *content) {
+        char *full = g_strdup_printf("%s%s", root, path);
+        g_autofree char *dir = g_path_get_dirname(full);
+
+        assert_int_equal(g_mkdir_with_parents(dir, 0755), 0);
+        assert_true(g_file_set_contents(full, content, -1, NULL));
+        return full;
+}
+
+/* One line of complaint about a file, with its path in place of FILE; NULL: none. */
+static void check_file(const char *path, const char *content, const char *expected) {
+        g_autofree char *full = add_file(path, content);
+        _cleanup_(outcome_done) Outcome o = {};
+
+        run(&o, "verify", root_option, full);
+        if (!expected) {
+                assert_string_equal(o.err, "");
+                assert_int_equal(o.status, EXIT_SUCCESS);
+        } else {
+                assert_int_equal(o.status, EXIT_NOT_IN_EFFECT);
+                assert_contains(o.err, full);
+                assert_contains(o.err, expected);
+                assert_one_line(o.err);
+        }
+        assert_int_equal(g_unlink(full), 0);
+}
+
+static void test_files(void **state) {
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfu\nCachePolicyOptions=nr_scan=64\n", NULL);
+        check_file(SYSTEM "/a.slice", "[Slice]\nMemoryMax=1G\nnonsense of no interest\n", NULL);
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfo\n", ":2): no lfo.bpf.o in ");
+        check_file(SYSTEM "/a.slice", "[Unit]\nCachePolicy=lfu\n", ":2: CachePolicy= belongs into section [Slice]");
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfu\nnonsense\n", ":3: Missing '=', ignoring line.");
+        check_file(SYSTEM "/a.service.d/50.conf", "[Service]\nCachePolicy=lfu\nCachePolicyOptions=nr_scan=1\n",
+                   ":3): tunable 'nr_scan' of policy 'lfu' takes a number from 8 to 65536");
+        check_file(SYSTEM "/service.d/50.conf", "[Slice]\nCachePolicy=lfu\n", ":2: CachePolicy= belongs into section [Service]");
+        check_file("/etc/cachebpf/units.d/a.slice.conf", "[Slice]\nCachePolicy=lfu\nCacheAdmission=maybe\n",
+                   ":3) is neither yes nor no nor a class");
+        check_file("/etc/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=lfu\n", NULL);
+        check_file("/etc/cachebpf/policies.d/10.conf", "[Policy]\nCachePolicy=lfu\n", ":1: Neither Unit= nor Cgroup=");
+        check_file("/etc/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=nosuch\n",
+                   ":4): no nosuch.bpf.o in ");
+        check_file(POLICIES "/text.bpf.o", "no object", ": it is not a BPF object file");
+        check_file("/etc/fstab", "", ": this is none of our files");
+}
+
+static void test_units(void **state) {
+        g_autofree char *a = add_file("/usr/lib/systemd/system/a-b@.service", "[Service]\nCachePolicy=lfu\n");
+        g_autofree char *b = add_file("/etc/systemd/system/a-.service.d/20.conf", "[Service]\nCachePolicyOptions=nr_scan=1\n");
+        g_autofree char *c = add_file("/usr/lib/systemd/system/a-b@x.service.d/20.conf", "[Service]\nCachePolicyOptions=nr_scan=99\n");
+        _cleanup_(outcome_done) Outcome good = {}, bad = {}, overridden = {}, slice = {}, unknown = {}, wrong = {};
+
+        /* The drop-in of the instance hides that of its prefix, which has the same name. */
+        run(&good, "verify", root_option, "a-b@x.service");
+        assert_string_equal(good.err, "");
+        assert_int_equal(good.status, EXIT_SUCCESS);
+        assert_string_equal(good.out, "1 checked, nothing is wrong.\n");
+
+        run(&bad, "verify", "-q", root_option, "a-b@y.service");
+        assert_int_equal(bad.status, EXIT_NOT_IN_EFFECT);
+        assert_contains(bad.err, "'nr_scan=1' (");
+        assert_contains(bad.err, "/etc/systemd/system/a-.service.d/20.conf:2): tunable 'nr_scan'");
+
+        free(add_file("/run/cachebpf/units.d/a-b@y.service.conf", "[Service]\nCachePolicyOptions=nr_scan=64\n"));
+        run(&overridden, "verify", root_option, "a-b@y.service");
+        assert_int_equal(overridden.status, EXIT_SUCCESS);
+
+        /* A slice needs no file. */
+        run(&slice, "verify", root_option, "what-ever");
+        assert_int_equal(slice.status, EXIT_SUCCESS);
+
+        run(&unknown, "verify", root_option, "what-ever.service");
+        assert_int_equal(unknown.status, EXIT_UNKNOWN);
+        assert_string_equal(unknown.err, "There are no files of a unit \"what-ever.service\".\n");
+
+        run(&wrong, "verify", root_option, "/no/such/file");
+        assert_int_equal(wrong.status, EXIT_UNKNOWN);
+        assert_string_equal(wrong.err, "Cannot read \"/no/such/file\": No such file or directory\n");
+}
+
+static void test_everything(void **state) {
+        _cleanup_(outcome_done) Outcome good = {}, bad = {};
+
+        free(add_file("/usr/lib/systemd/system/a.slice", "[Slice]\nCachePolicy=lfu\n"));
+        free(add_file("/usr/lib/systemd/system/other.service", "[Service]\nExecStart=x\nbroken\n"));
+        free(add_file("/usr/lib/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=\n"));
+        run(&good, "verify", root_option);
+        assert_string_equal(good.err, "");
+        assert_string_equal(good.out, "3 checked, nothing is wrong.\n"); /* the policy, the rule, the slice */
+
+        free(add_file("/etc/cachebpf/policies.d/20.conf", "[Match]\nUnit=*\n[Policy]\nCachePolcy=lfu\n"));
+        free(add_file("/etc/cachebpf/units.d/b.slice.conf", "[Slice]\nCachePolicy=nosuch\n"));
+        free(add_file("/run/systemd/system/slice.d/30.conf", "[Slice]\nX-CachePolicy=neither\n"));
+        free(add_file(POLICIES "/text.bpf.o", "no object"));
+        run(&bad, "verify", root_option);
+        assert_int_equal(bad.status, EXIT_NOT_IN_EFFECT);
+        assert_string_equal(bad.out, "");
+        assert_contains(bad.err, "20.conf:4: Unknown key CachePolcy= in section [Policy]");
+        assert_contains(bad.err, "unknown policy 'nosuch' (");
+        assert_contains(bad.err, "unknown policy 'neither' (");
+        assert_contains(bad.err, "Policy 'text' cannot be used");
+}
+
+int main(int argc, char *argv[]) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_units, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_everything, setup, teardown),
+        };
+
+        harness_init(argc, argv);
+        return cmocka_run_group_tests_name("cachectl-verify", tests, harness_setup, harness_teardown);
+}
