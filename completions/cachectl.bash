@@ -23,12 +23,13 @@ _cachectl() {
                 [record]="-q --quiet -o --output= --duration= --readahead --text"
                 [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --admission --format= --plot="
                 [show-policy]="--json= -j --no-pager --no-legend -l --full"
+                [new-policy]="-q --quiet -o --output="
                 [threads]="--json= -j --no-pager --no-legend -l --full -t --thread"
                 [classify]="-q --quiet -t --thread"
                 [version]="--json= -j"
                 [help]=""
         )
-        local verbs="status list stats policies show-policy threads classify record simulate version help"
+        local verbs="status list stats policies show-policy new-policy threads classify record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()

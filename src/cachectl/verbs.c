@@ -63,6 +63,18 @@ const Verb verbs[] = {
                 .run = verb_policies,
         },
         {
+                .name = "new-policy",
+                .arguments = "NAME",
+                .min_arguments = 1,
+                .max_arguments = 1,
+                .options = OPTION_OUTPUT | OPTION_QUIET,
+                .summary = "Write the beginning of an own policy",
+                .details = "Writes the source of a policy that is called NAME, with comments on what can be\n"
+                           "changed, and a Makefile, into the directory NAME or into that which --output=\n"
+                           "names. /usr/share/doc/cachebpf/writing-a-policy.md tells how to go on.\n",
+                .run = verb_new_policy,
+        },
+        {
                 .name = "threads",
                 .arguments = "PID...",
                 .min_arguments = 1,

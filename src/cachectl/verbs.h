@@ -30,6 +30,7 @@ int verb_status(char **arguments, size_t n_arguments);
 int verb_list(char **arguments, size_t n_arguments);
 int verb_stats(char **arguments, size_t n_arguments);
 int verb_policies(char **arguments, size_t n_arguments);
+int verb_new_policy(char **arguments, size_t n_arguments);
 int verb_record(char **arguments, size_t n_arguments);
 int verb_simulate(char **arguments, size_t n_arguments);
 int verb_threads(char **arguments, size_t n_arguments);
