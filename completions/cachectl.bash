@@ -16,20 +16,22 @@ __cachectl_policies() {
 _cachectl() {
         local -A options=(
                 [all]="-h --help --version"
-                [status]="--json= -j --no-pager -q --quiet"
-                [list]="--json= -j --no-pager --no-legend -l --full"
-                [stats]="--json= -j --no-pager --no-legend -l --full"
-                [policies]="--json= -j --no-pager --no-legend -l --full"
+                [status]="--json= -j --no-pager -q --quiet -H --host= -M --machine="
+                [list]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
+                [stats]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine= --format="
+                [top]="-b --batch -d --delay= -n --iterations= --sort= --no-legend -l --full -H --host= -M --machine="
+                [monitor]="--json= -j -q --quiet -H --host= -M --machine="
+                [policies]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [record]="-q --quiet -o --output= --duration= --readahead --text"
                 [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --admission --format= --plot="
-                [show-policy]="--json= -j --no-pager --no-legend -l --full"
+                [show-policy]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [new-policy]="-q --quiet -o --output="
-                [threads]="--json= -j --no-pager --no-legend -l --full -t --thread"
-                [classify]="-q --quiet -t --thread"
-                [version]="--json= -j"
+                [threads]="--json= -j --no-pager --no-legend -l --full -t --thread -H --host= -M --machine="
+                [classify]="-q --quiet -t --thread -H --host= -M --machine="
+                [version]="--json= -j -H --host= -M --machine="
                 [help]=""
         )
-        local verbs="status list stats policies show-policy new-policy threads classify record simulate version help"
+        local verbs="status list stats top monitor policies show-policy new-policy threads classify record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()
@@ -58,7 +60,7 @@ _cachectl() {
         else
                 case "$verb" in
                 "") words="$verbs" ;;
-                status | list | stats | record) words="$(__cachectl_units)" ;;
+                status | list | stats | top | monitor | record) words="$(__cachectl_units)" ;;
                 simulate) compopt -o default 2>/dev/null ;; # files
                 policies | show-policy) words="$(__cachectl_policies)" ;;
                 classify)

@@ -221,6 +221,8 @@ static int setup_sizes(Simulation *s) {
 static int setup_batch(Simulation *s) {
         uint64_t batch = CACHEBPF_BATCH;
 
+        if (arg_plain)
+                return log_error_errno(EINVAL, "Option --batch= needs a number of pages here.");
         if (arg_batch && (safe_atou64(arg_batch, &batch) < 0 || batch < 1 || batch > CACHEBPF_BATCH))
                 return log_error_errno(EINVAL, "Option --batch= takes a number of pages from 1 to %i, not \"%s\".",
                                        CACHEBPF_BATCH, arg_batch);

@@ -29,6 +29,8 @@ const Verb *verb_find(const char *name);
 int verb_status(char **arguments, size_t n_arguments);
 int verb_list(char **arguments, size_t n_arguments);
 int verb_stats(char **arguments, size_t n_arguments);
+int verb_top(char **arguments, size_t n_arguments);
+int verb_monitor(char **arguments, size_t n_arguments);
 int verb_policies(char **arguments, size_t n_arguments);
 int verb_new_policy(char **arguments, size_t n_arguments);
 int verb_record(char **arguments, size_t n_arguments);

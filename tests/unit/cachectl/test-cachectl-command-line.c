@@ -23,7 +23,7 @@ static void test_usage(void **state) {
                 { { "version", "now" },          "\"now\" is one argument too many for \"version\"" },
                 { { "show-policy" },             "\"show-policy\" needs NAME..." },
                 { { "new-policy" },              "\"new-policy\" needs NAME" },
-                { { "new-policy", "a.b" },       "A policy is named by at most 15 letters, digits, '-' and '_', not \"a.b\"" },
+                { { "new-policy", "a.b" },       "A policy is named by at most 15 letters, digits, '-' and '_', not" },
                 { { "new-policy", "9lives" },    "begins with a letter" },
                 { { "new-policy", "static" },    "A policy cannot be called \"static\"" },
                 { { "classify", "scan" },        "\"classify\" needs CLASS PID..." },
