@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product
 # machine: --memory 3G --share "$BUILDROOT:/run/buildroot"
-# timeout: 1200
+# timeout: 1800
 # The page "Writing a policy", as it is installed, followed to the letter: what a reader would type does what it says.
 # The compiler comes from the build root, whose /usr is laid below that of the guest.
 . "$(dirname "$0")/lib.sh"
