@@ -16,25 +16,28 @@ __cachectl_policies() {
 _cachectl() {
         local -A options=(
                 [all]="-h --help --version"
-                [status]="--json= -j --no-pager -q --quiet"
-                [list]="--json= -j --no-pager --no-legend -l --full"
-                [stats]="--json= -j --no-pager --no-legend -l --full"
-                [policies]="--json= -j --no-pager --no-legend -l --full"
+                [status]="--json= -j --no-pager -q --quiet -H --host= -M --machine="
+                [list]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
+                [stats]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine= --format="
+                [top]="-b --batch -d --delay= -n --iterations= --sort= --no-legend -l --full -H --host= -M --machine="
+                [monitor]="--json= -j -q --quiet -H --host= -M --machine="
+                [policies]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [record]="-q --quiet -o --output= --duration= --readahead --text"
                 [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --admission --format= --plot="
-                [show-policy]="--json= -j --no-pager --no-legend -l --full"
-                [threads]="--json= -j --no-pager --no-legend -l --full -t --thread"
-                [classify]="-q --quiet -t --thread"
-                [show]="--json= -j --no-pager --no-legend -l --full"
-                [set]="-q --quiet --persistent -n --dry-run"
-                [reset]="-q --quiet --persistent -n --dry-run"
-                [reload]="-q --quiet"
+                [show-policy]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
+                [new-policy]="-q --quiet -o --output="
+                [threads]="--json= -j --no-pager --no-legend -l --full -t --thread -H --host= -M --machine="
+                [classify]="-q --quiet -t --thread -H --host= -M --machine="
+                [show]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
+                [set]="-q --quiet --persistent --dry-run -H --host= -M --machine="
+                [reset]="-q --quiet --persistent --dry-run -H --host= -M --machine="
+                [reload]="-q --quiet -H --host= -M --machine="
                 [verify]="-q --quiet --root="
-                [features]="--json= -j --no-pager --no-legend"
-                [version]="--json= -j"
+                [features]="--json= -j --no-pager --no-legend -H --host= -M --machine="
+                [version]="--json= -j -H --host= -M --machine="
                 [help]=""
         )
-        local verbs="status list stats policies show-policy show set reset reload verify features threads classify record simulate version help"
+        local verbs="status list stats top monitor policies show-policy new-policy show set reset reload verify features threads classify record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()
@@ -79,7 +82,7 @@ _cachectl() {
                         words="$(__cachectl_units)"
                         compopt -o default 2>/dev/null # files
                         ;;
-                status | list | stats | record | show | reset) words="$(__cachectl_units)" ;;
+                status | list | stats | top | monitor | record | show | reset) words="$(__cachectl_units)" ;;
                 simulate) compopt -o default 2>/dev/null ;; # files
                 policies | show-policy) words="$(__cachectl_policies)" ;;
                 classify)

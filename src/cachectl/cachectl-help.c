@@ -13,6 +13,7 @@
 #include "options.h"
 #include "output.h"
 #include "pager.h"
+#include "remote.h"
 #include "varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
@@ -88,7 +89,12 @@ static int daemon_version(sd_json_variant **ret_status, const char **ret_version
         *ret_status = NULL;
         *ret_version = NULL;
 
-        if (client_connect_quiet(&link) < 0)
+        /* That there is no daemon elsewhere, or no way there, is one. */
+        if (remote_wanted()) {
+                r = client_connect(&link);
+                if (r < 0)
+                        return r;
+        } else if (client_connect_quiet(&link) < 0)
                 return 0;
 
         r = client_call(link, CACHEBPF_VARLINK_INTERFACE ".GetStatus", NULL, ret_status);

@@ -13,8 +13,11 @@
 #include "macro.h"
 #include "model.h"
 #include "objects.h"
+#include "openmetrics.h"
+#include "options.h"
 #include "output.h"
 #include "pager.h"
+#include "string-util.h"
 #include "table.h"
 #include "text.h"
 #include "varlink-org.cachebpf.Manager.h"
@@ -190,11 +193,52 @@ static int check_kernel(sd_varlink *link) {
                                reason);
 }
 
+/* The states of the units whose counters are shown; without names, of all. */
+static int show_metrics(sd_varlink *link, const ObjectList *stats, size_t n_names) {
+        _cleanup_(object_list_done) ObjectList units = {};
+        int r;
+
+        r = objects_fetch(link, &object_kind_unit, /* names= */ NULL, 0, &units, /* ret_unknown= */ NULL);
+        if (r < 0)
+                return r;
+
+        if (n_names > 0) {
+                _cleanup_free_ char **shown = calloc(stats->n, sizeof(char *));
+
+                if (!shown && stats->n > 0)
+                        return log_oom();
+                for (size_t i = 0; i < stats->n; i++)
+                        shown[i] = (char *) object_name(&object_kind_stats, stats->items[i]);
+
+                objects_keep(&object_kind_unit, &units, shown, stats->n);
+        }
+
+        r = openmetrics_print(&units, stats, stdout);
+        return r < 0 ? r : EXIT_SUCCESS;
+}
+
+/* Whether --format= asks for metrics; -EINVAL (logged): for something else that we do not have. */
+static int metrics_wanted(void) {
+        if (!arg_format || streq(arg_format, "table"))
+                return false;
+        if (!streq(arg_format, "openmetrics"))
+                return log_error_errno(EINVAL, "Option --format= takes table or openmetrics here, not \"%s\".",
+                                       arg_format);
+        if (json_wanted())
+                return log_error_errno(EINVAL, "It can be --json= or --format=openmetrics, not both.");
+
+        return true;
+}
+
 int verb_stats(char **names, size_t n_names) {
         _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
         _cleanup_(object_list_done) ObjectList units = {};
         size_t unknown;
-        int r;
+        int r, metrics;
+
+        metrics = metrics_wanted();
+        if (metrics < 0)
+                return EXIT_USAGE;
 
         r = client_connect(&link);
         if (r < 0)
@@ -208,7 +252,9 @@ int verb_stats(char **names, size_t n_names) {
         if (r < 0)
                 return r;
 
-        if (json_wanted())
+        if (metrics)
+                r = show_metrics(link, &units, n_names);
+        else if (json_wanted())
                 r = output_json_objects(&units);
         else
                 r = n_names > 0 ? show_counters(&units) : show_summary(&units);

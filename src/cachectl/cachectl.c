@@ -19,7 +19,7 @@ static int check_options(const Verb *verb, OptionMask used) {
         OptionMask excess = used & ~(verb->options | OPTION_HELP | OPTION_VERSION);
 
         for (OptionMask option = 1; option <= excess; option <<= 1)
-                if (excess & option)
+                if (excess & option && !option_is_among(option, verb->options))
                         return log_error_errno(EINVAL, "Option %s means nothing for \"%s\"; "
                                                "see \"cachectl help %s\".",
                                                option_name(option), verb->name, verb->name);

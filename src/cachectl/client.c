@@ -13,6 +13,7 @@
 #include "config.h"
 #include "log.h"
 #include "macro.h"
+#include "remote.h"
 #include "string-util.h"
 #include "varlink-org.cachebpf.Manager.h"
 
@@ -49,7 +50,8 @@ int client_connect_quiet(sd_varlink **ret) {
 
         assert(ret);
 
-        r = sd_varlink_connect_address(&link, client_address());
+        r = remote_wanted() ? remote_connect(client_address(), &link) :
+                              sd_varlink_connect_address(&link, client_address());
         if (r < 0)
                 return r;
 
@@ -68,6 +70,9 @@ int client_connect(sd_varlink **ret) {
         int r;
 
         r = client_connect_quiet(ret);
+        if (r < 0 && remote_wanted())
+                return remote_log_error(r);
+
         switch (r) {
 
         case -ENOENT:
@@ -103,6 +108,9 @@ static int log_reply_error(const char *method, const char *error_id, sd_json_var
         r = sd_varlink_error_to_errno(error_id, parameters);
         if (r >= 0)
                 r = -EBADR;
+
+        if (streq(error_id, SD_VARLINK_ERROR_DISCONNECTED) && remote_wanted())
+                return remote_log_disconnected(r, method);
 
         if (streq(error_id, SD_VARLINK_ERROR_DISCONNECTED))
                 return log_error_errno(r,
@@ -232,6 +240,8 @@ static int perform(
                         r = sd_varlink_wait(link, UINT64_MAX);
                 if (r == -EINVAL && !call->finished) /* no JSON */
                         return log_reply_error(call->method, SD_VARLINK_ERROR_PROTOCOL, NULL);
+                if (r < 0 && !call->finished && remote_wanted())
+                        return remote_log_disconnected(r, call->method);
                 if (r < 0 && !call->finished)
                         return log_error_errno(r, "Lost the connection to cachebpfd in %s: %m",
                                                call->method);

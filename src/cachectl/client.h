@@ -9,7 +9,8 @@
 /* These return a negative errno after they logged what went wrong, in words for the person at the
  * terminal. */
 
-/* Connects to the daemon: at $CACHEBPF_VARLINK, else where the daemon listens. */
+/* Connects to the daemon: at $CACHEBPF_VARLINK, else where the daemon listens; on the machine that --host= or
+ * --machine= names. */
 int client_connect(sd_varlink **ret);
 
 /* The same without a word in the log. */

@@ -273,7 +273,7 @@ int objects_fetch(
         return 0;
 }
 
-static int matches_any(const ObjectKind *kind, sd_json_variant *v, char **names, size_t n_names) {
+int objects_name_matches(const ObjectKind *kind, const char *name, char **names, size_t n_names) {
         int r;
 
         for (size_t i = 0; i < n_names; i++) {
@@ -283,7 +283,7 @@ static int matches_any(const ObjectKind *kind, sd_json_variant *v, char **names,
                 if (r < 0)
                         return r;
 
-                if (fnmatch(pattern, object_name(kind, v), FNM_NOESCAPE) == 0)
+                if (fnmatch(pattern, name, FNM_NOESCAPE) == 0)
                         return true;
         }
 
@@ -298,7 +298,7 @@ int objects_filter(const ObjectKind *kind, ObjectList *l, char **names, size_t n
 
         /* From the end: removing moves only what was looked at already. */
         for (size_t i = l->n; i-- > 0;) {
-                r = matches_any(kind, l->items[i], names, n_names);
+                r = objects_name_matches(kind, object_name(kind, l->items[i]), names, n_names);
                 if (r < 0)
                         return r;
                 if (r == 0)
@@ -306,6 +306,20 @@ int objects_filter(const ObjectKind *kind, ObjectList *l, char **names, size_t n
         }
 
         return 0;
+}
+
+void objects_keep(const ObjectKind *kind, ObjectList *l, char **names, size_t n_names) {
+        assert(kind);
+        assert(l);
+
+        for (size_t i = l->n; i-- > 0;) {
+                bool found = false;
+
+                for (size_t j = 0; j < n_names; j++)
+                        found = found || streq(object_name(kind, l->items[i]), names[j]);
+                if (!found)
+                        object_list_remove(l, i);
+        }
 }
 
 int objects_to_json(const ObjectList *l, sd_json_variant **ret) {

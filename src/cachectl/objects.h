@@ -46,6 +46,12 @@ int objects_fetch(
  * -ENOMEM is not logged. */
 int objects_filter(const ObjectKind *kind, ObjectList *l, char **names, size_t n_names);
 
+/* Keeps only the objects that have one of these very names. */
+void objects_keep(const ObjectKind *kind, ObjectList *l, char **names, size_t n_names);
+
+/* Whether objects_filter() would keep an object of that name. */
+int objects_name_matches(const ObjectKind *kind, const char *name, char **names, size_t n_names);
+
 const char *object_name(const ObjectKind *kind, sd_json_variant *v);
 
 /* A new JSON array of the objects. */

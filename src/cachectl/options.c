@@ -37,8 +37,16 @@ const char *arg_output = NULL;
 uint64_t arg_duration = UINT64_MAX;
 bool arg_readahead = false;
 bool arg_text = false;
+bool arg_plain = false;
+uint64_t arg_delay = UINT64_MAX;
+uint64_t arg_iterations = UINT64_MAX;
+const char *arg_sort = NULL;
+const char *arg_host = NULL;
+const char *arg_machine = NULL;
 
-/* One table for getopt, for --help and for messages. Two lines may stand for one option (--json and -j). */
+/* One table for getopt, for --help and for messages. Two lines may stand for one option (--json and -j), and two
+ * options, of different verbs, may have the same name: with and without a value, that tells them apart, else the
+ * first stands for both. */
 static const struct {
         OptionMask mask;
         char letter; /* 0: long form only */
@@ -58,6 +66,10 @@ static const struct {
           "Do not send the output through a pager" },
         { OPTION_NO_LEGEND, 0, "no-legend", NULL,
           "Do not show column headers and footers" },
+        { OPTION_HOST, 'H', "host", "HOST",
+          "Ask the daemon of another machine, by ssh: [USER@]HOST" },
+        { OPTION_MACHINE, 'M', "machine", "NAME",
+          "Ask the daemon of a local container" },
         { OPTION_FULL, 'l', "full", NULL,
           "Do not shorten columns to the width of the terminal" },
         { OPTION_QUIET, 'q', "quiet", NULL,
@@ -74,10 +86,20 @@ static const struct {
           "Turn on the admission filter of the policies" },
         { OPTION_FORMAT, 0, "format", "FORMAT",
           "Read the trace as text, oracleGeneral, csv, blkparse or record" },
+        { OPTION_METRICS, 0, "format", "FORMAT",
+          "Show the counters as table (the default) or openmetrics" },
+        { OPTION_PLAIN, 'b', "batch", NULL,
+          "Print one table after the other, for programs and files" },
+        { OPTION_DELAY, 'd', "delay", "TIME",
+          "Look again after TIME: seconds, or with unit; 1 by default" },
+        { OPTION_ITERATIONS, 'n', "iterations", "NUMBER",
+          "Look so many times and end, 0 for ever" },
+        { OPTION_SORT, 0, "sort", "KEY",
+          "By unit, policy, cached, hits, misses, ratio or evictions" },
         { OPTION_PLOT, 0, "plot", "FILE",
           "Draw the miss ratios, as SVG" },
-        { OPTION_OUTPUT, 'o', "output", "FILE",
-          "Write to FILE, - is the standard output" },
+        { OPTION_OUTPUT, 'o', "output", "PATH",
+          "Write to this file (- is standard output) or directory" },
         { OPTION_DURATION, 0, "duration", "TIME",
           "Stop after TIME: seconds, or with unit (500ms, 10min, 2h)" },
         { OPTION_READAHEAD, 0, "readahead", NULL,
@@ -88,7 +110,7 @@ static const struct {
           "The numbers are of single threads, not of processes" },
         { OPTION_PERSISTENT, 0, "persistent", NULL,
           "Set it to stay, not only until the next boot; reset that, too" },
-        { OPTION_DRY_RUN, 'n', "dry-run", NULL,
+        { OPTION_DRY_RUN, 0, "dry-run", NULL,
           "Only check it, and show what would come of it" },
         { OPTION_ROOT, 0, "root", "DIR",
           "Look at the files of the system below DIR" },
@@ -127,10 +149,36 @@ static int add_option(const char *setting) {
         return 0;
 }
 
-static int parse_duration(const char *s) {
-        if (parse_time_span(s, &arg_duration) < 0 || arg_duration == 0)
-                return log_error_errno(EINVAL, "Option --duration= takes a time such as 30, 500ms, 10min or 2h, "
-                                       "not \"%s\".", s);
+static int parse_time(const char *option, const char *s, uint64_t *ret) {
+        if (parse_time_span(s, ret) < 0 || *ret == 0)
+                return log_error_errno(EINVAL, "Option --%s= takes a time such as 30, 500ms, 10min or 2h, "
+                                       "not \"%s\".", option, s);
+
+        return 0;
+}
+
+static int parse_iterations(const char *s) {
+        if (safe_atou64(s, &arg_iterations) < 0 || arg_iterations == UINT64_MAX)
+                return log_error_errno(EINVAL, "Option --iterations= takes a number, not \"%s\".", s);
+
+        return 0;
+}
+
+/* What ssh is called with must not look like one of its options; nor may a colon end it early. */
+static int parse_host(const char *s) {
+        if (!*s || *s == '-' || strchr(s, ':') || strchr(s, '/'))
+                return log_error_errno(EINVAL, "Option --host= takes HOST or USER@HOST, not \"%s\"; ssh_config(5) "
+                                       "tells how to give other addresses and ports a name.", s);
+
+        arg_host = s;
+        return 0;
+}
+
+static int parse_machine(const char *s) {
+        if (!*s || strchr(s, '/') || strchr(s, '@'))
+                return log_error_errno(EINVAL, "Option --machine= takes the name of a container, not \"%s\".", s);
+
+        arg_machine = s;
 
         return 0;
 }
@@ -182,7 +230,28 @@ static int apply(size_t line) {
                 arg_root = optarg;
                 return 0;
 
+        case OPTION_HOST:
+                return parse_host(optarg);
+
+        case OPTION_MACHINE:
+                return parse_machine(optarg);
+
+        case OPTION_PLAIN:
+                arg_plain = true;
+                return 0;
+
+        case OPTION_DELAY:
+                return parse_time("delay", optarg, &arg_delay);
+
+        case OPTION_ITERATIONS:
+                return parse_iterations(optarg);
+
+        case OPTION_SORT:
+                arg_sort = optarg;
+                return 0;
+
         case OPTION_FORMAT:
+        case OPTION_METRICS: /* the same, of another verb */
                 arg_format = optarg;
                 return 0;
 
@@ -214,7 +283,7 @@ static int apply(size_t line) {
                 return 0;
 
         case OPTION_DURATION:
-                return parse_duration(optarg);
+                return parse_time("duration", optarg, &arg_duration);
 
         case OPTION_READAHEAD:
                 arg_readahead = true;
@@ -246,6 +315,31 @@ static int log_bad_option(char *argv[], int c) {
                                argv[optind - 1]);
 }
 
+/* The lines before this one: does one have the same name? SIZE_MAX if not. */
+static size_t first_namesake(size_t line) {
+        for (size_t i = 0; i < line; i++)
+                if (options[i].name && options[line].name && streq(options[i].name, options[line].name))
+                        return i;
+
+        return SIZE_MAX;
+}
+
+/* The option of the same name that takes a value if this one does not, and the other way round; SIZE_MAX: none. */
+static size_t other_form(size_t line) {
+        for (size_t i = 0; i < ELEMENTSOF(options); i++)
+                if (options[i].name && options[line].name && streq(options[i].name, options[line].name) &&
+                    !options[i].argument != !options[line].argument)
+                        return i;
+
+        return SIZE_MAX;
+}
+
+/* "--batch 8", which getopt does not take for one option if the value may be left out. */
+static void take_number(int argc, char *argv[]) {
+        if (!optarg && optind < argc && *argv[optind] && !argv[optind][strspn(argv[optind], "0123456789")])
+                optarg = argv[optind++];
+}
+
 int options_parse(int argc, char *argv[], OptionMask *ret_used) {
         struct option long_options[ELEMENTSOF(options) + 1] = {};
         char letters[2 * ELEMENTSOF(options) + 2] = ":";
@@ -257,10 +351,11 @@ int options_parse(int argc, char *argv[], OptionMask *ret_used) {
         assert(ret_used);
 
         for (size_t i = 0; i < ELEMENTSOF(options); i++) {
-                if (options[i].name)
+                if (options[i].name && first_namesake(i) == SIZE_MAX)
                         long_options[n_long++] = (struct option) {
                                 .name = options[i].name,
-                                .has_arg = options[i].argument ? required_argument : no_argument,
+                                .has_arg = other_form(i) != SIZE_MAX ? optional_argument :
+                                           options[i].argument ? required_argument : no_argument,
                                 .val = LONG_OPTION_BASE + (int) i,
                         };
                 if (options[i].letter) {
@@ -275,9 +370,17 @@ int options_parse(int argc, char *argv[], OptionMask *ret_used) {
         while ((c = getopt_long(argc, argv, letters, long_options, NULL)) >= 0) {
                 size_t line = SIZE_MAX;
 
-                if (c >= LONG_OPTION_BASE)
+                if (c >= LONG_OPTION_BASE) {
+                        size_t other;
+
                         line = (size_t) c - LONG_OPTION_BASE;
-                else
+                        other = other_form(line);
+                        if (other != SIZE_MAX) {
+                                take_number(argc, argv);
+                                if (!optarg != !options[line].argument)
+                                        line = other;
+                        }
+                } else
                         for (size_t i = 0; i < ELEMENTSOF(options); i++)
                                 if (options[i].letter == c)
                                         line = i;
@@ -292,8 +395,21 @@ int options_parse(int argc, char *argv[], OptionMask *ret_used) {
                 used |= options[line].mask;
         }
 
+        if (arg_host && arg_machine)
+                return log_error_errno(EINVAL, "It can be --host= or --machine=, not both.");
+
         *ret_used = used;
         return 0;
+}
+
+bool option_is_among(OptionMask option, OptionMask mask) {
+        const char *name = option_name(option);
+
+        for (size_t i = 0; i < ELEMENTSOF(options); i++)
+                if (options[i].mask & mask && options[i].name && streq(options[i].name, name + STRLEN("--")))
+                        return true;
+
+        return false;
 }
 
 const char *option_name(OptionMask option) {

@@ -25,7 +25,7 @@ extern bool arg_readahead;
 extern bool arg_text;
 
 /* Of "simulate", as they were given; NULL: not at all. */
-extern const char *arg_format;
+extern const char *arg_format; /* of "stats" as well */
 extern const char *arg_policy;
 extern const char *arg_size;
 extern const char *arg_batch;
@@ -33,6 +33,16 @@ extern const char *arg_plot;
 extern bool arg_admission;
 extern const char **arg_options; /* in the order in which they were given */
 extern size_t n_arg_options;
+
+/* Of "top". */
+extern bool arg_plain;
+extern uint64_t arg_delay;      /* usec; UINT64_MAX: not given */
+extern uint64_t arg_iterations; /* 0: without end; UINT64_MAX: not given */
+extern const char *arg_sort;    /* NULL: not given */
+
+/* Where the daemon is; NULL: here. */
+extern const char *arg_host;
+extern const char *arg_machine;
 
 typedef enum OptionMask {
         OPTION_HELP      = 1 << 0,
@@ -57,12 +67,26 @@ typedef enum OptionMask {
         OPTION_PERSISTENT = 1 << 19,
         OPTION_DRY_RUN   = 1 << 20,
         OPTION_ROOT      = 1 << 21,
+        OPTION_PLAIN     = 1 << 23, /* --batch of "top" */
+        OPTION_DELAY     = 1 << 24,
+        OPTION_ITERATIONS = 1 << 25,
+        OPTION_SORT      = 1 << 26,
+        OPTION_METRICS   = 1 << 27, /* --format= of "stats" */
+        OPTION_HOST      = 1 << 28,
+        OPTION_MACHINE   = 1 << 29,
+
+        /* of all that talk to the daemon */
+        OPTION_REMOTE    = OPTION_HOST | OPTION_MACHINE,
 } OptionMask;
 
 /* Reads the options, sets *ret_used to those that were given. The verb and its arguments are then
  * argv[optind…]. Returns 0 to go on, a positive number to end with success (a question about an option
  * was answered), -EINVAL (logged) if something is wrong. */
 int options_parse(int argc, char *argv[], OptionMask *ret_used);
+
+/* Whether the option, or another one that is spelled the same, is in the mask: two options may share a name, if no
+ * verb has both. */
+bool option_is_among(OptionMask option, OptionMask mask);
 
 /* How an option is spelled, for messages: "--full". */
 const char *option_name(OptionMask option);

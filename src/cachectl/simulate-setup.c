@@ -73,8 +73,32 @@ static void add_policy(Simulation *s, const SimPolicy *policy) {
         s->policies[s->n_policies++] = policy;
 }
 
+/* A file, not one of those that are here. */
+static bool is_file(const char *name) {
+        return strchr(name, '/');
+}
+
+static int load_policies(char **names) {
+        for (; *names; names++) {
+                _cleanup_free_ char *error = NULL;
+                const SimPolicy *policy;
+                int r;
+
+                if (!is_file(*names))
+                        continue;
+
+                r = sim_policy_load(*names, &policy, &error);
+                if (r == -ENOMEM)
+                        return log_oom();
+                if (r < 0)
+                        return log_error_errno(EINVAL, "Option --policy=: %s.", error);
+        }
+
+        return 0;
+}
+
 static int add_policies(Simulation *s, const char *name) {
-        _cleanup_free_ char *known = NULL;
+        _cleanup_free_ char *known = NULL, *error = NULL;
         const SimPolicy *policy;
 
         if (streq(name, "belady")) /* is there anyhow */
@@ -86,19 +110,24 @@ static int add_policies(Simulation *s, const char *name) {
         }
 
         policy = sim_policy_find(name);
-        if (policy) {
+        if (policy || (is_file(name) && sim_policy_load(name, &policy, &error) >= 0)) {
                 add_policy(s, policy);
                 return 0;
         }
 
         known = list_policies();
-        return log_error_errno(EINVAL, "Option --policy=: unknown policy \"%s\"; the simulator has %s.",
-                               name, known);
+        return log_error_errno(EINVAL, "Option --policy=: unknown policy \"%s\"; the simulator has %s, and "
+                                       "loads a file if there is a slash in its name.", name, known);
 }
 
 static int setup_policies(Simulation *s) {
         _cleanup_strv_free_ char **names = g_strsplit(arg_policy ?: "all", ",", -1);
         size_t n = 1;
+        int r;
+
+        r = load_policies(names);
+        if (r < 0)
+                return r;
 
         for (const SimPolicy *p = sim_policies(); p; p = p->next)
                 n++;
@@ -109,8 +138,7 @@ static int setup_policies(Simulation *s) {
         if (!*names)
                 return log_error_errno(EINVAL, "Option --policy= names no policy.");
         for (char **name = names; *name; name++) {
-                int r = add_policies(s, *name);
-
+                r = add_policies(s, *name);
                 if (r < 0)
                         return r;
         }
@@ -193,6 +221,8 @@ static int setup_sizes(Simulation *s) {
 static int setup_batch(Simulation *s) {
         uint64_t batch = CACHEBPF_BATCH;
 
+        if (arg_plain)
+                return log_error_errno(EINVAL, "Option --batch= needs a number of pages here.");
         if (arg_batch && (safe_atou64(arg_batch, &batch) < 0 || batch < 1 || batch > CACHEBPF_BATCH))
                 return log_error_errno(EINVAL, "Option --batch= takes a number of pages from 1 to %i, not \"%s\".",
                                        CACHEBPF_BATCH, arg_batch);

@@ -12,7 +12,7 @@ const Verb verbs[] = {
                 .name = "status",
                 .arguments = "[UNIT...]",
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_QUIET,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_QUIET | OPTION_REMOTE,
                 .summary = "Show what runs, as the kernel confirms it, and why not if not",
                 .details = "Shows the daemon, the kernel's support and the configured units, or only\n"
                            "the UNITs named (patterns are allowed; \"batch\" means batch.slice). With\n"
@@ -24,7 +24,7 @@ const Verb verbs[] = {
                 .name = "list",
                 .arguments = "[PATTERN...]",
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_REMOTE,
                 .summary = "List units and their policies, a line each",
                 .details = "Lists the units that a policy is configured for or attached to. That there is\n"
                            "none, or that none matches a PATTERN, is no error.\n",
@@ -34,17 +34,43 @@ const Verb verbs[] = {
                 .name = "stats",
                 .arguments = "[UNIT...]",
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL |
+                           OPTION_REMOTE | OPTION_METRICS,
                 .summary = "Show the kernel's counters and the hit ratio",
                 .details = "Without UNITs: the most telling counters of every unit that has a policy, a\n"
                            "line each. With UNITs (patterns are allowed): all counters of each.\n",
                 .run = verb_stats,
         },
         {
+                .name = "top",
+                .arguments = "[PATTERN...]",
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_PLAIN | OPTION_DELAY | OPTION_ITERATIONS | OPTION_SORT | OPTION_NO_LEGEND |
+                           OPTION_FULL | OPTION_REMOTE,
+                .summary = "Show hits, misses and evictions as they happen",
+                .details = "Shows the units that have a policy and what it does, again and again, until q is\n"
+                           "pressed. Keys: u, p, c, h, m, r, e sort by unit, policy, cached, hits, misses,\n"
+                           "hit ratio, evictions; + and - change the delay; space looks again at once.\n"
+                           "If the output is no terminal: once, unless --iterations= says otherwise.\n",
+                .run = verb_top,
+        },
+        {
+                .name = "monitor",
+                .arguments = "[PATTERN...]",
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_JSON | OPTION_QUIET | OPTION_REMOTE,
+                .summary = "Tell what changes, a line each time",
+                .details = "Waits for changes of units with a policy, and prints a line for each: what it\n"
+                           "was, the unit, its state, policy and the reason. With --json=, each is an\n"
+                           "object, after one for each unit that there is (listed) and one that says so\n"
+                           "(complete). Ends if the daemon does. --quiet: no word before the first change.\n",
+                .run = verb_monitor,
+        },
+        {
                 .name = "policies",
                 .arguments = "[NAME...]",
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_REMOTE,
                 .summary = "List installed policies, or show one with its tunables",
                 .details = "Lists the policies that CachePolicy= may name. With NAMEs (patterns are\n"
                            "allowed): what each is, where it comes from, and its tunables.\n",
@@ -55,7 +81,7 @@ const Verb verbs[] = {
                 .arguments = "NAME...",
                 .min_arguments = 1,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_REMOTE,
                 .summary = "Show policies with their tunables",
                 .details = "Shows what the policies named (patterns are allowed) are, where they come from,\n"
                            "what they can do, and the tunables that CachePolicyOptions= may set. The same\n"
@@ -63,11 +89,23 @@ const Verb verbs[] = {
                 .run = verb_policies,
         },
         {
+                .name = "new-policy",
+                .arguments = "NAME",
+                .min_arguments = 1,
+                .max_arguments = 1,
+                .options = OPTION_OUTPUT | OPTION_QUIET,
+                .summary = "Write the beginning of an own policy",
+                .details = "Writes the source of a policy that is called NAME, with comments on what can be\n"
+                           "changed, and a Makefile, into the directory NAME or into that which --output=\n"
+                           "names. /usr/share/doc/cachebpf/writing-a-policy.md tells how to go on.\n",
+                .run = verb_new_policy,
+        },
+        {
                 .name = "show",
                 .arguments = "UNIT...",
                 .min_arguments = 1,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_REMOTE,
                 .summary = "Show where the settings of units come from",
                 .details = "Shows every line of the configuration that says something about the UNITs, with\n"
                            "its file: rules, the unit's own files, and what \"set\" has set; and which of them\n"
@@ -79,7 +117,7 @@ const Verb verbs[] = {
                 .arguments = "UNIT SETTING...",
                 .min_arguments = 2,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN,
+                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_REMOTE,
                 .summary = "Set the policy of a unit, whatever its files say",
                 .details = "Gives the unit settings until the next boot: the name of a policy, or KEY=VALUE as\n"
                            "in unit files, such as CacheAdmission=yes. CachePolicy= replaces all that is\n"
@@ -91,7 +129,7 @@ const Verb verbs[] = {
                 .arguments = "UNIT...",
                 .min_arguments = 1,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN,
+                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_REMOTE,
                 .summary = "Take back what was set for units",
                 .details = "Takes back what was set by \"set\" until the next boot, or with --persistent\n"
                            "everything: the units' files count again.\n",
@@ -101,7 +139,7 @@ const Verb verbs[] = {
                 .name = "reload",
                 .arguments = "",
                 .max_arguments = 0,
-                .options = OPTION_QUIET,
+                .options = OPTION_QUIET | OPTION_REMOTE,
                 .summary = "Have the daemon read its configuration again",
                 .details = "Has the daemon read rules, policies and what was set again, try again what failed,\n"
                            "and tell what is wrong. The exit status is 3 if something is.\n",
@@ -122,7 +160,7 @@ const Verb verbs[] = {
                 .name = "features",
                 .arguments = "",
                 .max_arguments = 0,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_REMOTE,
                 .summary = "Show what the kernel and the daemon can do",
                 .details = "Shows what kernel, daemon and policies can do, and what is missing. The exit status\n"
                            "is 3 if the kernel cannot attach policies.\n",
@@ -133,7 +171,8 @@ const Verb verbs[] = {
                 .arguments = "PID...",
                 .min_arguments = 1,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_THREAD,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_THREAD |
+                           OPTION_REMOTE,
                 .summary = "List threads and the classes they were given",
                 .details = "Lists the threads of processes, or with --thread single threads, and the classes\n"
                            "they were given by \"classify\" or by themselves. Threads without go by their\n"
@@ -145,7 +184,7 @@ const Verb verbs[] = {
                 .arguments = "CLASS PID...",
                 .min_arguments = 2,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_QUIET | OPTION_THREAD,
+                .options = OPTION_QUIET | OPTION_THREAD | OPTION_REMOTE,
                 .summary = "Tell policies what threads are there for",
                 .details = "Gives all threads that processes have now, or with --thread single threads, a\n"
                            "CLASS: normal, scan (reads much, once) or background (nobody waits for it).\n"
@@ -180,7 +219,7 @@ const Verb verbs[] = {
                 .name = "version",
                 .arguments = "",
                 .max_arguments = 0,
-                .options = OPTION_JSON,
+                .options = OPTION_JSON | OPTION_REMOTE,
                 .summary = "Show the versions of this program and of the running daemon",
                 .details = "Shows the versions of this program and, if it runs, of the daemon.\n",
                 .run = verb_version,

@@ -12,6 +12,7 @@
 #include "manager-bus.h"
 #include "manager-varlink.h"
 #include "manager.h"
+#include "monitor-varlink.h"
 #include "unit-bus.h"
 
 #include "config.h"
@@ -90,9 +91,15 @@ static void unit_changed(Unit *u) {
         Manager *m = u->manager;
 
         unit_bus_changed(u);
+        monitor_unit_changed(u);
         manager_bus_counts_changed(m);
         if (m->ready)
                 notify_status(m, "");
+}
+
+static void unit_removed(Unit *u) {
+        unit_bus_removed(u);
+        monitor_unit_changed(u);
 }
 
 static int on_sighup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata) {
@@ -137,7 +144,7 @@ static int run(void) {
                 return log_error_errno(r, "Cannot handle SIGHUP: %m");
 
         m->unit_changed = unit_changed;
-        m->unit_removed = unit_bus_removed;
+        m->unit_removed = unit_removed;
         m->became_ready = became_ready;
 
         r = manager_load(m);

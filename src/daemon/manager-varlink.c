@@ -7,6 +7,7 @@
 #include "config-varlink.h"
 #include "log.h"
 #include "manager-varlink.h"
+#include "monitor-varlink.h"
 #include "threads-varlink.h"
 #include "unit-kernel.h"
 #include "unit-query.h"
@@ -81,6 +82,18 @@ static int build_unit(Unit *u, sd_json_variant **ret) {
                                 SD_JSON_BUILD_PAIR_CONDITION(k.id != 0, "policyId", SD_JSON_BUILD_UNSIGNED(k.id)),
                                 SD_JSON_BUILD_PAIR_CONDITION(!!u->link, "adopted",
                                                              SD_JSON_BUILD_BOOLEAN(u->adopted)))));
+}
+
+int manager_varlink_build_unit(Unit *u, sd_json_variant **ret) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *reply = NULL;
+        int r;
+
+        r = build_unit(u, &reply);
+        if (r < 0)
+                return r;
+
+        *ret = sd_json_variant_ref(sd_json_variant_by_key(reply, "unit"));
+        return 0;
 }
 
 /* Units in the order of their names: all that pass the test, or the one asked for. */
@@ -374,6 +387,8 @@ int manager_varlink_start(Manager *m) {
         if (r >= 0)
                 r = config_varlink_bind(s);
         if (r >= 0)
+                r = monitor_varlink_bind(s, m);
+        if (r >= 0)
                 r = sd_varlink_server_bind_connect(s, on_connect);
         if (r < 0)
                 return log_error_errno(r, "Cannot bind the varlink methods: %m");
@@ -394,4 +409,5 @@ int manager_varlink_start(Manager *m) {
 
 void manager_varlink_stop(Manager *m) {
         m->varlink = sd_varlink_server_unref(m->varlink);
+        monitor_varlink_stop(m);
 }

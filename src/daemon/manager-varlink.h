@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <systemd/sd-json.h>
+
 #include "manager.h"
 
 /* Serves org.cachebpf.Manager on the socket PID 1 passes, or on our own if there is none. */
 int manager_varlink_start(Manager *m);
 void manager_varlink_stop(Manager *m);
+
+/* A unit as ListUnits shows it. */
+int manager_varlink_build_unit(Unit *u, sd_json_variant **ret);

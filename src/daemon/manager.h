@@ -11,6 +11,7 @@
 #include "unit-override.h"
 #include "unit.h"
 
+typedef struct Monitor Monitor;
 typedef struct SystemdWatch SystemdWatch;
 
 /* More units than this are not a system but an attack on our memory. */
@@ -50,6 +51,7 @@ struct Manager {
         sd_event_source *bus_retry_source;
         unsigned n_bus_attempts;
         sd_varlink_server *varlink;
+        Monitor *monitor;
         void (*unit_changed)(Unit *u); /* state or anything else that is shown changed */
         void (*unit_removed)(Unit *u);
         void (*became_ready)(Manager *m);

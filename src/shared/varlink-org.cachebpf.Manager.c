@@ -262,6 +262,29 @@ static SD_VARLINK_DEFINE_ERROR(
                 SD_VARLINK_FIELD_COMMENT("The file and the reason, one sentence"),
                 SD_VARLINK_DEFINE_FIELD(problem, SD_VARLINK_STRING, 0));
 
+static SD_VARLINK_DEFINE_ENUM_TYPE(
+                UnitChange,
+                SD_VARLINK_FIELD_COMMENT("The unit was there when the call was made"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(listed),
+                SD_VARLINK_FIELD_COMMENT("All that were there have been listed; what follows are changes"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(complete),
+                SD_VARLINK_FIELD_COMMENT("The unit has got a policy, configured or attached"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(added),
+                SD_VARLINK_FIELD_COMMENT("Something about it changed"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(changed),
+                SD_VARLINK_FIELD_COMMENT("It has no policy any more, or is gone"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(removed));
+
+static SD_VARLINK_DEFINE_METHOD_FULL(
+                Monitor,
+                SD_VARLINK_REQUIRES_MORE,
+                SD_VARLINK_FIELD_COMMENT("What happened"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(change, UnitChange, 0),
+                SD_VARLINK_FIELD_COMMENT("Which unit it happened to; unset in complete"),
+                SD_VARLINK_DEFINE_OUTPUT(name, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The unit as it is now; unset in complete and removed"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(unit, Unit, SD_VARLINK_NULLABLE));
+
 static SD_VARLINK_DEFINE_ERROR(
                 NoSuchUnit,
                 SD_VARLINK_FIELD_COMMENT("The name nothing was found for"),
@@ -313,6 +336,10 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_method_SetThreadClass,
                 SD_VARLINK_SYMBOL_COMMENT("Lists threads and the classes they were given"),
                 &vl_method_ListThreads,
+                SD_VARLINK_SYMBOL_COMMENT("What can happen to a unit"),
+                &vl_type_UnitChange,
+                SD_VARLINK_SYMBOL_COMMENT("Lists the units with a policy, and then tells every change, until the client hangs up"),
+                &vl_method_Monitor,
                 SD_VARLINK_SYMBOL_COMMENT("There is no thread of that number (any more)"),
                 &vl_error_NoSuchThread,
                 SD_VARLINK_SYMBOL_COMMENT("This is a thread, and not the one that its process is numbered by"),

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What policies call: visible to those that are loaded into the program, see sim_policy_load(). */
+#define SIM_API __attribute__((__visibility__("default")))
+
 #undef __always_inline
 #define __always_inline inline __attribute__((__always_inline__))
 #undef __noinline
@@ -46,7 +49,7 @@
 #define can_loop true
 
 /* The same sequence in each run. */
-__u32 bpf_get_prandom_u32(void);
+SIM_API __u32 bpf_get_prandom_u32(void);
 
 static inline __u32 bpf_get_smp_processor_id(void)
 {
@@ -54,12 +57,12 @@ static inline __u32 bpf_get_smp_processor_id(void)
 }
 
 /* The task on whose behalf the current request is made: one for each class of tasks that a trace knows. */
-struct task_struct *bpf_get_current_task_btf(void);
-__u64 bpf_get_current_pid_tgid(void);
-long bpf_get_current_comm(void *buf, __u32 size);
+SIM_API struct task_struct *bpf_get_current_task_btf(void);
+SIM_API __u64 bpf_get_current_pid_tgid(void);
+SIM_API long bpf_get_current_comm(void *buf, __u32 size);
 
 /* Goes to standard error. */
-int sim_printk(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
+SIM_API int sim_printk(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 #define bpf_printk(format, args...) sim_printk(format "\n", ##args)
 
 static inline void bpf_spin_lock(struct bpf_spin_lock *lock)

@@ -10,6 +10,8 @@
 #include <linux/types.h>
 #include <stddef.h>
 
+#include "host-helpers.h"
+
 #define __uint(name, val) int (*name)[val]
 #define __type(name, val) __typeof__(val) *name
 #define __array(name, val) __typeof__(val) *name[]
@@ -17,8 +19,8 @@
 typedef struct SimMap SimMap;
 
 /* *slot, where the map is noted, must be NULL. Ends the run if there is no such type of map. */
-SimMap *sim_map_new(void **slot, const char *name, __u32 type, size_t key_size, size_t value_size,
-                    size_t max_entries);
+SIM_API SimMap *sim_map_new(void **slot, const char *name, __u32 type, size_t key_size, size_t value_size,
+                            size_t max_entries);
 
 #define SIM_UINT(map, name) (sizeof(*(map)->name) / sizeof(int))
 
@@ -51,19 +53,19 @@ SimMap *sim_map_new(void **slot, const char *name, __u32 type, size_t key_size, 
 #define bpf_ringbuf_output(map, data, size, flags) sim_ringbuf_output(SIM_RINGBUF(map), data, size)
 
 /* As the helpers: values stay where they are until they are deleted; -EEXIST, -ENOENT, -E2BIG, -EINVAL. */
-void *sim_map_lookup(SimMap *map, const void *key);
-long sim_map_update(SimMap *map, const void *key, const void *value, __u64 flags);
-long sim_map_delete(SimMap *map, const void *key);
+SIM_API void *sim_map_lookup(SimMap *map, const void *key);
+SIM_API long sim_map_update(SimMap *map, const void *key, const void *value, __u64 flags);
+SIM_API long sim_map_delete(SimMap *map, const void *key);
 
 struct task_struct;
 
 /* A map called cachebpf_threads has the class of each task from the beginning. */
-void *sim_task_storage_get(SimMap *map, struct task_struct *task, const void *value, __u64 flags);
-long sim_task_storage_delete(SimMap *map, struct task_struct *task);
+SIM_API void *sim_task_storage_get(SimMap *map, struct task_struct *task, const void *value, __u64 flags);
+SIM_API long sim_task_storage_delete(SimMap *map, struct task_struct *task);
 
 /* NULL, -EAGAIN: it is full. What was submitted is consumed after the callback, by the program
  * <policy>_reconfigure if the ring buffer is called cachebpf_events. */
-void *sim_ringbuf_reserve(SimMap *map, __u64 size);
-void sim_ringbuf_submit(void *data);
-void sim_ringbuf_discard(void *data);
-long sim_ringbuf_output(SimMap *map, const void *data, __u64 size);
+SIM_API void *sim_ringbuf_reserve(SimMap *map, __u64 size);
+SIM_API void sim_ringbuf_submit(void *data);
+SIM_API void sim_ringbuf_discard(void *data);
+SIM_API long sim_ringbuf_output(SimMap *map, const void *data, __u64 size);

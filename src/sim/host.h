@@ -56,7 +56,7 @@ struct task_struct {
 };
 
 #define __kernel_type
-#define __ksym
+#define __ksym SIM_API
 
 /* Maps, programs and some settings cannot be static in BPF. Here all policies are linked together, and names such
  * as cachebpf_events are in several; since one of them runs, they may share what is there. */
@@ -85,11 +85,12 @@ typedef struct SimPolicy {
         SimTunable **tunables;
         int (*reconfigure)(void *ctx); /* NULL: it has no such program */
         char name_of_file[16];
+        void *library; /* that it was loaded from; NULL: it is a part of this program */
         struct SimPolicy *next;
 } SimPolicy;
 
-void sim_policy_register(SimPolicy *policy);
-void sim_tunable_register(SimTunable **list, SimTunable *tunable);
+SIM_API void sim_policy_register(SimPolicy *policy);
+SIM_API void sim_tunable_register(SimTunable **list, SimTunable *tunable);
 
 /* Of the policy that is being compiled. */
 __attribute__((__unused__)) static SimTunable *sim_tunables;

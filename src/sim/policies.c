@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <assert.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host-state.h"
 #include "macro.h"
@@ -12,6 +14,7 @@
 #include "string-util.h"
 
 static SimPolicy *policies;
+static SimPolicy *newest;
 
 static void use_name_of_file(SimPolicy *policy) {
         const char *slash = strrchr(policy->file, '/'), *base = slash ? slash + 1 : policy->file;
@@ -23,16 +26,17 @@ static void use_name_of_file(SimPolicy *policy) {
         policy->name = policy->name_of_file;
 }
 
-/* Called before main(). */
+/* Called before main(), and when a library is loaded. */
 void sim_policy_register(SimPolicy *policy) {
         SimPolicy **p;
 
         use_name_of_file(policy);
 
-        for (p = &policies; *p && strcmp((*p)->name, policy->name) < 0;)
+        for (p = &policies; *p && strcmp((*p)->name, policy->name) <= 0;)
                 p = &(*p)->next;
         policy->next = *p;
         *p = policy;
+        newest = policy;
 }
 
 void sim_tunable_register(SimTunable **list, SimTunable *tunable) {
@@ -52,6 +56,53 @@ const SimPolicy *sim_policy_find(const char *name) {
                 if (streq(p->name, name) || streq(p->ops->name, name))
                         return p;
         return NULL;
+}
+
+static SimPolicy *policy_of(void *library) {
+        for (SimPolicy *p = policies; p; p = p->next)
+                if (p->library == library)
+                        return p;
+        return NULL;
+}
+
+int sim_policy_load(const char *path, const SimPolicy **ret, char **ret_error) {
+        void *library;
+        SimPolicy *p;
+
+        assert(strchr(path, '/')); /* else it would be looked for where libraries are */
+        assert(ret);
+        assert(ret_error);
+
+        *ret_error = NULL;
+        if (access(path, R_OK) < 0) {
+                int r = -errno;
+
+                return asprintf(ret_error, "%s: %s", path, strerror(-r)) < 0 ? -ENOMEM : r;
+        }
+
+        newest = NULL;
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!library) /* its message begins with the path */
+                return asprintf(ret_error, "%s", dlerror()) < 0 ? -ENOMEM : -ELIBBAD;
+
+        p = policy_of(library);
+        if (!p && !newest)
+                return asprintf(ret_error, "%s: there is no CACHEBPF_POLICY() in it that was compiled with "
+                                "-DCACHEBPF_SIM", path) < 0 ? -ENOMEM : -ELIBBAD;
+        if (!p) {
+                p = newest;
+                p->library = library;
+                if (sim_policy_find(p->name) != p) {
+                        char *name = strdup(strrchr(path, '/') + 1);
+
+                        if (!name)
+                                return -ENOMEM;
+                        p->name = name;
+                }
+        }
+
+        *ret = p;
+        return 0;
 }
 
 const SimTunable *sim_tunable_find(const SimPolicy *policy, const char *name) {

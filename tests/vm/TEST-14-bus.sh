@@ -25,4 +25,36 @@ is "$(policy_key t14.slice id)" "$id" 'what was attached stayed attached'
 is "$(daemon_pid)" "$pid" 'by the same daemon'
 wait_until 20 busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
 is "$(busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager UnitsAttached)" 'u 2' 'it has its name again'
+
+# --- what is installed for programs is what the daemon says
+
+description() { # INTERFACE: that part of an introspection
+        sed -n "/<interface name=\"$1\">/,/<\/interface>/p"
+}
+
+unit_path=$(busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t14.slice | cut -d'"' -f2)
+for interface in Manager:/org/cachebpf1 "Unit:$unit_path"; do
+        name=org.cachebpf1.${interface%%:*}
+        file=/usr/share/dbus-1/interfaces/$name.xml
+        succeeds "$file is XML" xmllint --noout --nonet "$file"
+        is "$(description "$name" <"$file")" \
+                "$(busctl introspect --xml-interface org.cachebpf1 "${interface#*:}" | description "$name")" \
+                "$file is what the daemon says"
+        like "$(description "$name" <"$file")" '<method ' 'and is not empty'
+done
+like "$(runuser -u nobody -- busctl call --json=short org.cachebpf1 /org/cachebpf1 \
+        org.freedesktop.DBus.ObjectManager GetManagedObjects)" '"VerifiedPolicy":\{"type":"s","data":"lfu"\}' \
+        'nobody may see all objects'
+
+# The example, where there is PyGObject.
+if python3 -c 'from gi.repository import Gio' 2>/dev/null; then
+        runuser -u nobody -- /usr/share/doc/cachebpf/examples/watch-units.py >example &
+        example=$!
+        succeeds 'the example lists units' wait_until 30 grep -q '^t14b.slice: attached mru, ' example
+        systemctl stop t14b.slice
+        succeeds 'and prints changes' wait_until 30 grep -qE '^(changed|removed) t14b.slice' example
+        kill "$example"
+else
+        skip 'the example lists units' 'there is no PyGObject'
+fi
 done_testing

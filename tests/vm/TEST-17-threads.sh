@@ -272,7 +272,8 @@ uncache much
 read_with t17-get.slice dd if="$dir/much" bs=64k status=none
 compare "$(cached hot)" -lt $((hot - 200)) 'but not when one reads it that is no scan'
 
-is "$(daemon_log -i -e cannot)" '' 'the daemon had nothing to complain about'
+# while it was without a bus, it said so
+is "$(daemon_log -i -e cannot | grep -v ': Connection terminated$')" '' 'the daemon had nothing else to complain about'
 is "$(systemctl show -P NRestarts cachebpfd.service)" 0 'and did not fail'
 books_agree 'the kernel has lost nothing'
 done_testing

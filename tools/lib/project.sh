@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The project itself, built by meson in the build root. The build directory stays, so a change is a small build.
 
-# What the installed project is made of; documentation and the kernel are not part of it.
+# What the installed project is made of; the kernel is not part of it.
 project_sources() {
         local name
-        for name in meson.build meson.options src bpf policies.d units dbus man completions tests tools/lib/guest bench kernel/selftests; do
+        for name in meson.build meson.options src bpf policies.d units dbus man docs completions tests tools/lib/guest bench kernel/selftests; do
                 echo "$TOP/$name"
         done
 }

@@ -6,7 +6,8 @@
  *
  * The document has the members "status" (the reply of GetStatus), "units", "stats" and "policies" (arrays of
  * what the other methods list), "threads" (one array for each process, by its number), "settings"
- * (those of each unit, by its name) and "problems" (of a reload), and may have "behaviour": "hang" (takes calls, never answers), "drop"
+ * (those of each unit, by its name), "problems" (of a reload) and "changes" (what Monitor tells, then
+ * the call ends), and may have "behaviour": "hang" (takes calls, never answers), "drop"
  * (closes the connection instead of answering) or "garbage" (answers, but not in varlink). Replies are
  * validated against the IDL as the daemon's are. */
 
@@ -193,6 +194,27 @@ static int method_set_thread_class(
         return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_UNSIGNED("threads", sd_json_variant_elements(threads)));
 }
 
+static int method_monitor(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
+
+        sd_json_variant *changes = sd_json_variant_by_key(document, "changes");
+        size_t n = sd_json_variant_elements(changes);
+        int r = 0;
+
+        if (misbehave(link) > 0)
+                return 0;
+        if (!(flags & SD_VARLINK_METHOD_MORE))
+                return sd_varlink_error(link, SD_VARLINK_ERROR_EXPECTED_MORE, NULL);
+
+        for (size_t i = 0; r >= 0 && i < n; i++)
+                r = send_one(link, &(const Listing) {}, sd_json_variant_by_index(changes, i), i == n - 1);
+
+        return r;
+}
+
 /* ---- settings: of units that the document has some of; words say how a call ends */
 
 static sd_json_variant *find_settings(sd_varlink *link, sd_json_variant *parameters) {
@@ -279,6 +301,7 @@ static int serve(const char *address, const char *path) {
                         CACHEBPF_VARLINK_INTERFACE ".ListUnits",    method_list_units,
                         CACHEBPF_VARLINK_INTERFACE ".GetStats",     method_get_stats,
                         CACHEBPF_VARLINK_INTERFACE ".ListPolicies", method_list_policies,
+                        CACHEBPF_VARLINK_INTERFACE ".Monitor",      method_monitor,
                         CACHEBPF_VARLINK_INTERFACE ".ListThreads",  method_list_threads,
                         CACHEBPF_VARLINK_INTERFACE ".SetThreadClass", method_set_thread_class,
                         CACHEBPF_VARLINK_INTERFACE ".GetUnitSettings", method_get_unit_settings,

@@ -165,6 +165,8 @@ static void test_mistakes(void **state) {
                 { bad_path,           "--format=text",           "bad.trace:3" },
                 { bad_path,           "--format=tape",           "\"tape\"" },
                 { trace_path,         "--policy=best",           "unknown policy \"best\"; the simulator has " },
+                { trace_path,         "--policy=./best.so",      "./best.so: No such file or directory" },
+                { trace_path,         "--policy=lfu,/dev/null",  "Option --policy=: /dev/null: " },
                 { trace_path,         "--policy=",               "Option --policy= names no policy." },
                 { trace_path,         "--size=0",                "\"0\" is less than one page" },
                 { trace_path,         "--size=0%",               "\"0%\" is less than one page" },

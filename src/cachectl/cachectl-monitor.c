@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "client.h"
+#include "exit-codes.h"
+#include "format-time.h"
+#include "log.h"
+#include "model.h"
+#include "objects.h"
+#include "options.h"
+#include "string-util.h"
+#include "text.h"
+#include "varlink-org.cachebpf.Manager.h"
+#include "verbs.h"
+
+typedef struct Watch {
+        char **patterns;
+        size_t n_patterns;
+} Watch;
+
+/* Whoever reads a stream wants each line at once, and to hear no more when he is gone. */
+static int flush(void) {
+        if (fflush(stdout) != 0 || ferror(stdout))
+                return log_error_errno(errno, "Cannot write the output: %m");
+
+        return 0;
+}
+
+static int print_json(sd_json_variant *v) {
+        int r;
+
+        r = sd_json_variant_dump(v, arg_json, stdout, /* prefix= */ NULL);
+        if (r < 0)
+                return log_error_errno(r, "Cannot write JSON: %m");
+
+        return flush();
+}
+
+/* "web.slice: failed, lfu configured: it is no BPF object file (/etc/…:3)" */
+static int print_unit(const char *change, sd_json_variant *v) {
+        _cleanup_free_ char *name = NULL, *policy = NULL, *reason = NULL, *time = NULL;
+        UnitInfo u;
+        int r;
+
+        r = unit_info_parse(v, &u);
+        if (r < 0)
+                return r;
+
+        time = format_timestamp(now_realtime_usec());
+        name = text_escape(u.unit);
+        policy = text_escape(u.effective ?: u.configured ?: "-");
+        reason = text_escape(strempty(u.reason));
+        if (!time || !name || !policy || !reason)
+                return log_oom();
+
+        printf("%s %s %s: %s%s%s %s%s%s%s\n", time, change, name,
+               color_on(state_color(u.state)), strempty(u.state), color_off(state_color(u.state)), policy,
+               unit_info_contradicted(&u) ? ", the kernel says otherwise" : "", *reason ? ": " : "", reason);
+        return flush();
+}
+
+static int print_removed(const char *unit) {
+        _cleanup_free_ char *name = text_escape(unit), *time = format_timestamp(now_realtime_usec());
+
+        if (!name || !time)
+                return log_oom();
+
+        printf("%s removed %s\n", time, name);
+        return flush();
+}
+
+static int on_change(sd_json_variant *v, void *userdata) {
+        const Watch *w = ASSERT_PTR(userdata);
+        sd_json_variant *change = sd_json_variant_by_key(v, "change"), *name = sd_json_variant_by_key(v, "name"),
+                        *unit = sd_json_variant_by_key(v, "unit");
+        int r;
+
+        if (!change || !sd_json_variant_is_string(change))
+                return log_error_errno(EBADMSG, "cachebpfd sent a change without its kind.");
+        if (name && sd_json_variant_is_string(name)) {
+                r = objects_name_matches(&object_kind_unit, sd_json_variant_string(name),
+                                         w->patterns, w->n_patterns);
+                if (r < 0)
+                        return log_oom();
+                if (r == 0)
+                        return 0;
+        }
+
+        if (json_wanted())
+                return print_json(v);
+
+        /* What was there already is for programs: people can ask for it, and wait for news here. */
+        if (streq(sd_json_variant_string(change), "listed"))
+                return 0;
+        if (unit && !sd_json_variant_is_null(unit))
+                return print_unit(sd_json_variant_string(change), unit);
+        if (name && sd_json_variant_is_string(name))
+                return print_removed(sd_json_variant_string(name));
+
+        return 0;
+}
+
+int verb_monitor(char **patterns, size_t n_patterns) {
+        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
+        Watch w = {
+                .patterns = patterns,
+                .n_patterns = n_patterns,
+        };
+        int r;
+
+        r = client_connect(&link);
+        if (r < 0)
+                return r;
+
+        /* It can take long until something happens. */
+        r = sd_varlink_set_relative_timeout(link, UINT64_MAX);
+        if (r < 0)
+                return log_error_errno(r, "Cannot wait for cachebpfd: %m");
+
+        if (!json_wanted() && !arg_quiet && terminal_interactive())
+                log_info("Waiting for changes, until Ctrl-C.");
+
+        r = client_call_more(link, CACHEBPF_VARLINK_INTERFACE ".Monitor", NULL, on_change, &w);
+        return r < 0 ? r : EXIT_SUCCESS;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The daemon's objects on a bus of their own: what is listed, what is told, and what the example for programs in
+ * Python makes of it.
+ *
+ *      test-bus EXAMPLE */
+
+#include "reconcile-fixture.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "bus.h"
+#include "cleanup.h"
+#include "manager-bus.h"
+#include "string-util.h"
+#include "unit-bus.h"
+
+#define DBUS_DAEMON "/usr/bin/dbus-daemon"
+#define A_PATH "/org/cachebpf1/unit/a_2eslice"
+
+static const char *example;
+static char directory[] = "/tmp/test-bus-XXXXXX";
+static char *socket_path;
+static pid_t dbus_daemon;
+
+static pid_t start(char *const argv[], int out_fd) {
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0) {
+                (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+                (void) dup2(out_fd, STDOUT_FILENO);
+                (void) execvp(argv[0], argv);
+                _exit(127);
+        }
+
+        return pid;
+}
+
+static void stop(pid_t pid) {
+        (void) kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* ---- the daemon's side, in the fixture's event loop */
+
+static sd_bus *client;
+
+static void unit_changed(Unit *u) {
+        unit_bus_changed(u);
+        manager_bus_counts_changed(u->manager);
+}
+
+static void connect_bus(void) {
+        Manager *m = fixture->manager;
+
+        assert_true(sd_bus_open_system(&m->bus) >= 0);
+        assert_true(sd_bus_attach_event(m->bus, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+        assert_true(sd_bus_add_object_manager(m->bus, NULL, BUS_PATH) >= 0);
+        assert_true(manager_bus_add(m, m->bus) >= 0);
+        assert_true(unit_bus_add(m, m->bus) >= 0);
+        assert_true(sd_bus_request_name(m->bus, BUS_NAME, 0) >= 0);
+        m->unit_changed = unit_changed;
+        m->unit_removed = unit_bus_removed;
+
+        assert_true(sd_bus_open_system(&client) >= 0);
+        assert_true(sd_bus_attach_event(client, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+}
+
+static int setup(void **state) {
+        if (access(DBUS_DAEMON, X_OK) < 0)
+                return 0;
+
+        (void) fixture_setup(state);
+        connect_bus();
+        return 0;
+}
+
+static int teardown(void **state) {
+        if (access(DBUS_DAEMON, X_OK) < 0)
+                return 0;
+
+        client = sd_bus_flush_close_unref(client);
+        fixture->manager->bus = sd_bus_flush_close_unref(fixture->manager->bus);
+        return fixture_teardown(state);
+}
+
+#define BUS_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+static void need_bus(void) {
+        if (access(DBUS_DAEMON, X_OK) < 0)
+                skip();
+}
+
+/* Runs the loop until the text has come, for half a minute at most. */
+static void run_until(const char *text, const char *(*look)(void)) {
+        for (unsigned i = 0; i < 300; i++) {
+                if (strstr(look(), text))
+                        return;
+                assert_true(sd_event_run(fixture->event, 100 * USEC_PER_MSEC) >= 0);
+        }
+
+        fail_msg("no \"%s\" in: %s", text, look());
+}
+
+/* ---- what is told */
+
+static GString *heard;
+
+static const char *heard_text(void) {
+        return heard->str;
+}
+
+static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        g_string_append_printf(heard, "%s:%s ", sd_bus_message_get_member(m), sd_bus_message_get_path(m));
+        return 0;
+}
+
+static int on_objects(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const char *path;
+        int r;
+
+        assert_false(sd_bus_message_is_method_error(m, NULL));
+        assert_true(sd_bus_message_enter_container(m, 'a', "{oa{sa{sv}}}") > 0);
+        while ((r = sd_bus_message_enter_container(m, 'e', "oa{sa{sv}}")) > 0) {
+                assert_true(sd_bus_message_read(m, "o", &path) > 0);
+                g_string_append_printf(heard, "%s ", path);
+                assert_true(sd_bus_message_skip(m, "a{sa{sv}}") > 0);
+                assert_true(sd_bus_message_exit_container(m) > 0);
+        }
+        assert_int_equal(r, 0);
+        g_string_append(heard, "END");
+        return 0;
+}
+
+static void test_objects_and_signals(void **state) {
+        Unit *a, *b;
+
+        need_bus();
+        heard = g_string_new(NULL);
+        a = add_unit("a.slice", "lfu", 1);
+        (void) add_unit("plain.slice", NULL, 2);
+        run();
+
+        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH, "org.freedesktop.DBus.ObjectManager",
+                                             "GetManagedObjects", on_objects, NULL, "") >= 0);
+        run_until("END", heard_text);
+        assert_non_null(strstr(heard->str, A_PATH " "));
+        assert_null(strstr(heard->str, "plain"));
+
+        assert_true(sd_bus_match_signal_async(client, NULL, BUS_NAME, NULL, NULL, NULL, on_signal, NULL, NULL) >= 0);
+        assert_true(sd_bus_flush(client) >= 0);
+        for (unsigned i = 0; i < 10; i++) /* until the bus knows that */
+                (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
+        g_string_truncate(heard, 0);
+
+        configure(a, "mru");
+        run_until("PropertiesChanged:" A_PATH, heard_text);
+        b = add_unit("b.slice", "lfu", 3);
+        run_until("InterfacesAdded:/org/cachebpf1 ", heard_text);
+        run_until("PropertiesChanged:/org/cachebpf1 ", heard_text); /* the counts */
+        configure(b, NULL);
+        run_until("InterfacesRemoved:/org/cachebpf1 ", heard_text);
+
+        g_string_free(heard, TRUE);
+}
+
+/* ---- the example */
+
+static int example_fd = -EBADF;
+
+static const char *example_text(void) {
+        char buffer[4096];
+        ssize_t n;
+
+        while ((n = read(example_fd, buffer, sizeof(buffer))) > 0)
+                g_string_append_len(heard, buffer, n);
+        return heard->str;
+}
+
+static bool have_pygobject(void) {
+        _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        int status;
+        pid_t pid;
+
+        pid = start((char *const[]) { (char *) "python3", (char *) "-c",
+                                      (char *) "try:\n from gi.repository import Gio\nexcept Exception:\n exit(1)",
+                                      NULL }, null_fd);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void test_example(void **state) {
+        int fds[2];
+        Unit *a, *b;
+        pid_t pid;
+
+        need_bus();
+        if (!have_pygobject())
+                skip();
+
+        heard = g_string_new(NULL);
+        a = add_unit("a.slice", "lfu", 1);
+        run();
+
+        assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+        pid = start((char *const[]) { (char *) example, NULL }, fds[1]);
+        (void) close(fds[1]);
+        example_fd = fds[0];
+
+        run_until("a.slice: attached lfu, no accesses\n", example_text);
+        configure(a, "mru");
+        run_until("changed a.slice: attached mru\n", example_text);
+        b = add_unit("b.slice", "nosuch", 2);
+        run_until("added b.slice: ", example_text);
+        run_until("unknown policy 'nosuch'", example_text);
+        configure(b, NULL);
+        run_until("removed b.slice\n", example_text);
+
+        stop(pid);
+        example_fd = safe_close(example_fd);
+        g_string_free(heard, TRUE);
+}
+
+/* ---- the bus */
+
+static int start_bus(void **state) {
+        _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        _cleanup_free_ char *address = NULL, *option = NULL;
+
+        if (access(DBUS_DAEMON, X_OK) < 0)
+                return 0;
+
+        if (!mkdtemp(directory) || asprintf(&socket_path, "%s/bus", directory) < 0 ||
+            asprintf(&address, "unix:path=%s", socket_path) < 0 || asprintf(&option, "--address=%s", address) < 0)
+                return -1;
+
+        dbus_daemon = start((char *const[]) { (char *) DBUS_DAEMON, (char *) "--session", (char *) "--nofork",
+                                              (char *) "--nopidfile", option, NULL }, null_fd);
+        for (unsigned i = 0; access(socket_path, F_OK) < 0; i++) {
+                if (i > 1000)
+                        return -1;
+                (void) usleep(10 * USEC_PER_MSEC);
+        }
+
+        return setenv("DBUS_SYSTEM_BUS_ADDRESS", address, true);
+}
+
+static int stop_bus(void **state) {
+        if (!dbus_daemon)
+                return 0;
+
+        stop(dbus_daemon);
+        (void) unlink(socket_path);
+        free(socket_path);
+        return rmdir(directory);
+}
+
+int main(int argc, char *argv[]) {
+        const struct CMUnitTest tests[] = {
+                BUS_TEST(test_objects_and_signals),
+                BUS_TEST(test_example),
+        };
+
+        if (argc != 2) {
+                fprintf(stderr, "Usage: %s EXAMPLE\n", argv[0]);
+                return 1;
+        }
+        example = argv[1];
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, start_bus, stop_bus);
+}

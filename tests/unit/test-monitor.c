@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The varlink method Monitor: what clients are told of the units of a reconciler on a fake kernel. */
+
+#include "reconcile-fixture.h"
+
+#include <sys/socket.h>
+
+#include "cleanup.h"
+#include "monitor-varlink.h"
+#include "string-util.h"
+#include "varlink-org.cachebpf.Manager.h"
+
+typedef struct Client {
+        sd_varlink *link;
+        GString *heard; /* "change:name:state " for each reply */
+        const char *error;
+} Client;
+
+static sd_varlink_server *server;
+
+static const char *text(sd_json_variant *v, const char *key) {
+        sd_json_variant *s = sd_json_variant_by_key(v, key);
+
+        return s && !sd_json_variant_is_null(s) ? sd_json_variant_string(s) : "-";
+}
+
+static int on_reply(sd_varlink *link, sd_json_variant *parameters, const char *error_id,
+                    sd_varlink_reply_flags_t flags, void *userdata) {
+        Client *c = ASSERT_PTR(userdata);
+        sd_json_variant *unit;
+
+        if (error_id) {
+                c->error = g_intern_string(error_id);
+                return 0;
+        }
+
+        assert_true(flags & SD_VARLINK_REPLY_CONTINUES);
+        unit = sd_json_variant_by_key(parameters, "unit");
+        assert_true(!unit || streq(text(unit, "unit"), text(parameters, "name")));
+        g_string_append_printf(c->heard, "%s:%s:%s ", text(parameters, "change"), text(parameters, "name"),
+                               unit ? text(unit, "state") : "-");
+        return 0;
+}
+
+static void start_server(void) {
+        Manager *m = fixture->manager;
+
+        assert_true(sd_varlink_server_new(&server, SD_VARLINK_SERVER_INHERIT_USERDATA) >= 0);
+        (void) sd_varlink_server_set_userdata(server, m);
+        assert_true(sd_varlink_server_add_interface(server, &vl_interface_org_cachebpf_Manager) >= 0);
+        assert_true(monitor_varlink_bind(server, m) >= 0);
+        assert_true(sd_varlink_server_attach_event(server, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+        m->unit_changed = monitor_unit_changed;
+        m->unit_removed = monitor_unit_changed;
+}
+
+static void stop_server(void) {
+        server = sd_varlink_server_unref(server);
+        monitor_varlink_stop(fixture->manager);
+}
+
+static void client_start(Client *c, int (*send)(sd_varlink *link, const char *method, sd_json_variant *parameters)) {
+        int fds[2];
+
+        c->heard = g_string_new(NULL);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+        assert_true(sd_varlink_server_add_connection(server, fds[0], NULL) >= 0);
+        assert_true(sd_varlink_connect_fd(&c->link, fds[1]) >= 0);
+        assert_true(sd_varlink_attach_event(c->link, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+        (void) sd_varlink_set_userdata(c->link, c);
+        assert_true(sd_varlink_bind_reply(c->link, on_reply) >= 0);
+        assert_true(send(c->link, CACHEBPF_VARLINK_INTERFACE ".Monitor", NULL) >= 0);
+        run();
+}
+
+static void client_stop(Client *c) {
+        c->link = sd_varlink_close_unref(c->link);
+        g_string_free(c->heard, TRUE);
+        run();
+}
+
+/* What the client heard since it was asked last. */
+static void assert_heard(Client *c, const char *expected) {
+        run();
+        assert_string_equal(c->heard->str, expected);
+        g_string_truncate(c->heard, 0);
+}
+
+static void test_changes(void **state) {
+        Client c = {}, late = {};
+        Unit *a, *b;
+
+        start_server();
+        a = add_unit("a.slice", "lfu", 1);
+        (void) add_unit("plain.slice", NULL, 2);
+        run();
+
+        client_start(&c, sd_varlink_observe);
+        assert_heard(&c, "listed:a.slice:attached complete:-:- ");
+
+        b = add_unit("b.slice", "nosuch", 3);
+        assert_heard(&c, "added:b.slice:failed ");
+
+        configure(b, "mru");
+        assert_heard(&c, "changed:b.slice:attached ");
+
+        /* it stops, and is forgotten */
+        set_cgroup(a, 0);
+        assert_heard(&c, "changed:a.slice:inactive ");
+        unit_free(a);
+        assert_heard(&c, "removed:a.slice:- ");
+
+        client_start(&late, sd_varlink_observe);
+        assert_heard(&late, "listed:b.slice:attached complete:-:- ");
+
+        configure(b, NULL);
+        assert_heard(&c, "removed:b.slice:- ");
+        assert_heard(&late, "removed:b.slice:- ");
+
+        client_stop(&late);
+        configure(b, "lfu");
+        assert_heard(&c, "added:b.slice:attached ");
+
+        client_stop(&c);
+        stop_server();
+}
+
+/* That something may have changed is nothing to tell. */
+static void test_no_change(void **state) {
+        Client c = {};
+        Unit *a;
+
+        start_server();
+        a = add_unit("a.slice", "lfu", 1);
+        run();
+        client_start(&c, sd_varlink_observe);
+        assert_heard(&c, "listed:a.slice:attached complete:-:- ");
+
+        manager_unit_changed(fixture->manager, a);
+        manager_unit_changed(fixture->manager, a);
+        assert_heard(&c, "");
+
+        /* several things at once are one change, and there and back again is none */
+        configure(a, "mru");
+        configure(a, "get-scan");
+        assert_heard(&c, "changed:a.slice:attached ");
+        configure(a, NULL);
+        configure(a, "get-scan");
+        assert_heard(&c, "");
+
+        client_stop(&c);
+        stop_server();
+}
+
+/* Clients come and go, also while there is something to tell. */
+static void test_clients(void **state) {
+        Client c[20] = {};
+        Unit *a;
+
+        start_server();
+        a = add_unit("a.slice", "lfu", 1);
+        run();
+
+        for (size_t i = 0; i < ELEMENTSOF(c); i++)
+                client_start(c + i, sd_varlink_observe);
+        configure(a, "mru");
+        for (size_t i = 0; i < ELEMENTSOF(c); i += 2)
+                client_stop(c + i);
+        for (size_t i = 1; i < ELEMENTSOF(c); i += 2) {
+                assert_heard(c + i, "listed:a.slice:attached complete:-:- changed:a.slice:attached ");
+                client_stop(c + i);
+        }
+
+        /* nobody is there */
+        configure(a, "lfu");
+        run();
+        stop_server();
+}
+
+static void test_needs_more(void **state) {
+        Client c = {};
+
+        start_server();
+        client_start(&c, sd_varlink_invoke);
+        assert_string_equal(c.error, SD_VARLINK_ERROR_EXPECTED_MORE);
+        client_stop(&c);
+        stop_server();
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                FIXTURE_TEST(test_changes),
+                FIXTURE_TEST(test_no_change),
+                FIXTURE_TEST(test_clients),
+                FIXTURE_TEST(test_needs_more),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
