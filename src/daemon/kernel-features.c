@@ -143,6 +143,12 @@ const char *policy_step_error(PolicyStep step, int error) {
                 break;
 
         case POLICY_STEP_PIN:
+                /* The unit sees /sys read-only but for the pins, if their directory is there when it starts. */
+                if (error == EROFS)
+                        return "the directory of the pins is missing: run 'systemd-tmpfiles --create "
+                               "cachebpfd.conf', then 'systemctl restart cachebpfd.service'";
+                break;
+
         default:
                 break;
         }

@@ -130,6 +130,7 @@ static void test_errors(void **state) {
 
         assert_string_equal(policy_step_error(POLICY_STEP_ATTACH, -EBUSY),
                             "the control group already has a policy of its own");
+        assert_non_null(strstr(policy_step_error(POLICY_STEP_PIN, -EROFS), "systemd-tmpfiles"));
         assert_true(policy_error_is_transient(-EAGAIN));
         assert_false(policy_error_is_transient(-EINVAL));
 }
