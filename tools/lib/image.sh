@@ -8,7 +8,7 @@ IMAGE_SIZE=4G # sparse
 BASEROOT=
 
 GUEST_PACKAGES=(
-        systemd systemd-sysv udev dbus polkitd login passwd # the system
+        systemd systemd-sysv udev dbus polkitd login passwd apt # the system
         libsystemd0 libbpf1 libglib2.0-0t64 libjson-c5 libzstd1 # what the project links
         e2fsprogs xfsprogs util-linux mount kmod procps less # tools of the tests
         iproute2 attr jq bpftool fio ripgrep libxml2-utils

@@ -11,7 +11,7 @@ QEMU_PID=
 CONSOLE=
 
 machine_defaults() {
-        KERNEL=product MEMORY=2G CPUS=2 LAB='' LAB_DISK=2 TIMEOUT=900 ALLOW_SPLAT='' KEEP_CONSOLE=''
+        KERNEL=product MEMORY=2G CPUS=2 LAB='' LAB_DISK=2 TIMEOUT=900 ALLOW_SPLAT='' KEEP_CONSOLE='' PACKAGES=''
         APPEND=() EXTRA=() DISKS=() SHARES=() COMMAND=()
 }
 
@@ -25,6 +25,7 @@ parse_machine_options() {
                         return
                         ;;
                 --lab) LAB=1 && shift && continue ;;
+                --packages) PACKAGES=1 && shift && continue ;;
                 --allow-splat) ALLOW_SPLAT=1 && shift && continue ;;
                 --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
                 esac
@@ -68,12 +69,22 @@ prepare_machine() {
                 ensure_kernel "$KERNEL"
                 BZIMAGE=$KERNEL_DIR/bzImage
                 ;;
+        package)
+                ensure_kernel_package vm
+                dpkg-deb --fsys-tarfile "$PACKAGES_DIR"/linux-image-*.deb | tar -xf - -C "$SCRATCH" --wildcards './boot/vmlinuz-*'
+                BZIMAGE=$(echo "$SCRATCH"/boot/vmlinuz-*)
+                PACKAGES_DIR= # these were the kernel's
+                ;;
         *)
-                [[ -r $KERNEL ]] || die "--kernel wants product, stock, debug or a bzImage; there is no file '$KERNEL'"
+                [[ -r $KERNEL ]] || die "--kernel wants product, stock, debug, package or a bzImage; there is no file '$KERNEL'"
                 locked setup ensure_setup
                 BZIMAGE=$KERNEL
                 ;;
         esac
+        if [[ -n $PACKAGES ]]; then
+                [[ -n $PACKAGES_DIR ]] || ensure_packages
+                SHARES+=("$PACKAGES_DIR:/run/packages")
+        fi
         ensure_image
         MACHINE=$SCRATCH/machine
         rm -rf "$MACHINE"

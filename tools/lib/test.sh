@@ -179,6 +179,9 @@ vm_tests() {
         for job in "${jobs[@]}"; do
                 mkdir -p "$RESULTS/$job"
         done
+        for job in "${jobs[@]}"; do
+                [[ $job != *:* || $(test_header "$TOP/tests/vm/${job#*:}" machine) != *--packages* ]] || ensure_packages
+        done
         ensure_image
         choose_accel "$KERNEL_DIR/bzImage" '' # the probe of KVM is done once, here
         echo "== machines: kernel ${kernels[*]}"

@@ -1,0 +1,119 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Debian packages: the project's by debian/, and a kernel image by the kernel's own "make bindeb-pkg".
+
+PACKAGES_DIR=
+
+# What the binary packages are made of, relative to the sources.
+PACKAGE_SOURCES=(meson.build meson.options debian src bpf policies.d units dbus man completions)
+
+stage_sources() { # DIRECTORY
+        mkdir -p "$1"
+        rsync -a --exclude=/.git --filter=':- /.gitignore' "$TOP/" "$1/"
+}
+
+# The unit tests are run by "tools/vm test"; a release should be built without "nocheck".
+build_packages() { # DIRECTORY: with the sources in "source"; packages go beside that
+        # shellcheck disable=SC2016
+        in_buildroot "$1:/build/packages" "$CACHE/ccache:/build/ccache" -- \
+                env CC='ccache gcc' DEB_BUILD_PROFILES=nocheck DEB_BUILD_OPTIONS="nocheck parallel=$JOBS" bash -euc '
+                cd /build/packages/source
+                dpkg-buildpackage --build=binary --no-sign
+                # The tag is about packages that are new in the archive.
+                lintian --allow-root --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs ../*.changes'
+}
+
+make_packages() { # DIRECTORY with the staged sources
+        [[ ! -d $PACKAGES_DIR ]] || return 0
+        mkdir -p "$CACHE/ccache" "$CACHE/packages" "$1/out"
+        step 'packages: building' build_packages "$1"
+        mv "$1"/*.{deb,changes,buildinfo} "$1/out"
+        mv -T "$1/out" "$PACKAGES_DIR"
+        prune 2 "$CACHE"/packages/project-*
+}
+
+# Sets PACKAGES_DIR to the directory with the project's packages, built if they are not there.
+ensure_packages() {
+        local work=$SCRATCH/packages
+        ensure_buildroot
+        rm -rf "$work"
+        stage_sources "$work/source" # a copy: what is edited from now on does not matter
+        PACKAGES_DIR=$CACHE/packages/project-$({
+                echo "$BUILDROOT"
+                (cd "$work/source" && digest_tree "${PACKAGE_SOURCES[@]}")
+                digest_tree "$TOP/tools/lib/packages.sh"
+        } | digest)
+        [[ -d $PACKAGES_DIR ]] || locked packages make_packages "$work"
+        rm -rf "$work"
+}
+
+# A flavour is one of Debian's configurations, or that of the virtual machines.
+configure_kernel_package() { # FLAVOUR
+        local variant=package-$1 fragment=$TOP/kernel/config/package.config
+        local objects=$CACHE/linux/$variant debian=$BUILDROOT/usr/src/linux-config-6.12/config.amd64_none_$1.xz
+        mkdir -p "$objects"
+        if [[ $1 == vm ]]; then
+                cat "$TOP/kernel/config/base.config" "$fragment" >"$objects/all.config"
+                kernel_make "$variant" KCONFIG_ALLCONFIG=/build/objects/all.config allnoconfig
+        else
+                { xz -dc "$debian" && cat "$fragment"; } >"$objects/.config"
+                kernel_make "$variant" olddefconfig
+        fi
+        check_config "$objects/.config" "$fragment"
+}
+
+# kernel_package_make FLAVOUR VERSION: packages go into the parent directory of the objects, which is the build root's.
+kernel_package_make() {
+        rm -f "$BUILDROOT"/build/*.deb
+        in_kernel "package-$1" env DEBFULLNAME='cachebpf maintainers' DEBEMAIL=maintainers@cachebpf.example \
+                KDEB_PKGVERSION="$2" KDEB_CHANGELOG_DIST=UNRELEASED \
+                make -C /build/linux O=/build/objects CC='ccache gcc' -j"$JOBS" \
+                DPKG_FLAGS=--target=binary-image bindeb-pkg
+}
+
+make_kernel_package() { # FLAVOUR
+        local version out=$SCRATCH/kernel-package
+        [[ ! -d $PACKAGES_DIR ]] || return 0
+        ensure_pristine
+        version=${PRISTINE##*/source-}+cachebpf$(sed -n "s/.*version : '\([0-9.]*\)',$/\1/p" "$TOP/meson.build" | head -n 1)
+        step "kernel package: source" sync_source "$CACHE/linux/patched"
+        step "kernel package: configuration of $1" configure_kernel_package "$1"
+        step "kernel package: compiling $1" kernel_package_make "$1" "$version"
+        mkdir -p "$out" "$CACHE/packages"
+        mv "$BUILDROOT"/build/*.deb "$out"
+        mv -T "$out" "$PACKAGES_DIR"
+        prune 2 "$CACHE/packages/kernel-$1"-*
+}
+
+# Sets PACKAGES_DIR to the directory with the kernel's package.
+ensure_kernel_package() { # FLAVOUR
+        ensure_buildroot
+        PACKAGES_DIR=$CACHE/packages/kernel-$1-$({
+                kernel_key product
+                digest_tree "$TOP/kernel/config/package.config" "$TOP/tools/lib/packages.sh" "$TOP/meson.build"
+        } | digest)
+        [[ -d $PACKAGES_DIR ]] || locked kernel make_kernel_package "$1"
+}
+
+verb_packages() {
+        local flavour='' output=''
+        while [[ $# -gt 0 ]]; do
+                case $1 in
+                --kernel | --output) [[ $# -ge 2 ]] || die "$1 wants a value" && set -- "$1=$2" "${@:3}" && continue ;;
+                --kernel=amd64 | --kernel=cloud-amd64 | --kernel=vm) flavour=${1#*=} ;;
+                --kernel=*) die "--kernel wants amd64, cloud-amd64 or vm, not '${1#*=}'" ;;
+                --output=*) output=${1#*=} ;;
+                *) die "packages takes --kernel FLAVOUR and --output DIR, not '$1'" ;;
+                esac
+                shift
+        done
+        [[ -z $output || -d $output ]] || die "--output: there is no directory $output"
+
+        if [[ -n $flavour ]]; then
+                ensure_kernel_package "$flavour"
+        else
+                ensure_packages
+        fi
+        [[ -z $output ]] || cp "$PACKAGES_DIR"/* "$output/"
+        printf '%s\n' "${output:-$PACKAGES_DIR}"/*.deb
+}
