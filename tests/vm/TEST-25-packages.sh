@@ -55,6 +55,10 @@ mount_is() { # DIRECTORY ro|rw: as the daemon sees it
                 "/proc/$(daemon_pid)/mountinfo" | grep -qx "$2"
 }
 
+policies_are() { # NUMBER: so many has the kernel
+        [[ $(kernel_stat policies) -eq $1 ]]
+}
+
 started_anew() { # PID: of the daemon before
         [[ $(daemon_pid) != "$1" && $(daemon_pid) != 0 ]] && state_is t25.slice attached
 }
@@ -109,7 +113,7 @@ version=$(version_of cachebpfd)
 new=$version+next
 succeeds 'a newer version' repack /run/packages "$WORK/new" "${version//./\\.}" "$new"
 mapfile -t newer < <(files_of "$WORK/new")
-id=$(policy_key t25.slice id) detached=$(kernel_stat detached) pid=$(daemon_pid)
+id=$(policy_key t25.slice id) detached=$(kernel_stat detached) pid=$(daemon_pid) socket=$(stat -c %i "$VARLINK")
 mkdir -p /etc/cachebpf/policies.d
 echo '# the administrator was here' >/etc/cachebpf/policies.d/90-t25.conf
 succeeds 'apt upgrades' apt install "${newer[@]}"
@@ -118,7 +122,7 @@ succeeds 'another daemon runs, and has the unit' wait_until 30 started_anew "$pi
 unit_runs t25.slice lfu
 is "$(policy_key t25.slice id)" "$id" 'the policy was not attached anew'
 is "$(kernel_stat detached)" "$detached" 'nothing was detached'
-succeeds 'the socket was there all the time' systemctl is-active cachebpfd-varlink.socket
+is "$(stat -c %i "$VARLINK")" "$socket" 'the socket was there all the time'
 succeeds 'the file of the administrator is there' test -e /etc/cachebpf/policies.d/90-t25.conf
 
 # --- upgrade (downgrade, in fact) of a daemon that the administrator has switched off
@@ -140,8 +144,7 @@ unit_runs t25.slice lfu
 succeeds 'apt removes the daemon' apt remove cachebpfd
 fails 'it does not run any more' pgrep -x cachebpfd
 fails 'there are no pins' test -e "$PIN_ROOT"
-succeeds 'the kernel has no policy of it' wait_until 20 sh -c \
-        "[ \"\$(awk '\$1 == \"policies\" { print \$2 }' /sys/kernel/cachebpf/stat)\" -eq $before ]"
+succeeds 'the kernel has no policy of it' wait_until 20 policies_are "$before"
 succeeds 'the slice has none' wait_until 20 policy_is t25.slice none
 succeeds 'and runs' systemctl is-active t25.slice
 succeeds 'the configuration is there' test -e /etc/cachebpf/policies.d/90-t25.conf
