@@ -160,6 +160,9 @@ static int log_reply_error(const char *method, const char *error_id, sd_json_var
                 return log_error_errno(r, "What answers %s at \"%s\" does not speak varlink.",
                                        method, client_address());
 
+        if (streq(error_id, SD_VARLINK_ERROR_SYSTEM) && r == -EBUSY)
+                return log_error_errno(r, "cachebpfd has as many clients of %s as it can have.", method);
+
         if (streq(error_id, SD_VARLINK_ERROR_SYSTEM))
                 return log_error_errno(r, "cachebpfd failed to answer %s: %m", method);
 

@@ -10,6 +10,9 @@
 #include "string-util.h"
 #include "varlink-org.cachebpf.Manager.h"
 
+/* What a client does not read is kept for it, up to what libsystemd permits: nobody shall make that add up. */
+#define MONITORS_MAX 64U
+
 struct Monitor {
         Manager *manager;
         GPtrArray *links;      /* of sd_varlink; the clients, which are all in the same picture */
@@ -207,6 +210,9 @@ static int method_monitor(sd_varlink *link, sd_json_variant *parameters, sd_varl
                 return r;
         if (!(flags & SD_VARLINK_METHOD_MORE))
                 return sd_varlink_error(link, SD_VARLINK_ERROR_EXPECTED_MORE, NULL);
+
+        if (o->links->len >= MONITORS_MAX)
+                return sd_varlink_error_errno(link, -EBUSY);
 
         r = take_stock(o);
         if (r < 0)

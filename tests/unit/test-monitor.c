@@ -178,6 +178,31 @@ static void test_clients(void **state) {
         stop_server();
 }
 
+/* More than anybody needs are refused, and do not disturb the others. */
+static void test_too_many(void **state) {
+        Client c[70] = {};
+        size_t n_refused = 0;
+        Unit *a;
+
+        start_server();
+        a = add_unit("a.slice", "lfu", 1);
+        for (size_t i = 0; i < ELEMENTSOF(c); i++)
+                client_start(c + i, sd_varlink_observe);
+        configure(a, "mru");
+        run();
+
+        for (size_t i = 0; i < ELEMENTSOF(c); i++) {
+                if (c[i].error) {
+                        assert_string_equal(c[i].error, SD_VARLINK_ERROR_SYSTEM);
+                        n_refused++;
+                } else
+                        assert_non_null(strstr(c[i].heard->str, "changed:a.slice"));
+                client_stop(c + i);
+        }
+        assert_int_equal(n_refused, ELEMENTSOF(c) - 64);
+        stop_server();
+}
+
 static void test_needs_more(void **state) {
         Client c = {};
 
@@ -193,6 +218,7 @@ int main(void) {
                 FIXTURE_TEST(test_changes),
                 FIXTURE_TEST(test_no_change),
                 FIXTURE_TEST(test_clients),
+                FIXTURE_TEST(test_too_many),
                 FIXTURE_TEST(test_needs_more),
         };
 
