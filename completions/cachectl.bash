@@ -19,7 +19,7 @@ _cachectl() {
                 [status]="--json= -j --no-pager -q --quiet -H --host= -M --machine="
                 [list]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [stats]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine= --format="
-                [top]="-b --batch -d --delay= -n --iterations= --sort= --no-legend -l --full -H --host= -M --machine="
+                [top]="-b --batch -d --delay= --iterations= --sort= --no-legend -l --full -H --host= -M --machine="
                 [monitor]="--json= -j -q --quiet -H --host= -M --machine="
                 [policies]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [record]="-q --quiet -o --output= --duration= --readahead --text"

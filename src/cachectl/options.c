@@ -92,7 +92,7 @@ static const struct {
           "Print one table after the other, for programs and files" },
         { OPTION_DELAY, 'd', "delay", "TIME",
           "Look again after TIME: seconds, or with unit; 1 by default" },
-        { OPTION_ITERATIONS, 'n', "iterations", "NUMBER",
+        { OPTION_ITERATIONS, 0, "iterations", "NUMBER",
           "Look so many times and end, 0 for ever" },
         { OPTION_SORT, 0, "sort", "KEY",
           "By unit, policy, cached, hits, misses, ratio or evictions" },
