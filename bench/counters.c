@@ -7,14 +7,14 @@
 #include "bench-util.h"
 #include "counters.h"
 
-static int take_process(Counters *c) {
+static int take_io(const char *path, Counters *c) {
         _cleanup_fclose_ FILE *f = NULL;
         unsigned found = 0;
         char line[128];
 
-        f = fopen("/proc/self/io", "re");
+        f = fopen(path, "re");
         if (!f)
-                return log_error(-errno, "/proc/self/io: %s (a kernel without CONFIG_TASK_IO_ACCOUNTING?)",
+                return log_error(-errno, "%s: %s (a kernel without CONFIG_TASK_IO_ACCOUNTING?)", path,
                                  strerror(errno));
 
         while (fgets(line, sizeof(line), f)) {
@@ -23,7 +23,7 @@ static int take_process(Counters *c) {
                 found += sscanf(line, "read_bytes: %" SCNu64, &c->bytes_from_disk) == 1;
         }
 
-        return found == 3 ? 0 : log_error(-EINVAL, "/proc/self/io: a counter is missing");
+        return found == 3 ? 0 : log_error(-EINVAL, "%s: a counter is missing", path);
 }
 
 static int take_disk(const char *disk, Counters *c) {
@@ -49,7 +49,7 @@ int counters_take(const char *disk, Counters *ret) {
 
         assert(ret);
 
-        r = take_process(&c);
+        r = take_io("/proc/self/io", &c);
         if (r >= 0 && disk)
                 r = take_disk(disk, &c);
         if (r < 0)
@@ -57,6 +57,18 @@ int counters_take(const char *disk, Counters *ret) {
 
         *ret = c;
         return 0;
+}
+
+int counters_take_thread(Counters *ret) {
+        Counters c = {};
+        int r;
+
+        assert(ret);
+
+        r = take_io("/proc/thread-self/io", &c);
+        if (r >= 0)
+                *ret = c;
+        return r;
 }
 
 Counters counters_difference(const Counters *after, const Counters *before) {

@@ -14,4 +14,7 @@ typedef struct Counters {
 } Counters;
 
 int counters_take(const char *disk, Counters *ret);
+
+/* The calling thread's part, without the disk's counters. */
+int counters_take_thread(Counters *ret);
 Counters counters_difference(const Counters *after, const Counters *before);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* kv: a key-value load in the manner of YCSB's workload C (reads only, scrambled Zipfian) on RocksDB, whose
- * reads go through the page cache by pread(2).  "kv load" makes the database, "kv read" measures. */
+ * reads go through the page cache by pread(2).  "kv load" makes the database, "kv read" measures; scans and
+ * updates can run beside the reads, in threads of their own and in a fixed proportion to them. */
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -9,6 +10,8 @@
 
 #include "bench-util.h"
 #include "kv.h"
+#include "kv-read.h"
+#include "pool.h"
 
 static int help(void) {
         printf("%1$s load DIRECTORY --records=N [--value-size=BYTES]\n"
@@ -24,6 +27,14 @@ static int help(void) {
                "  --seed=N             seed of the request sequence (1)\n"
                "  --block-cache=BYTES  RocksDB's own cache (65536)\n"
                "  --open-files=N       RocksDB's limit of open tables (512)\n"
+               "  --scan-threads=N     threads beside the reads, called kv-scan, that scan (0)\n"
+               "  --scan-every=N       one scan for so many reads (1999)\n"
+               "  --scan-length=N      records of a scan (1000)\n"
+               "  --scan-advice=WHAT   none, dontneed, noreuse, sequential: posix_fadvise() of the scans (none)\n"
+               "  --write-threads=N    threads beside the reads, called kv-write, that update records (0);\n"
+               "                       the database is changed\n"
+               "  --write-every=N      one update for so many reads (1)\n"
+               "  --write-buffer=BYTES RocksDB's buffer of writes, and size of its tables (2097152)\n"
                "  --disk=NAME          also take the counters of /sys/class/block/NAME/stat\n"
                "  --json               one JSON object instead of text\n"
                "  --help               this text\n",
@@ -58,6 +69,23 @@ static int parse_theta(const char *text, double *ret) {
         return 0;
 }
 
+static int parse_advice(const char *text, ScanAdvice *ret) {
+        static const char *const names[_ADVICE_MAX] = {
+                [ADVICE_NONE] = "none",
+                [ADVICE_DONTNEED] = "dontneed",
+                [ADVICE_NOREUSE] = "noreuse",
+                [ADVICE_SEQUENTIAL] = "sequential",
+        };
+
+        for (unsigned i = 0; i < _ADVICE_MAX; i++)
+                if (strcmp(text, names[i]) == 0) {
+                        *ret = i;
+                        return 0;
+                }
+
+        return log_error(-EINVAL, "--scan-advice=%s: none, dontneed, noreuse or sequential", text);
+}
+
 typedef struct Option {
         const char *name;
         uint64_t min, max;
@@ -76,15 +104,22 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *re
                 { "universe",    2,            UINT64_C(1) << 40,    &read->universe   },
                 { "block-cache", 0,            UINT64_C(1) << 40,    &read->block_cache },
                 { "open-files",  16,           1000000,              &read->open_files },
+                { "scan-threads",  0,          POOL_THREADS_MAX,     &read->scan_threads  },
+                { "scan-every",    1,          UINT64_C(1) << 40,    &read->scan_every    },
+                { "scan-length",   1,          UINT64_C(1000000000), &read->scan_length   },
+                { "write-threads", 0,          POOL_THREADS_MAX,     &read->write_threads },
+                { "write-every",   1,          UINT64_C(1) << 40,    &read->write_every   },
+                { "write-buffer",  65536,      UINT64_C(1) << 30,    &read->write_buffer  },
         };
-        enum { ARG_NUMBER = 0x100, ARG_ZIPF, ARG_DISK, ARG_JSON, ARG_HELP };
-        struct option long_options[ELEMENTSOF(numbers) + 5] = {};
+        enum { ARG_NUMBER = 0x100, ARG_ZIPF, ARG_ADVICE, ARG_DISK, ARG_JSON, ARG_HELP };
+        struct option long_options[ELEMENTSOF(numbers) + 6] = {};
         size_t n = 0;
         int c, r, index;
 
         for (; n < ELEMENTSOF(numbers); n++)
                 long_options[n] = (struct option) { numbers[n].name, required_argument, NULL, ARG_NUMBER };
         long_options[n++] = (struct option) { "zipf", required_argument, NULL, ARG_ZIPF };
+        long_options[n++] = (struct option) { "scan-advice", required_argument, NULL, ARG_ADVICE };
         long_options[n++] = (struct option) { "disk", required_argument, NULL, ARG_DISK };
         long_options[n++] = (struct option) { "json", no_argument,       NULL, ARG_JSON };
         long_options[n++] = (struct option) { "help", no_argument,       NULL, ARG_HELP };
@@ -99,6 +134,11 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *re
                         break;
                 case ARG_ZIPF:
                         r = parse_theta(optarg, &read->theta);
+                        if (r < 0)
+                                return r;
+                        break;
+                case ARG_ADVICE:
+                        r = parse_advice(optarg, &read->scan_advice);
                         if (r < 0)
                                 return r;
                         break;
@@ -123,6 +163,7 @@ static int run(int argc, char *argv[]) {
         LoadOptions load = { .value_size = 1000 };
         ReadOptions read = {
                 .threads = 1, .seed = 1, .theta = 0.99, .block_cache = 65536, .open_files = 512,
+                .scan_every = 1999, .scan_length = 1000, .write_every = 1, .write_buffer = UINT64_C(2) << 20,
         };
         int r;
 

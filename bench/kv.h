@@ -21,24 +21,9 @@ typedef struct LoadOptions {
         uint64_t value_size;
 } LoadOptions;
 
-typedef struct ReadOptions {
-        const char *directory;
-        const char *disk;       /* block device whose counters are taken too, or NULL */
-        uint64_t operations;    /* measured, all threads together */
-        uint64_t warmup;        /* before them, not measured */
-        uint64_t threads;
-        uint64_t seed;
-        uint64_t universe;      /* of the Zipfian ranks; 0: the number of records */
-        uint64_t block_cache;
-        uint64_t open_files;
-        double theta;
-        bool json;
-} ReadOptions;
-
 int kv_load(const LoadOptions *options);
-int kv_read(const ReadOptions *options);
 
-/* Shared by both; the options are NULL when RocksDB refuses them (and that was said). */
+/* Shared by all verbs; the options are NULL when RocksDB refuses them (and that was said). */
 rocksdb_options_t *kv_options_new(uint64_t block_cache, uint64_t open_files);
 void kv_key(char ret[static KV_KEY_SIZE + 1], uint64_t record);
 void kv_value(char *ret, size_t size, uint64_t record);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The parts of kv on which its figures rest: the request distribution and the percentiles. */
+/* The parts of kv on which its figures rest: the request distribution, the percentiles, and the proportion of what
+ * runs beside the reads. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 
 #include "bench-util.h"
 #include "histogram.h"
+#include "pool.h"
 #include "zipf.h"
 
 static void test_zeta(void **state) {
@@ -102,6 +104,98 @@ static void test_histogram_ends(void **state) {
         assert_true(histogram_quantile(h, 1.0) >= (UINT64_C(1) << 40) - 1);
 }
 
+typedef struct Work {
+        atomic_uint done[100];  /* by number */
+        sem_t *permission;      /* of each task to end, or NULL */
+} Work;
+
+/* A task; every tenth fails. */
+static bool work_main(void *context, uint64_t number) {
+        Work *work = context;
+
+        if (work->permission)
+                (void) sem_wait(work->permission);
+        work->done[number % ELEMENTSOF(work->done)]++;
+        return number % 10 != 9;
+}
+
+static void *read_1000(void *pool) {
+        for (unsigned i = 0; i < 1000; i++)
+                pool_before_read(pool);
+        return NULL;
+}
+
+/* Whatever threads read and work: each task is done once, one for so many reads. */
+static void test_pool_proportion(void **state) {
+        Work work = {};
+        Pool pool = {
+                .name = "test", .work = work_main, .context = &work, .threads = 3, .depth = 4, .every = 20,
+        };
+        pthread_t readers[2];
+        PoolCounters c;
+
+        assert_int_equal(pool_start(&pool), 0);
+        for (unsigned i = 0; i < ELEMENTSOF(readers); i++)
+                assert_int_equal(pthread_create(&readers[i], NULL, read_1000, &pool), 0);
+        for (unsigned i = 0; i < ELEMENTSOF(readers); i++)
+                (void) pthread_join(readers[i], NULL);
+        pool_drain(&pool);
+
+        c = pool_counters(&pool);
+        assert_int_equal(c.done, 100);
+        assert_int_equal(c.errors, 10);
+        for (unsigned i = 0; i < ELEMENTSOF(work.done); i++)
+                assert_int_equal(work.done[i], 1);
+
+        for (unsigned i = 0; i < 19; i++)
+                pool_before_read(&pool);
+        pool_drain(&pool);
+        assert_int_equal(pool_counters(&pool).done, 100);
+        pool_stop(&pool);
+}
+
+/* A reader gets ahead of the pool by the depth of the queue, and waits then. */
+static void test_pool_waits(void **state) {
+        sem_t permission;
+        Work work = { .permission = &permission };
+        Pool pool = {
+                .name = "test", .work = work_main, .context = &work, .threads = 1, .depth = 2, .every = 500,
+        };
+        pthread_t reader;
+
+        (void) sem_init(&permission, 0, 0);
+        assert_int_equal(pool_start(&pool), 0);
+        assert_null(read_1000(&pool));
+        assert_int_equal(pool_counters(&pool).waits, 0);
+        assert_int_equal(pool_counters(&pool).done, 0);
+
+        assert_int_equal(pthread_create(&reader, NULL, read_1000, &pool), 0);
+        while (pool_counters(&pool).waits == 0)
+                (void) sched_yield();
+        assert_int_equal(pool.reads, 1500);
+
+        for (unsigned i = 0; i < 4; i++)
+                (void) sem_post(&permission);
+        (void) pthread_join(reader, NULL);
+        pool_drain(&pool);
+        assert_int_equal(pool_counters(&pool).done, 4);
+        assert_true(pool_counters(&pool).busy_ns > 0);
+        pool_stop(&pool);
+        (void) sem_destroy(&permission);
+}
+
+static void test_pool_random(void **state) {
+        unsigned quarter[4] = {};
+
+        for (uint64_t i = 0; i < 40000; i++) {
+                assert_true(pool_random(1, i) == pool_random(1, i));
+                assert_true(pool_random(1, i) != pool_random(2, i));
+                quarter[pool_random(1, i) % 4]++;
+        }
+        for (unsigned i = 0; i < 4; i++)
+                assert_in_range(quarter[i], 9600, 10400);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_zeta),
@@ -109,6 +203,9 @@ int main(void) {
                 cmocka_unit_test(test_zipf_repeats),
                 cmocka_unit_test(test_histogram_quantile),
                 cmocka_unit_test(test_histogram_ends),
+                cmocka_unit_test(test_pool_proportion),
+                cmocka_unit_test(test_pool_waits),
+                cmocka_unit_test(test_pool_random),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

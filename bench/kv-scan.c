@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench-util.h"
+#include "kv-scan.h"
+#include "pool.h"
+
+/* A table of the database: its descriptor in the handle of the scans, and the keys that it holds. */
+typedef struct Table {
+        int fd;
+        char smallest[KV_KEY_SIZE + 1], largest[KV_KEY_SIZE + 1];
+} Table;
+
+struct Scans {
+        Database database;
+        uint64_t seed, length;
+        ScanAdvice advice;
+        Table *tables;
+        size_t n_tables;
+};
+
+/* The descriptor of the file of that name, as RocksDB tells it ("/000012.sst"), in this process. */
+static int find_descriptor(const char *name) {
+        DIR *dir = opendir("/proc/self/fd");
+        struct dirent *entry;
+        int found = -1;
+
+        if (!dir)
+                return log_error(-errno, "/proc/self/fd: %s", strerror(errno));
+
+        while (found < 0 && (entry = readdir(dir))) {
+                char path[4096];
+                ssize_t n = readlinkat(dirfd(dir), entry->d_name, path, sizeof(path) - 1);
+
+                if (n < (ssize_t) strlen(name))
+                        continue;
+                path[n] = '\0';
+                if (strcmp(path + n - strlen(name), name) == 0)
+                        found = atoi(entry->d_name);
+        }
+
+        (void) closedir(dir);
+        return found >= 0 ? found : log_error(-ENOENT, "no descriptor of the table %s is open", name);
+}
+
+static void copy_key(char ret[static KV_KEY_SIZE + 1], const char *key, size_t size) {
+        (void) snprintf(ret, KV_KEY_SIZE + 1, "%.*s", (int) size, key);
+}
+
+/* Called while the database is open here only: the descriptors are those of the scans. */
+static int find_tables(Scans *scans) {
+        const rocksdb_livefiles_t *files = rocksdb_livefiles(scans->database.db);
+        int n = rocksdb_livefiles_count(files), r = 0;
+
+        scans->tables = calloc((size_t) n, sizeof(Table));
+        if (!scans->tables)
+                r = log_error(-ENOMEM, "out of memory");
+
+        for (int i = 0; i < n && r >= 0; i++) {
+                Table *table = &scans->tables[i];
+                const char *key;
+                size_t size;
+
+                r = table->fd = find_descriptor(rocksdb_livefiles_name(files, i));
+                key = rocksdb_livefiles_smallestkey(files, i, &size);
+                copy_key(table->smallest, key, size);
+                key = rocksdb_livefiles_largestkey(files, i, &size);
+                copy_key(table->largest, key, size);
+                scans->n_tables++;
+        }
+
+        rocksdb_livefiles_destroy(files);
+        return r < 0 ? r : 0;
+}
+
+/* To the kernel, about the tables that have keys from first to last. */
+static int advise(const Scans *scans, const char *first, const char *last, int advice) {
+        for (size_t i = 0; i < scans->n_tables; i++) {
+                const Table *table = &scans->tables[i];
+                int r;
+
+                if (strcmp(table->largest, first) < 0 || strcmp(table->smallest, last) > 0)
+                        continue;
+                r = posix_fadvise(table->fd, 0, 0, advice);
+                if (r != 0)
+                        return log_error(-r, "posix_fadvise: %s", strerror(r));
+        }
+
+        return 0;
+}
+
+int scans_new(const ReadOptions *options, Scans **ret) {
+        static const int once[_ADVICE_MAX] = {
+                [ADVICE_NOREUSE] = POSIX_FADV_NOREUSE,
+                [ADVICE_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
+        };
+        rocksdb_options_t *db_options = kv_options_new(options->block_cache, options->open_files);
+        Scans *scans;
+        int r;
+
+        if (!db_options)
+                return -EINVAL;
+        rocksdb_options_set_max_open_files(db_options, -1);     /* all tables are opened now, and stay so */
+
+        scans = calloc(1, sizeof(Scans));
+        if (!scans) {
+                rocksdb_options_destroy(db_options);
+                return log_error(-ENOMEM, "out of memory");
+        }
+        scans->seed = options->seed;
+        scans->length = options->scan_length;
+        scans->advice = options->scan_advice;
+
+        r = database_open(options->directory, db_options, /* writable= */ false, &scans->database);
+        if (r < 0) {
+                free(scans);
+                return r;
+        }
+
+        if (scans->length > scans->database.records)
+                r = log_error(-EINVAL, "--scan-length=%" PRIu64 ": the database has %" PRIu64 " records",
+                              scans->length, scans->database.records);
+        if (r >= 0 && scans->advice != ADVICE_NONE)
+                r = find_tables(scans);
+        if (r >= 0 && once[scans->advice] != 0)
+                r = advise(scans, "", "\x7f", once[scans->advice]);
+        if (r < 0) {
+                scans_free(scans);
+                return r;
+        }
+
+        *ret = scans;
+        return 0;
+}
+
+void scans_free(Scans *scans) {
+        database_close(&scans->database);
+        free(scans->tables);
+        free(scans);
+}
+
+/* At the record with that number, with the right value? */
+static bool is_at(const Scans *scans, rocksdb_iterator_t *it, const char *key, uint64_t record) {
+        const char *found, *value;
+        size_t key_size, value_size;
+
+        if (!rocksdb_iter_valid(it))
+                return false;
+        found = rocksdb_iter_key(it, &key_size);
+        value = rocksdb_iter_value(it, &value_size);
+        return key_size == KV_KEY_SIZE && memcmp(found, key, KV_KEY_SIZE) == 0 &&
+                database_value_good(&scans->database, record, value, value_size);
+}
+
+bool scans_work(void *context, uint64_t number) {
+        const Scans *scans = context;
+        uint64_t first = pool_random(scans->seed, number) % (scans->database.records - scans->length + 1);
+        rocksdb_iterator_t *it = rocksdb_create_iterator(scans->database.db, scans->database.read);
+        char first_key[KV_KEY_SIZE + 1], key[KV_KEY_SIZE + 1];
+        bool good = true;
+
+        kv_key(first_key, first);
+        rocksdb_iter_seek(it, first_key, KV_KEY_SIZE);
+        for (uint64_t i = 0; i < scans->length && good; i++) {
+                if (i > 0)
+                        rocksdb_iter_next(it);
+                kv_key(key, first + i);
+                good = is_at(scans, it, key, first + i);
+        }
+        rocksdb_iter_destroy(it);
+
+        if (scans->advice == ADVICE_DONTNEED)
+                good = advise(scans, first_key, key, POSIX_FADV_DONTNEED) >= 0 && good;
+        return good;
+}
