@@ -62,19 +62,36 @@ class Disk:
     def __init__(self, device, mountpoint="/run/cachebpf-demo/data"):
         self.device = pathlib.Path(device)
         self.mountpoint = pathlib.Path(mountpoint)
+        self.image = None
 
     def fill(self, image):
         for path in (image, self.device):
             if not pathlib.Path(path).is_block_device():
                 raise DemoError(f"{path} is not a block device; the demo is started by \"tools/vm demo\", "
                                 "which attaches the data and makes the laboratory's disk")
+        self.image = image
         self.unmount()
         run("dd", f"if={image}", f"of={self.device}", "bs=1M", "iflag=direct", "oflag=direct", "conv=fsync")
         self.mount()
 
-    def mount(self):
+    def fill_anew(self, directory):
+        """A new file system with one directory of the data, to be written to."""
+        source = self.mountpoint.with_name("image")
+        self.unmount()
+        run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard", self.device)
+        self.mount("rw")
+        source.mkdir(parents=True, exist_ok=True)
+        run("mount", "-o", "ro", self.image, source)
+        try:
+            run("cp", "-a", source / directory, self.mountpoint)
+        finally:
+            run("umount", source)
+        self.unmount()
+        self.mount("rw")
+
+    def mount(self, mode="ro"):
         self.mountpoint.mkdir(parents=True, exist_ok=True)
-        run("mount", "-o", "ro,noatime", self.device, self.mountpoint)
+        run("mount", "-o", f"{mode},noatime", self.device, self.mountpoint)
 
     def unmount(self):
         if os.path.ismount(self.mountpoint):
@@ -108,24 +125,24 @@ def write_unit(name, lines):
 
 
 class Slice:
-    """An ordinary slice: a unit file with MemoryMax= and, under a policy, CachePolicy=."""
+    """An ordinary slice: a unit file with MemoryMax= and, under a policy, CachePolicy= or other settings
+    that make the daemon attach one."""
 
-    def __init__(self, name, memory_max, policy=None):
+    def __init__(self, name, memory_max, policy=None, settings=(), attached=None):
         self.name = name
         self.memory_max = memory_max
-        self.policy = policy
+        self.settings = [f"CachePolicy={policy}", *settings] if policy else list(settings)
+        self.attached = attached or policy
         self.identity = None
 
     def __enter__(self):
-        lines = ["[Unit]", f"Description=Slice of the Demo ({self.policy or 'stock policy'})", "", "[Slice]",
-                 f"MemoryMax={self.memory_max}", "MemorySwapMax=0"]
-        if self.policy:
-            lines.append(f"CachePolicy={self.policy}")
-        write_unit(self.name, lines)
+        write_unit(self.name, [
+            "[Unit]", f"Description=Slice of the Demo ({self.attached or 'stock policy'})", "", "[Slice]",
+            f"MemoryMax={self.memory_max}", "MemorySwapMax=0", *self.settings])
         run("systemctl", "daemon-reload")
         run("systemctl", "start", self.name)
         try:
-            self.identity = self.wait_attached() if self.policy else self.check_none()
+            self.identity = self.wait_attached() if self.attached else self.check_none()
         except BaseException:
             self.stop()
             raise
@@ -133,7 +150,7 @@ class Slice:
 
     def __exit__(self, *exception):
         try:
-            if self.policy and exception[0] is None:
+            if self.attached and exception[0] is None:
                 self.check_still_attached()
         finally:
             self.stop()
@@ -169,18 +186,18 @@ class Slice:
             done = subprocess.run(["cachectl", "status", "--quiet", self.name], check=False,
                                   capture_output=True)
             kernel = self.kernel_policy()
-            if done.returncode == 0 and kernel.get("policy") == self.policy:
+            if done.returncode == 0 and kernel.get("policy") == self.attached:
                 return kernel["id"]
             if time.monotonic() > deadline:
-                raise DemoError(f"{self.name}: CachePolicy={self.policy} did not come into effect within "
-                                f"{ATTACH_TIMEOUT:.0f} s; the kernel says \"{kernel.get('policy', '')}\"\n"
+                raise DemoError(f"{self.name}: the policy {self.attached} did not come into effect "
+                                f"within {ATTACH_TIMEOUT:.0f} s; the kernel says \"{kernel.get('policy', '')}\"\n"
                                 f"{self.status()}")
             time.sleep(0.05)
 
     def check_still_attached(self):
         kernel = self.kernel_policy()
-        if kernel.get("policy") != self.policy or kernel.get("id") != self.identity:
-            raise DemoError(f"{self.name}: the policy {self.policy} (attachment {self.identity}) was lost "
+        if kernel.get("policy") != self.attached or kernel.get("id") != self.identity:
+            raise DemoError(f"{self.name}: the policy {self.attached} (attachment {self.identity}) was lost "
                             f"during the measurement; the kernel now says {kernel}")
 
     def status(self):

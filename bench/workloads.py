@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The two loads of the demo and what is measured of them."""
 
+import dataclasses
 import json
 import pathlib
 import shutil
@@ -11,16 +12,31 @@ BENCH = pathlib.Path(__file__).resolve().parent
 MIB = 1 << 20
 PAGE = 4096
 
-# What runs beside each other: name of the column, MGLRU on or off, CachePolicy= of the slice.
-STOCK = ("stock", False, None)
-MGLRU = ("mglru", True, None)
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """What runs beside each other."""
+    name: str
+    mglru: bool = False
+    policy: str | None = None       # CachePolicy= of the slice
+    settings: tuple = ()            # further lines of its unit file
+    attached: str | None = None     # the policy that these make the daemon attach
+    options: tuple = ()             # of the program that is measured
+
+
+STOCK = Variant("stock")
+MGLRU = Variant("mglru", mglru=True)
+BASELINES = (STOCK, MGLRU)
 
 
 class Search:
     """ripgrep over a source tree that is 1.4 times its memory: LRU keeps just what is needed last."""
 
-    NAME = "search"
+    TITLE = "file search"
     POLICY = "mru"
+    BASELINES = BASELINES
+    VARIANTS = (*BASELINES, Variant(POLICY, policy=POLICY))
+    REPETITIONS = 1
     MEMORY_MAX = 96 * MIB
     PASSES = 5
     PATTERN = "write"
@@ -58,10 +74,10 @@ class Search:
                               f"{one['seconds']:.3f} s")
         return passes
 
-    def measure(self, _name, mglru, policy, _repetition):
-        guest.set_mglru(mglru)
+    def measure(self, variant, _repetition):
+        guest.set_mglru(variant.mglru)
         self.disk.forget_cached()
-        with guest.Slice("demosearch.slice", self.MEMORY_MAX, policy) as slice_:
+        with guest.Slice("demosearch.slice", self.MEMORY_MAX, variant.policy) as slice_:
             status = show_status(slice_)
             passes = self.passes(slice_)
             later = passes[1:]
@@ -81,8 +97,11 @@ class Search:
 class KeyValue:
     """YCSB-C on RocksDB, a database of ten times its memory: what is popular over long is worth keeping."""
 
-    NAME = "kv"
+    TITLE = "key-value reads"
     POLICY = "lfu"
+    BASELINES = BASELINES
+    VARIANTS = (*BASELINES, Variant(POLICY, policy=POLICY))
+    REPETITIONS = 5
     MEMORY_MAX = 16 * MIB
     WARMUP = 40000
     OPERATIONS = 20000
@@ -103,10 +122,10 @@ class KeyValue:
                 f"{self.OPERATIONS} reads, Zipfian {self.ZIPF}, "
                 f"after {self.WARMUP} to warm up, {self.THREADS} thread(s)")
 
-    def measure(self, name, mglru, policy, repetition):
-        guest.set_mglru(mglru)
+    def measure(self, variant, repetition):
+        guest.set_mglru(variant.mglru)
         self.disk.forget_cached()
-        with guest.Slice("demokv.slice", self.MEMORY_MAX, policy) as slice_:
+        with guest.Slice("demokv.slice", self.MEMORY_MAX, variant.policy) as slice_:
             status = show_status(slice_) if repetition == 0 else None
             # Each repetition has its own requests, the same for every policy.
             output = guest.run_in_slice(slice_, "demo-kv", [
@@ -119,14 +138,14 @@ class KeyValue:
             result["memory"] = slice_.memory()
             result["policy_counters"] = slice_.policy_counters()
             result["status"] = status
-        self.progress.say(f"  {name}: {result['disk_reads']} disk reads, "
+        self.progress.say(f"  {variant.name}: {result['disk_reads']} disk reads, "
                           f"hit ratio {result['hit_ratio']:.3f}, {result['ops_per_second']:.0f} reads/s")
         return result
 
 
 def show_status(slice_):
     """Prints what cachectl says about a slice with a policy, and returns it."""
-    if not slice_.policy:
+    if not slice_.attached:
         return None
     print("\n".join("    " + line for line in slice_.status().splitlines()), flush=True)
     return slice_.status_json()

@@ -1,9 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The main demonstration: bench/make-data makes its data here once, bench/demo runs it in the laboratory.
+# The main demonstration, and measurements of its kind: bench/make-data makes their data here once, bench/demo runs
+# them in the laboratory.
 
 DEMO_TIMEOUT=3000
 DEMO_DATA=
+BENCHES=(search kv get-scan admission)
 
 # make-data wants the build root and, in it, the project's kv.
 make_data() { # --key | OUT.img
@@ -33,16 +35,19 @@ ensure_demo_data() {
         locked data make_demo_data
 }
 
-verb_demo() {
-        local output=./cachebpf-demo.json gigabytes
-        while [[ $# -gt 0 ]]; do
+# run_demo DEFAULT-OUTPUT VERB [ARGUMENT…] -- DEMO-ARGUMENT…: bench/demo in the laboratory.
+run_demo() {
+        local output=$1 verb=$2 gigabytes
+        shift 2
+        while [[ $1 != -- ]]; do
                 case $1 in
-                --output) [[ $# -ge 2 ]] || die "--output wants a file" && output=$2 && shift ;;
+                --output) [[ $2 != -- ]] || die "--output wants a file" && output=$2 && shift ;;
                 --output=*) output=${1#*=} ;;
-                *) die "demo takes --output FILE, not '$1'" ;;
+                *) die "$verb takes --output FILE, not '$1'" ;;
                 esac
                 shift
         done
+        shift
         [[ -d $(dirname "$output") ]] || die "--output: there is no directory $(dirname "$output")"
 
         ensure_kernel product
@@ -53,11 +58,22 @@ verb_demo() {
         DISKS=("$DEMO_DATA:ro")
         mkdir -p "$SCRATCH/demo"
         SHARES=("$SCRATCH/demo:/run/demo")
-        COMMAND=(/usr/lib/cachebpf/bench/demo --data /dev/disk/by-id/virtio-disk0 --json /run/demo/result.json)
+        COMMAND=(/usr/lib/cachebpf/bench/demo --data /dev/disk/by-id/virtio-disk0 --json /run/demo/result.json "$@")
         run_machine
         if [[ -s $SCRATCH/demo/result.json ]]; then
                 cp "$SCRATCH/demo/result.json" "$output"
                 info "the figures are in $output"
         fi
         exit "$RESULT"
+}
+
+verb_demo() {
+        run_demo ./cachebpf-demo.json demo "$@" --
+}
+
+verb_bench() {
+        local name=${1:-}
+        [[ " ${BENCHES[*]} " == *" $name "* ]] || die "bench takes a name: ${BENCHES[*]}"
+        shift
+        run_demo "./cachebpf-$name.json" bench "$@" -- --only "$name"
 }
