@@ -54,8 +54,8 @@ static void drain_pools(Run *run) {
                 pool_drain(&run->pools[i]);
 }
 
-/* One thread takes the counters, while the others wait at the second barrier.  No task is under way then: what
- * was released before is counted before. */
+/* One thread takes the counters, while the others wait at the second barrier.  No task is under way then:
+ * what was released before is counted before. */
 static void begin_measurement(Run *run) {
         if (pthread_barrier_wait(&run->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
                 drain_pools(run);

@@ -43,8 +43,8 @@ bool writes_work(void *context, uint64_t number) {
 
         kv_key(key, record);
         kv_value(value, KV_VALUE_MIN, record);
-        rocksdb_put(writes->database->db, writes->write, key, KV_KEY_SIZE, value, writes->database->value_size,
-                    &error);
+        rocksdb_put(writes->database->db, writes->write, key, KV_KEY_SIZE,
+                    value, writes->database->value_size, &error);
         if (error)
                 return log_error(false, "cannot write: %s", error);
 

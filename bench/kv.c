@@ -30,7 +30,7 @@ static int help(void) {
                "  --scan-threads=N     threads beside the reads, called kv-scan, that scan (0)\n"
                "  --scan-every=N       one scan for so many reads (1999)\n"
                "  --scan-length=N      records of a scan (1000)\n"
-               "  --scan-advice=WHAT   none, dontneed, noreuse, sequential: posix_fadvise() of the scans (none)\n"
+               "  --scan-advice=WHAT   dontneed, noreuse, sequential: posix_fadvise() of the scans (none)\n"
                "  --write-threads=N    threads beside the reads, called kv-write, that update records (0);\n"
                "                       the database is changed\n"
                "  --write-every=N      one update for so many reads (1)\n"

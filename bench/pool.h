@@ -17,7 +17,7 @@ typedef struct Pool {
         const char *name;                                       /* of its threads: at most 15 characters */
         bool (*work)(void *context, uint64_t number);           /* tasks are numbered from 0 */
         void *context;
-        unsigned threads, depth;                                /* depth: tasks waiting or being done, at most */
+        unsigned threads, depth;                                /* depth: of tasks not yet done */
         uint64_t every;
 
         pthread_t thread[POOL_THREADS_MAX];

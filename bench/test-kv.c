@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The parts of kv on which its figures rest: the request distribution, the percentiles, and the proportion of what
- * runs beside the reads. */
+/* The parts of kv on which its figures rest: the request distribution, the percentiles, and the proportion
+ * of what runs beside the reads. */
 
 #include <setjmp.h>
 #include <stdarg.h>

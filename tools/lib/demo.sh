@@ -35,15 +35,17 @@ ensure_demo_data() {
         locked data make_demo_data
 }
 
-# run_demo DEFAULT-OUTPUT VERB [ARGUMENT…] -- DEMO-ARGUMENT…: bench/demo in the laboratory.
+# run_demo DEFAULT-OUTPUT DISK-US VERB [ARGUMENT…] -- DEMO-ARGUMENT…: bench/demo in the laboratory.
 run_demo() {
-        local output=$1 verb=$2 gigabytes
-        shift 2
+        local output=$1 disk_us=$2 verb=$3 gigabytes
+        shift 3
         while [[ $1 != -- ]]; do
                 case $1 in
                 --output) [[ $2 != -- ]] || die "--output wants a file" && output=$2 && shift ;;
                 --output=*) output=${1#*=} ;;
-                *) die "$verb takes --output FILE, not '$1'" ;;
+                --disk-us) [[ $2 =~ ^[1-9][0-9]*$ ]] || die "--disk-us wants a number of microseconds" && disk_us=$2 && shift ;;
+                --disk-us=*) set -- --disk-us "${1#*=}" "${@:2}" && continue ;;
+                *) die "$verb takes --output FILE and --disk-us N, not '$1'" ;;
                 esac
                 shift
         done
@@ -55,6 +57,7 @@ run_demo() {
         gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
         machine_defaults
         LAB=1 LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
+        APPEND=("null_blk.completion_nsec=${disk_us}000") # the last one counts
         DISKS=("$DEMO_DATA:ro")
         mkdir -p "$SCRATCH/demo"
         SHARES=("$SCRATCH/demo:/run/demo")
@@ -68,12 +71,12 @@ run_demo() {
 }
 
 verb_demo() {
-        run_demo ./cachebpf-demo.json demo "$@" --
+        run_demo ./cachebpf-demo.json 100 demo "$@" --
 }
 
 verb_bench() {
         local name=${1:-}
         [[ " ${BENCHES[*]} " == *" $name "* ]] || die "bench takes a name: ${BENCHES[*]}"
         shift
-        run_demo "./cachebpf-$name.json" bench "$@" -- --only "$name"
+        run_demo "./cachebpf-$name.json" 100 bench "$@" -- --only "$name"
 }
