@@ -13,8 +13,8 @@ class Mixed:
 
     REPETITIONS = 3
     MORE_IS_BETTER = ("ops_per_second", "scans_per_second")
-    WARMUP = 20000
-    OPERATIONS = 20000
+    WARMUP = 12000
+    OPERATIONS = 12000
     ZIPF = 0.99
 
     def __init__(self, disk, progress):
@@ -89,8 +89,8 @@ class Admission(Mixed):
     TITLE = "key-value reads beside compaction"
     POLICY = "admission"
     MEMORY_MAX = 32 * MIB
-    WARMUP = 4000
-    OPERATIONS = 10000
+    WARMUP = 2000
+    OPERATIONS = 6000
     OPTIONS = ["--write-threads=1"]
     BASELINES = (STOCK, MGLRU)
     VARIANTS = (*BASELINES, Variant(POLICY, attached="noop",
