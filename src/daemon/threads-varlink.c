@@ -131,7 +131,7 @@ typedef struct ListThreads {
 static int list_one(const Thread *t, void *userdata) {
         ListThreads *l = ASSERT_PTR(userdata);
         sd_json_variant *v;
-        ThreadClass class;
+        ThreadClass class = _THREAD_CLASS_INVALID;
         int r, has_class;
 
         has_class = l->backend->get_class(l->backend->userdata, t->fd, &class);

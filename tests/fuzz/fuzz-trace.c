@@ -3,19 +3,8 @@
 /* A libFuzzer target for the readers of traces. $TRACE_FORMAT says which ("auto" if it is not set), with settings
  * ("csv:obj-id-col=1"). What is read must be consistent; what is refused must come with one line that says why. */
 
-#include <stdio.h>
-
+#include "fuzz-util.h"
 #include "trace-options.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CHECK(condition)                                                                        \
-        do {                                                                                    \
-                if (!(condition)) {                                                             \
-                        fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-                        abort();                                                                \
-                }                                                                               \
-        } while (0)
 
 static void check_trace(const Trace *t) {
         uint32_t known = 0;

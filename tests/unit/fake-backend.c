@@ -144,6 +144,16 @@ static int fake_set_class(void *userdata, int pidfd, ThreadClass class) {
         return 0;
 }
 
+static int fake_get_class(void *userdata, int pidfd, ThreadClass *ret) {
+        FakeKernel *k = userdata;
+
+        if (k->n_set_class == 0)
+                return -ENOENT;
+
+        *ret = k->last_class;
+        return 0;
+}
+
 void fake_kernel_init(FakeKernel *k) {
         *k = (FakeKernel) {
                 .backend = {
@@ -154,6 +164,7 @@ void fake_kernel_init(FakeKernel *k) {
                         .detach = fake_detach,
                         .read_policy = fake_read_policy,
                         .set_class = fake_set_class,
+                        .get_class = fake_get_class,
                         .userdata = k,
                 },
         };

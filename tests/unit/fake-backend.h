@@ -29,7 +29,7 @@ typedef struct FakeKernel {
         unsigned n_attach, n_update, n_detach, n_open;
         int set_class_error;
         unsigned n_set_class;
-        ThreadClass last_class;
+        ThreadClass last_class; /* that of all threads, once one was given */
 } FakeKernel;
 
 void fake_kernel_init(FakeKernel *k);

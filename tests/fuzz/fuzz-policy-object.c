@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A libFuzzer target for the reader of policy objects; nothing is loaded into a kernel. */
+
+#include <string.h>
+
+#include "bpf-log.h"
+#include "fuzz-files.h"
+#include "log.h"
+#include "policy.h"
+
+static void check_policy(const Policy *p) {
+        CHECK(strcmp(p->name, "fuzz") == 0);
+        if (p->problem) {
+                CHECK(*p->problem && !strchr(p->problem, '\n'));
+                return;
+        }
+        for (guint i = 0; i < p->tunables->len; i++) {
+                const PolicyTunable *t = &g_array_index(p->tunables, PolicyTunable, i);
+
+                CHECK(*t->name);
+                CHECK(t->size == 1 || t->size == 2 || t->size == 4 || t->size == 8);
+                CHECK(!t->has_range || t->min <= t->max);
+        }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        const char *directories[2] = {};
+        GPtrArray *policies;
+        FuzzFiles files;
+
+        log_set_target(LOG_TARGET_NULL);
+        bpf_log_setup();
+        fuzz_files_make_one(&files, "fuzz" POLICY_OBJECT_SUFFIX, data, size);
+        directories[0] = files.directory;
+        CHECK(policies_load(directories, &policies) == 0);
+        CHECK(policies->len == 1);
+        check_policy(policies->pdata[0]);
+
+        g_ptr_array_unref(policies);
+        fuzz_files_remove(&files);
+        return 0;
+}
