@@ -113,10 +113,13 @@ static int on_unit_loaded(sd_bus_message *msg, void *userdata, sd_bus_error *err
         q->slot = sd_bus_slot_unref(q->slot);
 
         if (sd_bus_message_is_method_error(msg, NULL)) {
+                const char *why = strempty(sd_bus_message_get_error(msg)->message);
                 _cleanup_free_ char *problem = NULL;
+                size_t n = strlen(why);
 
-                if (asprintf(&problem, "systemd refuses unit '%s': %s", q->change.unit,
-                             sd_bus_message_get_error(msg)->message) < 0)
+                /* Its sentences have full stops, ours get one from who prints them. */
+                if (asprintf(&problem, "systemd refuses unit '%s': %.*s", q->change.unit,
+                             (int) (n > 0 && why[n - 1] == '.' ? n - 1 : n), why) < 0)
                         problem = NULL;
                 (void) refuse(q, -EINVAL, problem);
                 return 0;
