@@ -15,12 +15,9 @@ static void count_change(Unit *u) {
 }
 
 void add_policy(const char *name, const char *problem) {
-        Policy *p = calloc(1, sizeof(Policy));
+        Policy *p = policy_new(name, "/x.bpf.o");
 
-        p->name = strdup(name);
-        p->path = strdup("/x.bpf.o");
         p->problem = problem ? strdup(problem) : NULL;
-        p->tunables = g_array_new(FALSE, TRUE, sizeof(PolicyTunable));
         p->filters = p->knows_threads = !problem;
         g_array_append_val(p->tunables, ((PolicyTunable) {
                 .name = strdup("nr_scan"),
