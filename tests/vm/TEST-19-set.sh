@@ -217,9 +217,9 @@ like "$(as_nobody cachectl set t19 mru 2>&1)" 'does not permit' 'nobody may not 
 like "$(as_nobody cachectl reset t19 2>&1)" 'does not permit' 'nor reset'
 like "$(as_nobody cachectl reload 2>&1)" 'does not permit' 'nor reload'
 like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetUnitSettings sasbb t19.slice 1 \
-        CachePolicy=mru false false 2>&1)" 'Not authorized|authentication required' 'nor by D-Bus'
+        CachePolicy=mru false false 2>&1)" 'Access denied|Not authorized|authentication required' 'nor by D-Bus'
 like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Reload 2>&1)" \
-        'Not authorized|authentication required' 'nor that'
+        'Access denied|Not authorized|authentication required' 'nor that'
 unit_runs t19.slice lfu
 is "$(files)" '' 'nothing has changed'
 succeeds 'everybody may look' as_nobody cachectl show t19
