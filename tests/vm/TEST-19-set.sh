@@ -118,9 +118,11 @@ systemctl reload cachebpfd.service
 unit_runs t19.slice mru
 systemctl restart t19.slice
 unit_runs t19.slice mru
-for _ in 1 2 3 4 5 6 7 8; do # at any moment
+for i in 0 1 2 3 4 5 6 7; do # at any moment
+        pid=$(daemon_pid)
         cachectl set --quiet t19 lfu &
-        kill -KILL "$(daemon_pid)"
+        sleep "0.0$i"
+        [[ $pid -gt 1 ]] && kill -KILL "$pid"
         wait $! 2>/dev/null
         wait_until 20 cachectl status
         systemctl reset-failed cachebpfd.service # it does not start more often than that
