@@ -155,7 +155,9 @@ static void test_verifier(void)
 		{ "buckets_late",	"bpf_cachebpf_buckets_create is not allowed" },
 		{ "bucket_init",	"bpf_cachebpf_bucket is not allowed" },
 		{ "long_bucket",	"invalid access to memory, mem_size=64 off=64" },
-		{ "as_number",		"R2 type=scalar expected=" },
+		{ "as_number",		"arg#1 pointer type STRUCT cachebpf_folio must point to" },
+		{ "made_up_folio",	"arg#1 pointer type STRUCT cachebpf_folio must point to" },
+		{ "made_up_evict",	"arg#0 pointer type STRUCT cachebpf_evict must point to" },
 		{ "as_pointer",		"R2 must be" },
 	};
 	const char *cg = cg_new(NULL, "a");

@@ -192,6 +192,30 @@ __struct_ops struct cachebpf_ops as_number = {
 	.evict_folios	= (void *)as_number_evict,
 };
 
+void CACHEBPF_OP(made_up_folio_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	__u64 own[4] = { 1, 2, 3 };
+
+	bpf_cachebpf_evict(evict, (struct cachebpf_folio *)own);
+}
+
+__struct_ops struct cachebpf_ops made_up_folio = {
+	.name		= "made_up_folio",
+	.evict_folios	= (void *)made_up_folio_evict,
+};
+
+void CACHEBPF_OP(made_up_evict_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	__u64 own[16] = { 32 };
+
+	bpf_cachebpf_rank_list((struct cachebpf_evict *)own, 1, 32, CACHEBPF_BY_ACCESSES);
+}
+
+__struct_ops struct cachebpf_ops made_up_evict = {
+	.name		= "made_up_evict",
+	.evict_folios	= (void *)made_up_evict_evict,
+};
+
 struct memory {
 	struct cachebpf_folio __kptr_untrusted *folio;
 };

@@ -104,7 +104,15 @@ struct cachebpf_folio {
 	u8	order;
 	u16	accesses;
 	u16	slot;
-	u64	data[CACHEBPF_DATA_SIZE / sizeof(u64)];
+	union {
+		u64	data[CACHEBPF_DATA_SIZE / sizeof(u64)];
+		/*
+		 * private: Never used.  If there were nothing but numbers in
+		 * here, the verifier would take any memory of a policy for an
+		 * entry, where a function wants one.
+		 */
+		void	*not_plain_memory;
+	};
 };
 
 struct cachebpf_policy;
