@@ -12,7 +12,7 @@ BUILD_PACKAGES=(
         linux-source-6.12 linux-config-6.12 bc bison flex cpio kmod rsync xz-utils     # kernel
         libelf-dev libssl-dev dwarves python3-minimal sparse
         meson ninja-build scdoc shellcheck jq # project
-        debhelper lintian                     # packages
+        build-essential debhelper lintian     # packages
         libsystemd-dev systemd-dev libbpf-dev libglib2.0-dev libjson-c-dev libzstd-dev libcmocka-dev librocksdb-dev
         systemd dbus-daemon libxml2-utils # what the project's tests and checks call
         qemu-system-x86                   # runs on the host, with the libraries of the build root
