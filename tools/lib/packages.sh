@@ -5,7 +5,7 @@
 PACKAGES_DIR=
 
 # What the binary packages are made of, relative to the sources.
-PACKAGE_SOURCES=(meson.build meson.options debian src bpf policies.d units dbus man completions)
+PACKAGE_SOURCES=(meson.build meson.options debian src bpf policies.d units dbus man docs completions)
 
 stage_sources() { # DIRECTORY
         mkdir -p "$1"
