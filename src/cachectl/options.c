@@ -110,7 +110,7 @@ static const struct {
           "The numbers are of single threads, not of processes" },
         { OPTION_PERSISTENT, 0, "persistent", NULL,
           "Set it to stay, not only until the next boot; reset that, too" },
-        { OPTION_DRY_RUN, 0, "dry-run", NULL,
+        { OPTION_DRY_RUN, 'n', "dry-run", NULL,
           "Only check it, and show what would come of it" },
         { OPTION_ROOT, 0, "root", "DIR",
           "Look at the files of the system below DIR" },

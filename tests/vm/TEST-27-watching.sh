@@ -8,6 +8,8 @@
 . "$(dirname "$0")/daemon.sh"
 
 stream=$(mktemp)
+data=$(mktemp /var/tmp/t27.XXXXXX) # not in a tmpfs
+trap 'remove_test_units; rm -f "$stream" "$stream.error" "$data"' EXIT
 
 # The changes of a unit as far as they were told: "change:state:effective" a line.
 told() { # UNIT
@@ -24,72 +26,69 @@ tells() { # UNIT LAST-LINE DESCRIPTION
 
 # --- monitor
 
-make_slice t25-first.slice $'MemoryMax=64M\nCachePolicy=lfu'
-systemctl start t25-first.slice
-unit_runs t25-first.slice lfu
+make_slice t27-first.slice $'MemoryMax=64M\nCachePolicy=lfu'
+systemctl start t27-first.slice
+unit_runs t27-first.slice lfu
 
 runuser -u nobody -- cachectl monitor --json=short >"$stream" 2>"$stream.error" &
 monitor=$!
 wait_until 30 grep -q '"complete"' "$stream"
-is "$(told t25-first.slice)" listed:attached:lfu 'nobody may watch, and sees what there is'
+is "$(told t27-first.slice)" listed:attached:lfu 'nobody may watch, and sees what there is'
 succeeds 'each line is an object' jq -e .change "$stream"
 
-make_slice t25-second.slice $'MemoryMax=64M\nCachePolicy=mru'
-systemctl start t25-second.slice
-tells t25-second.slice changed:attached:mru 'a unit that is new'
-is "$(told t25-second.slice | head -n 1 | cut -d: -f1)" added 'is added first'
+make_slice t27-second.slice $'MemoryMax=64M\nCachePolicy=mru'
+systemctl start t27-second.slice
+tells t27-second.slice changed:attached:mru 'a unit that is new'
+is "$(told t27-second.slice | head -n 1 | cut -d: -f1)" added 'is added first'
 
-make_slice t25-second.slice $'MemoryMax=64M\nCachePolicy=fifo'
-tells t25-second.slice changed:attached:fifo 'another policy'
-make_slice t25-second.slice $'MemoryMax=64M\nCachePolicy=nosuch'
-tells t25-second.slice changed:failed:fifo 'a policy that does not exist'
-like "$(jq -r 'select(.name == "t25-second.slice") | .unit.reason // empty' "$stream" | tail -n 1)" "unknown policy 'nosuch'" \
+make_slice t27-second.slice $'MemoryMax=64M\nCachePolicy=fifo'
+tells t27-second.slice changed:attached:fifo 'another policy'
+make_slice t27-second.slice $'MemoryMax=64M\nCachePolicy=nosuch'
+tells t27-second.slice changed:failed:fifo 'a policy that does not exist'
+like "$(jq -r 'select(.name == "t27-second.slice") | .unit.reason // empty' "$stream" | tail -n 1)" "unknown policy 'nosuch'" \
         'with the reason'
-make_slice t25-second.slice 'MemoryMax=64M'
-tells t25-second.slice removed:-:- 'no policy any more'
-is "$(jq -cS 'select(.name == "t25-second.slice")' "$stream" | uniq -d)" '' 'nothing is told twice'
-lines=$(told t25-first.slice | wc -l)
+make_slice t27-second.slice 'MemoryMax=64M'
+tells t27-second.slice removed:-:- 'no policy any more'
+is "$(jq -cS 'select(.name == "t27-second.slice")' "$stream" | uniq -d)" '' 'nothing is told twice'
+lines=$(told t27-first.slice | wc -l)
 systemctl daemon-reload
 systemctl reload cachebpfd.service
-systemctl restart t25-second.slice
+systemctl restart t27-second.slice
 sleep 1
-is "$(told t25-first.slice | wc -l)" "$lines" 'nothing is told of a unit to which nothing happens'
+is "$(told t27-first.slice | wc -l)" "$lines" 'nothing is told of a unit to which nothing happens'
 
 systemctl stop cachebpfd.service
 wait $monitor
 is $? 1 'the stream ends with the daemon'
 like "$(<"$stream.error")" 'cachebpfd closed the connection' 'and says why'
 systemctl start cachebpfd.service
-unit_runs t25-first.slice lfu
+unit_runs t27-first.slice lfu
 
 # --- top
 
-dd if=/dev/urandom of=data bs=1M count=8 status=none
-sync data
-echo 1 >/proc/sys/vm/drop_caches
-in_slice t25-first.slice sh -c "cat $PWD/data $PWD/data >/dev/null"
-like "$(runuser -u nobody -- cachectl top --no-legend t25-first)" \
-        '^t25-first.slice +lfu +attached +[0-9.]+M +- +- +- +[0-9.]+%' 'top looks once if it is not on a terminal'
+in_slice t27-first.slice sh -c "dd if=/dev/urandom of=$data bs=1M count=8 status=none; cat $data $data >/dev/null"
+like "$(runuser -u nobody -- cachectl top --no-legend t27-first)" \
+        '^t27-first.slice +lfu +attached +[0-9.]+M +- +- +- +[0-9.]+%' 'top looks once if it is not on a terminal'
 
-systemd-run --quiet --collect --unit=t25-load --slice=t25-first.slice \
-        sh -c "while cat $PWD/data; do :; done >/dev/null"
-like "$(cachectl top --batch --iterations=3 --delay=1s --no-legend t25-first | tail -n 1)" \
-        '^t25-first.slice +lfu +attached +[0-9.]+M +[1-9][0-9.]*[KM]? +[0-9.]+[KM]? +[0-9.]+[KM]? +[0-9.]+%' \
+systemd-run --quiet --collect --unit=t27-load --slice=t27-first.slice \
+        sh -c "while cat $data; do :; done >/dev/null"
+like "$(cachectl top --batch --iterations=3 --delay=1s --no-legend t27-first | tail -n 1)" \
+        '^t27-first.slice +lfu +attached +[0-9.]+M +[1-9][0-9.]*[KM]? +[0-9.]+[KM]? +[0-9.]+[KM]? +[0-9.]+%' \
         'top counts hits a second'
 script --quiet --return --command 'stty rows 24 cols 100; cachectl top --iterations=2 --delay=500ms' "$stream" >/dev/null </dev/null
-like "$(<"$stream")" $'\x1b\\[\\?1049h.*t25-first.slice.*\x1b\\[\\?1049l' 'top takes the terminal, and gives it back'
-systemctl stop t25-load.service
+like "$(<"$stream")" $'\x1b\\[\\?1049h.*t27-first.slice.*\x1b\\[\\?1049l' 'top takes the terminal, and gives it back'
+systemctl stop t27-load.service
 
 # --- metrics
 
-metrics=$(runuser -u nobody -- cachectl stats --format=openmetrics t25-first)
+metrics=$(runuser -u nobody -- cachectl stats --format=openmetrics t27-first)
 is "$(tail -n 1 <<<"$metrics")" '# EOF' 'metrics have an end'
 metric() { # NAME[LABELS]: its value
         awk -v name="$1" 'index($0, name) == 1 { print $NF }' <<<"$metrics"
 }
-is "$(metric 'cachebpf_misses_total{unit="t25-first.slice",policy="lfu"}')" "$(policy_stat t25-first.slice misses)" \
+is "$(metric 'cachebpf_misses_total{unit="t27-first.slice",policy="lfu"}')" "$(policy_stat t27-first.slice misses)" \
         'metrics are what the kernel counts'
-is "$(metric 'cachebpf_unit_state{unit="t25-first.slice",cachebpf_unit_state="attached"}')" 1 'the state is among them'
+is "$(metric 'cachebpf_unit_state{unit="t27-first.slice",cachebpf_unit_state="attached"}')" 1 'the state is among them'
 is "$(grep -c '^# TYPE .* unknown' <<<"$metrics")" 0 'all that the kernel counts is known'
 
 # --- elsewhere
@@ -97,5 +96,4 @@ is "$(grep -c '^# TYPE .* unknown' <<<"$metrics")" 0 'all that the kernel counts
 cachectl -M nosuch status >/dev/null 2>"$stream"
 is $? 1 'a container that is not there'
 like "$(<"$stream")" 'container "nosuch"' 'is named'
-rm -f "$stream" "$stream.error"
 done_testing

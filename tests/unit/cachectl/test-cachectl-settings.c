@@ -49,7 +49,7 @@ static void test_set(void **state) {
         assert_int_equal(quiet.status, EXIT_SUCCESS);
         assert_string_equal(quiet.out, "");
 
-        run(&dry, "set", "--dry-run", "batch", "lfu");
+        run(&dry, "set", "-n", "batch", "lfu");
         assert_int_equal(dry.status, EXIT_SUCCESS);
         assert_contains(dry.out, "Would change /run/file.\n");
         assert_contains(dry.out, "batch.slice CachePolicy    lfu ");
