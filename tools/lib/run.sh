@@ -86,11 +86,7 @@ prepare_machine() {
                 SHARES+=("$PACKAGES_DIR:/run/packages")
         fi
         ensure_image
-        MACHINE=$SCRATCH/machine
-        rm -rf "$MACHINE"
-        mkdir -p "$MACHINE/job"
         CONSOLE=${KEEP_CONSOLE:-$CACHE/log/console-$(date +%m%d-%H%M%S)-$BASHPID.log}
-        : >"$CONSOLE"
         prune 30 "$CACHE"/log/console-*
         choose_accel "$BZIMAGE" "$LAB"
 }
@@ -128,6 +124,9 @@ qemu_command() {
 # What the guest reads: the command and the shares, each string ended by NUL.
 write_job() {
         local i
+        MACHINE=$SCRATCH/machine
+        rm -rf "$MACHINE"
+        mkdir -p "$MACHINE/job"
         printf '%s\0' "${COMMAND[@]}" >"$MACHINE/job/argv"
         for i in "${!SHARES[@]}"; do
                 printf '%s\0' "share$i" "${SHARES[i]##*:}"
@@ -140,6 +139,7 @@ boot_and_wait() {
         local name first
         local -a readers=()
         CLOSED=
+        : >"$CONSOLE"
         for name in stdout stderr; do
                 mkfifo "$MACHINE/$name.in" "$MACHINE/$name.out"
                 QEMU+=(-chardev "pipe,id=$name,path=$MACHINE/$name" -device "virtserialport,chardev=$name,name=vm.$name")
@@ -174,6 +174,12 @@ boot_and_wait() {
                 : <>"$MACHINE/$name.out"
         done
         wait "${readers[@]}" || true
+}
+
+# QEMU gave up, and not what ran in it. With several threads of TCG one of its own assertions fails now and then while
+# the firmware and the kernel move devices about (iotlb_to_section, QEMU 10.0).
+died_early() {
+        [[ $MACHINE_STATUS -eq 134 || $MACHINE_STATUS -eq 139 ]] && ! grep -aqF 'systemd[1]' "$CONSOLE"
 }
 
 # Called whenever the session ends: an interrupt must not leave a machine behind.
@@ -229,9 +235,15 @@ judge_machine() {
 run_machine() {
         check_machine_options
         prepare_machine
-        qemu_command
         write_job
+        qemu_command
         boot_and_wait
+        if died_early; then
+                info "QEMU failed before the system had started, which is tried once more: $(tail -n 1 "$MACHINE/qemu.log")"
+                write_job
+                qemu_command
+                boot_and_wait
+        fi
         judge_machine
 }
 
