@@ -71,6 +71,22 @@ kernel_package_make() {
                 DPKG_FLAGS=--target=binary-image bindeb-pkg
 }
 
+# The kernel installs into /lib, where Debian has but a link to /usr/lib.
+finish_kernel_package() { # DIRECTORY with the package
+        # shellcheck disable=SC2016
+        in_buildroot "$1:/build/packages" -- bash -euc '
+                cd /build/packages
+                deb=$(echo linux-image-*.deb)
+                dpkg-deb --raw-extract "$deb" tree
+                mkdir -p tree/usr/lib
+                mv tree/lib/modules tree/usr/lib/
+                rmdir tree/lib
+                sed -i "s|  lib/modules/|  usr/lib/modules/|" tree/DEBIAN/md5sums
+                dpkg-deb --root-owner-group --build tree "$deb"
+                rm -r tree
+                lintian --allow-root --fail-on error "$deb"'
+}
+
 make_kernel_package() { # FLAVOUR
         local version out=$SCRATCH/kernel-package
         [[ ! -d $PACKAGES_DIR ]] || return 0
@@ -81,6 +97,7 @@ make_kernel_package() { # FLAVOUR
         step "kernel package: compiling $1" kernel_package_make "$1" "$version"
         mkdir -p "$out" "$CACHE/packages"
         mv "$BUILDROOT"/build/*.deb "$out"
+        step "kernel package: finishing $1" finish_kernel_package "$out"
         mv -T "$out" "$PACKAGES_DIR"
         prune 2 "$CACHE/packages/kernel-$1"-*
 }
