@@ -3,6 +3,7 @@
 # Debian packages: the project's by debian/, and a kernel image by the kernel's own "make bindeb-pkg".
 
 PACKAGES_DIR=
+KERNEL_PACKAGE_DIR=
 
 # What the binary packages are made of, relative to the sources.
 PACKAGE_SOURCES=(meson.build meson.options debian src bpf policies.d units dbus man docs completions)
@@ -89,7 +90,7 @@ finish_kernel_package() { # DIRECTORY with the package
 
 make_kernel_package() { # FLAVOUR
         local version out=$SCRATCH/kernel-package
-        [[ ! -d $PACKAGES_DIR ]] || return 0
+        [[ ! -d $KERNEL_PACKAGE_DIR ]] || return 0
         ensure_pristine
         version=${PRISTINE##*/source-}+cachebpf$(sed -n "s/.*version : '\([0-9.]*\)',$/\1/p" "$TOP/meson.build" | head -n 1)
         step "kernel package: source" sync_source "$CACHE/linux/patched"
@@ -98,22 +99,22 @@ make_kernel_package() { # FLAVOUR
         mkdir -p "$out" "$CACHE/packages"
         mv "$BUILDROOT"/build/*.deb "$out"
         step "kernel package: finishing $1" finish_kernel_package "$out"
-        mv -T "$out" "$PACKAGES_DIR"
+        mv -T "$out" "$KERNEL_PACKAGE_DIR"
         prune 2 "$CACHE/packages/kernel-$1"-*
 }
 
-# Sets PACKAGES_DIR to the directory with the kernel's package.
+# Sets KERNEL_PACKAGE_DIR to the directory with the kernel's package.
 ensure_kernel_package() { # FLAVOUR
         ensure_buildroot
-        PACKAGES_DIR=$CACHE/packages/kernel-$1-$({
+        KERNEL_PACKAGE_DIR=$CACHE/packages/kernel-$1-$({
                 kernel_key product
                 digest_tree "$TOP/kernel/config/package.config" "$TOP/tools/lib/packages.sh" "$TOP/meson.build"
         } | digest)
-        [[ -d $PACKAGES_DIR ]] || locked kernel make_kernel_package "$1"
+        [[ -d $KERNEL_PACKAGE_DIR ]] || locked kernel make_kernel_package "$1"
 }
 
 verb_packages() {
-        local flavour='' output=''
+        local flavour='' output='' found
         while [[ $# -gt 0 ]]; do
                 case $1 in
                 --kernel | --output) [[ $# -ge 2 ]] || die "$1 wants a value" && set -- "$1=$2" "${@:3}" && continue ;;
@@ -128,9 +129,11 @@ verb_packages() {
 
         if [[ -n $flavour ]]; then
                 ensure_kernel_package "$flavour"
+                found=$KERNEL_PACKAGE_DIR
         else
                 ensure_packages
+                found=$PACKAGES_DIR
         fi
-        [[ -z $output ]] || cp "$PACKAGES_DIR"/* "$output/"
-        printf '%s\n' "${output:-$PACKAGES_DIR}"/*.deb
+        [[ -z $output ]] || cp "$found"/* "$output/"
+        printf '%s\n' "${output:-$found}"/*.deb
 }

@@ -71,9 +71,9 @@ prepare_machine() {
                 ;;
         package)
                 ensure_kernel_package vm
-                dpkg-deb --fsys-tarfile "$PACKAGES_DIR"/linux-image-*.deb | tar -xf - -C "$SCRATCH" --wildcards './boot/vmlinuz-*'
+                dpkg-deb --fsys-tarfile "$KERNEL_PACKAGE_DIR"/linux-image-*.deb | tar -xf - -C "$SCRATCH" --wildcards './boot/vmlinuz-*'
                 BZIMAGE=$(echo "$SCRATCH"/boot/vmlinuz-*)
-                PACKAGES_DIR= # these were the kernel's
+                SHARES+=("$KERNEL_PACKAGE_DIR:/run/kernel-package")
                 ;;
         *)
                 [[ -r $KERNEL ]] || die "--kernel wants product, stock, debug, package or a bzImage; there is no file '$KERNEL'"

@@ -84,7 +84,7 @@ take_job() {
 job_machine() { # JOB
         local kernel=${1%%:*} name='' factor=1 limit options
         machine_defaults
-        TIMEOUT=1800
+        KERNEL=${BZIMAGES[$kernel]} TIMEOUT=1800
         COMMAND=()
         if [[ $kernel == debug ]]; then
                 MEMORY=4G TIMEOUT=5400 factor=4
@@ -96,7 +96,6 @@ job_machine() { # JOB
                 options=$(test_header "$TOP/tests/vm/$name" machine)
                 eval "parse_machine_options $options" # it is quoted as on a command line
         fi
-        KERNEL=${BZIMAGES[$kernel]}
         SHARES+=("$RESULTS/$1:/run/vm-results")
         COMMAND=(env "TEST_ALONE=$name" /usr/lib/cachebpf/tests/run)
         if [[ $kernel == debug ]]; then
@@ -180,7 +179,11 @@ vm_tests() {
                 mkdir -p "$RESULTS/$job"
         done
         for job in "${jobs[@]}"; do
-                [[ $job != *:* || $(test_header "$TOP/tests/vm/${job#*:}" machine) != *--packages* ]] || ensure_packages
+                [[ $job == *:* ]] || continue
+                case $(test_header "$TOP/tests/vm/${job#*:}" machine) in
+                *'--kernel package'*) ensure_kernel_package vm ;;
+                *--packages*) ensure_packages ;;
+                esac
         done
         ensure_image
         choose_accel "$KERNEL_DIR/bzImage" '' # the probe of KVM is done once, here
