@@ -132,7 +132,9 @@ class Slice:
         self.name = name
         self.memory_max = memory_max
         self.settings = [f"CachePolicy={policy}", *settings] if policy else list(settings)
-        self.attached = attached or policy
+        attached = attached or policy
+        # as the kernel calls it: a policy's name there is a C identifier
+        self.attached = attached and attached.replace("-", "_")
         self.identity = None
 
     def __enter__(self):
