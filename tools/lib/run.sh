@@ -5,6 +5,8 @@
 # The guest gets its command and the list of shares in a directory mounted by 9p; it answers through three
 # virtio-serial ports (standard output, standard error, exit status). The console is for the kernel alone.
 
+BOOT_LIMIT=600 # seconds; the debug kernel in the laboratory is the slowest
+
 MACHINE=
 CLOSED=
 QEMU_PID=
@@ -133,10 +135,24 @@ write_job() {
         done >"$MACHINE/job/shares"
 }
 
+has_booted() {
+        grep -aqF 'vm: the command begins' "$CONSOLE"
+}
+
+# Ends a machine that has not booted in time.
+watch_boot() {
+        local i
+        for ((i = 0; i < BOOT_LIMIT; i++)); do
+                sleep 1
+                ! has_booted || return 0
+        done
+        kill -QUIT "$QEMU_PID"
+}
+
 # boot_and_wait: runs QEMU to its end with the guest's output on ours; sets MACHINE_STATUS to QEMU's (or to
 # 124 after a time-out).
 boot_and_wait() {
-        local name first
+        local name first watch
         local -a readers=()
         CLOSED=
         : >"$CONSOLE"
@@ -157,6 +173,8 @@ boot_and_wait() {
         setpriv --pdeathsig TERM timeout --kill-after=5 "$TIMEOUT" setpriv --pdeathsig KILL \
                 "${QEMU[@]}" </dev/null >"$MACHINE/qemu.log" 2>&1 &
         QEMU_PID=$!
+        watch_boot >/dev/null 2>&1 &
+        watch=$!
         MACHINE_STATUS=0
         wait -n -p first "$QEMU_PID" "${readers[@]}" || MACHINE_STATUS=$?
         if [[ $first != "$QEMU_PID" ]]; then
@@ -169,6 +187,7 @@ boot_and_wait() {
                 wait "$QEMU_PID" || MACHINE_STATUS=$?
         fi
         QEMU_PID=
+        kill "$watch" 2>/dev/null || true
         # The readers end when QEMU has; if it never opened its ends, opening and closing them does it.
         for name in stdout stderr; do
                 : <>"$MACHINE/$name.out"
@@ -176,10 +195,10 @@ boot_and_wait() {
         wait "${readers[@]}" || true
 }
 
-# QEMU gave up, and not what ran in it. With several threads of TCG one of its own assertions fails now and then while
-# the firmware and the kernel move devices about (iotlb_to_section, QEMU 10.0).
+# QEMU gave up, and not what ran in it. With several threads of TCG it happens that one of its own assertions fails
+# while the kernel places devices (iotlb_to_section, QEMU 10.0), or that both processors wait for ever.
 died_early() {
-        [[ $MACHINE_STATUS -eq 134 || $MACHINE_STATUS -eq 139 ]] && ! grep -aqF 'systemd[1]' "$CONSOLE"
+        [[ $MACHINE_STATUS -eq 131 || $MACHINE_STATUS -eq 134 || $MACHINE_STATUS -eq 139 ]] && ! has_booted
 }
 
 # Called whenever the session ends: an interrupt must not leave a machine behind.
@@ -239,7 +258,7 @@ run_machine() {
         qemu_command
         boot_and_wait
         if died_early; then
-                info "QEMU failed before the system had started, which is tried once more: $(tail -n 1 "$MACHINE/qemu.log")"
+                info "the machine did not boot (QEMU status $MACHINE_STATUS), once more: $(tail -n 1 "$MACHINE/qemu.log")"
                 write_job
                 qemu_command
                 boot_and_wait
