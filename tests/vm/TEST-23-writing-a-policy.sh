@@ -42,9 +42,11 @@ like "$(<"$directory/.output")" 'keeper +[0-9.]+% +[0-9.]+%' 'it was simulated'
 like "$(<"$directory/.output")" 'evict_proposed +[1-9]' 'it proposed folios'
 like "$(<"$directory/.output")" 'evict_reclaimed +[1-9]' 'which were evicted'
 
-# The second policy does its work, too: as often as the first, and the kernel keeps it.
+# The second policy does its work, too: as often as the first, and the kernel keeps it. The file is written anew: what is
+# cached of it is charged to the slice before.
 id=$(policy_key trial.slice id)
-in_slice trial.slice sh -c 'for i in 1 2 3; do cat /var/tmp/trial.data; done >/dev/null'
+in_slice trial.slice sh -c 'dd if=/dev/zero of=/var/tmp/trial.data bs=1M count=96 status=none
+        for i in 1 2 3; do cat /var/tmp/trial.data; done >/dev/null'
 compare "$(policy_stat trial.slice evict_reclaimed)" -gt 4096 'what it chose was evicted'
 compare "$(policy_stat trial.slice evict_fallback)" -lt "$(policy_stat trial.slice evict_reclaimed)" \
         'and the kernel had to find less by itself'
