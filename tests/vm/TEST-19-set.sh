@@ -152,6 +152,7 @@ make_slice t19-later.slice 'MemoryMax=64M'
 systemctl start t19-later.slice
 unit_runs t19-later.slice mru
 cachectl reset --quiet t19-later
+wait_until 20 policy_is t19-later.slice none
 
 # --- only asking
 
