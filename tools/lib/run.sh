@@ -196,9 +196,11 @@ boot_and_wait() {
 }
 
 # QEMU gave up, and not what ran in it. With several threads of TCG it happens that one of its own assertions fails
-# while the kernel places devices (iotlb_to_section, QEMU 10.0), or that both processors wait for ever.
+# while the kernel places devices (iotlb_to_section, QEMU 10.0), or that both processors wait for ever. A kernel that
+# complained is no such case.
 died_early() {
-        [[ $MACHINE_STATUS -eq 131 || $MACHINE_STATUS -eq 134 || $MACHINE_STATUS -eq 139 ]] && ! has_booted
+        [[ $MACHINE_STATUS -eq 131 || $MACHINE_STATUS -eq 134 || $MACHINE_STATUS -eq 139 ]] && ! has_booted &&
+                ! grep -qE "$SPLATS" "$CONSOLE"
 }
 
 # Called whenever the session ends: an interrupt must not leave a machine behind.
@@ -259,6 +261,7 @@ run_machine() {
         boot_and_wait
         if died_early; then
                 info "the machine did not boot (QEMU status $MACHINE_STATUS), once more: $(tail -n 1 "$MACHINE/qemu.log")"
+                mv "$CONSOLE" "$CONSOLE.first"
                 write_job
                 qemu_command
                 boot_and_wait
