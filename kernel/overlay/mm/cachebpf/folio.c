@@ -268,6 +268,7 @@ out:
 	rcu_read_unlock();
 }
 
+/* Functions of their own, so that none saves registers for what the next one does. */
 static noinline void tell_of_use(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 {
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
@@ -276,44 +277,32 @@ static noinline void tell_of_use(struct cachebpf_policy *policy, struct cachebpf
 		ops->folio_accessed(policy, f);
 }
 
-static noinline void tell_and_note_use(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				       u32 pfn)
+static noinline void tell_and_note_use(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 {
 	tell_of_use(policy, f);
 	if (policy->orders_uses)
-		cachebpf_note_use(policy, pfn);
-}
-
-/* Functions of their own, so that none saves registers for what the next one does. */
-static noinline void used_again(struct cachebpf_policy *policy, struct cachebpf_folio *f, u32 pfn)
-{
-	if (policy->hears_uses)
-		tell_and_note_use(policy, f, pfn);
-	else
-		cachebpf_note_use(policy, pfn);
+		cachebpf_note_use(policy, policy->pcpu, cachebpf_folio_pfn(f));
 }
 
 void __cachebpf_folio_accessed(struct folio *folio)
 {
 	unsigned long pfn = folio_pfn(folio);
 	struct cachebpf_policy *policy;
-	struct cachebpf_block *block;
-	struct cachebpf_folio *f;
+	struct cachebpf_pcpu __percpu *cpu;
+	struct cachebpf_folio *entries, *f;
 	u16 accesses;
 
 	/* this is where a hit pays: every instruction counts */
 	rcu_read_lock();
-	block = cachebpf_table_block(pfn);
-	if (!block)
+	entries = cachebpf_table_entries(pfn);
+	if (!entries)
 		goto out;
-	f = &block->entries[pfn & (CACHEBPF_BLOCK_ENTRIES - 1)];
-	/* or gcc finds it once more below */
-	OPTIMIZER_HIDE_VAR(f);
+	f = entries + pfn;
 	policy = cachebpf_owner_of(f);
 	if (!policy)
 		goto out;
 	if (cachebpf_is_rejected(f)) {
-		cachebpf_rejected_used(policy, pfn_folio(pfn), f);
+		cachebpf_rejected_used(policy, pfn_folio(cachebpf_folio_pfn(f)), f);
 		goto out;
 	}
 
@@ -327,9 +316,14 @@ void __cachebpf_folio_accessed(struct folio *folio)
 		cachebpf_count(policy, CACHEBPF_STAT_MISSES, 1);
 		goto out;
 	}
-	cachebpf_count(policy, CACHEBPF_STAT_HITS, 1);
-	if (policy->wants_uses)
-		used_again(policy, f, pfn);
+	cpu = policy->pcpu;
+	this_cpu_inc(cpu->count[CACHEBPF_STAT_HITS]);
+	if (!policy->wants_uses)
+		goto out;
+	if (unlikely(policy->hears_uses))
+		tell_and_note_use(policy, f);
+	else
+		cachebpf_note_use(policy, cpu, pfn);
 out:
 	rcu_read_unlock();
 }

@@ -33,6 +33,8 @@
 #define CACHEBPF_REJECTED	CACHEBPF_MAX_LISTS
 /* cachebpf_folio.list while folio_added() runs: on no list at all */
 #define CACHEBPF_NO_LIST	0xff
+/* never in cachebpf_folio.list */
+#define CACHEBPF_NEVER_LIST	0xfe
 
 #define CACHEBPF_LIST_NEW	(CACHEBPF_LIST_NEW_HEAD | CACHEBPF_LIST_NEW_TAIL)
 #define CACHEBPF_LIST_USED	(CACHEBPF_LIST_USED_HEAD | CACHEBPF_LIST_USED_TAIL)
@@ -67,12 +69,12 @@ enum cachebpf_stat {
 	CACHEBPF_NR_STATS,
 };
 
-#define CACHEBPF_USES_BATCH	16
+#define CACHEBPF_USES_BATCH	32
 
 /* What a policy has on each processor; see uses.c. */
 struct cachebpf_pcpu {
 	u64	count[CACHEBPF_NR_STATS];
-	/* folios used again, whose lists are not in order yet */
+	/* folios used again, whose lists are not in order yet; less than a batch */
 	u32	nr_uses;
 	u32	uses[CACHEBPF_USES_BATCH];
 };
@@ -252,19 +254,22 @@ bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *f
 bool cachebpf_in_scope(const struct cachebpf_evict *evict, struct folio *folio);
 
 /* uses.c: lists in the order of use */
-void cachebpf_apply_uses(struct cachebpf_policy *policy, struct cachebpf_pcpu *cpu);
+void cachebpf_apply_uses(struct cachebpf_policy *policy, u32 nr);
 
 /* The folio @pfn was used again: note that it has to move; in an RCU read side. */
-static __always_inline void cachebpf_note_use(struct cachebpf_policy *policy, u32 pfn)
+static __always_inline void cachebpf_note_use(struct cachebpf_policy *policy,
+					      struct cachebpf_pcpu __percpu *cpu, u32 pfn)
 {
-	struct cachebpf_pcpu *cpu = get_cpu_ptr(policy->pcpu);
-	u32 nr = cpu->nr_uses;
+	u32 nr;
 
-	cpu->uses[nr % CACHEBPF_USES_BATCH] = pfn;
-	cpu->nr_uses = ++nr;
-	if (unlikely(nr >= CACHEBPF_USES_BATCH))
-		cachebpf_apply_uses(policy, cpu);
-	put_cpu_ptr(policy->pcpu);
+	preempt_disable();
+	nr = __this_cpu_read(cpu->nr_uses);
+	__this_cpu_write(cpu->uses[nr], pfn);
+	nr = (nr + 1) % CACHEBPF_USES_BATCH;
+	__this_cpu_write(cpu->nr_uses, nr);
+	if (unlikely(!nr))
+		cachebpf_apply_uses(policy, CACHEBPF_USES_BATCH);
+	preempt_enable();
 }
 
 /* folio.c: the life of a managed folio */

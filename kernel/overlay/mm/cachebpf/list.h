@@ -63,24 +63,17 @@ static __always_inline void cachebpf_extract(struct cachebpf_list *list, struct 
 }
 
 /*
- * Move @f, of @pfn and on it already, to an end of @list: extract and insert,
- * knowing that there are others between it and that end.
+ * Move @f, of @pfn and on it already, to the end @end of @list: extract and
+ * insert, knowing that there are others between it and that end.  @end is the
+ * list's own, or a copy for the time in which nobody else looks at it.
  */
-static __always_inline void cachebpf_move(struct cachebpf_list *list, struct cachebpf_folio *f,
-					  u32 pfn, bool tail)
+static __always_inline void cachebpf_move_before(struct cachebpf_list *list,
+						 struct cachebpf_end *end, struct cachebpf_folio *f,
+						 u32 pfn, bool tail)
 {
-	struct cachebpf_end *end = cachebpf_end_of(list, tail);
-	struct cachebpf_folio *neighbour;
-	u32 near, far;
+	u32 near = *cachebpf_towards(f, tail), far = *cachebpf_towards(f, !tail);
+	struct cachebpf_folio *neighbour = cachebpf_table_entry(near);
 
-	if (unlikely(end->pfn == pfn))
-		return;
-	if (unlikely(!hlist_empty(&list->walks)))
-		cachebpf_advance_walks(list, f, pfn);
-
-	near = *cachebpf_towards(f, tail);
-	far = *cachebpf_towards(f, !tail);
-	neighbour = cachebpf_table_entry(near);
 	*cachebpf_towards(neighbour, !tail) = far;
 	if (likely(far))
 		*cachebpf_towards(cachebpf_table_entry(far), tail) = near;
@@ -93,6 +86,18 @@ static __always_inline void cachebpf_move(struct cachebpf_list *list, struct cac
 	*cachebpf_towards(end->f, tail) = pfn;
 	end->pfn = pfn;
 	end->f = f;
+}
+
+static __always_inline void cachebpf_move(struct cachebpf_list *list, struct cachebpf_folio *f,
+					  u32 pfn, bool tail)
+{
+	struct cachebpf_end *end = cachebpf_end_of(list, tail);
+
+	if (unlikely(end->pfn == pfn))
+		return;
+	if (unlikely(!hlist_empty(&list->walks)))
+		cachebpf_advance_walks(list, f, pfn);
+	cachebpf_move_before(list, end, f, pfn, tail);
 }
 
 /* Put @f, which is on no list, on one. */

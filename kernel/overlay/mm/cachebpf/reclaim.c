@@ -199,8 +199,9 @@ static void ask(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
 	u64 ns = 0;
 
 	if (policy->orders_uses) {
-		cachebpf_apply_uses(policy, get_cpu_ptr(policy->pcpu));
-		put_cpu_ptr(policy->pcpu);
+		preempt_disable();
+		cachebpf_apply_uses(policy, this_cpu_xchg(policy->pcpu->nr_uses, 0));
+		preempt_enable();
 	}
 	if (ops) {
 		ns = local_clock();

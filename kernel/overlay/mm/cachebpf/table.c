@@ -3,6 +3,7 @@
  * Memory of the folio table, and the use counts of its blocks; looking things
  * up is in table.h.
  */
+#include <linux/kmemleak.h>
 #include <linux/memblock.h>
 #include <linux/slab.h>
 
@@ -35,13 +36,17 @@ int __init cachebpf_table_init(void)
 
 static void free_section(struct cachebpf_section *section)
 {
+	u32 pfn = section->base;
 	int i;
 
-	for (i = 0; i < CACHEBPF_SECTION_BLOCKS; i++) {
-		struct cachebpf_block *block = rcu_dereference_protected(section->blocks[i], true);
+	for (i = 0; i < CACHEBPF_SECTION_BLOCKS; i++, pfn += CACHEBPF_BLOCK_ENTRIES) {
+		struct cachebpf_folio *entries =
+			rcu_dereference_protected(section->entries[i], true);
+		struct cachebpf_block *block;
 
-		if (!block)
+		if (!entries)
 			continue;
+		block = cachebpf_block(entries + pfn, pfn);
 		WARN_ON_ONCE(atomic_read(&block->used));
 		kmem_cache_free(block_cache, block);
 	}
@@ -71,24 +76,26 @@ void cachebpf_table_empty(void)
 	}
 }
 
-/* Another use of the block of @pfn, perhaps the first one again; NULL if it is gone. */
-struct cachebpf_block *cachebpf_block_get_slow(unsigned long pfn)
+/* Another use of the block of @pfn, perhaps the first one again: its entry, or NULL if it is gone. */
+struct cachebpf_folio *cachebpf_table_get_slow(unsigned long pfn)
 {
 	struct cachebpf_section *section = cachebpf_section(pfn);
-	struct cachebpf_block *block;
+	struct cachebpf_folio *entries, *f = NULL;
 	unsigned long flags;
 
 	spin_lock_irqsave(&section->lock, flags);
-	block = rcu_dereference_protected(*cachebpf_slot(section, pfn),
-					  lockdep_is_held(&section->lock));
-	if (block)
-		atomic_inc(&block->used);
+	entries = rcu_dereference_protected(*cachebpf_slot(section, pfn),
+					    lockdep_is_held(&section->lock));
+	if (entries) {
+		f = entries + pfn;
+		atomic_inc(&cachebpf_block(f, pfn)->used);
+	}
 	spin_unlock_irqrestore(&section->lock, flags);
-	return block;
+	return f;
 }
 
 /* The end of a use of @block, perhaps the last one. */
-void cachebpf_block_put_slow(struct cachebpf_block *block)
+void cachebpf_table_put_slow(struct cachebpf_block *block)
 {
 	struct cachebpf_section *section = cachebpf_section(block->base);
 	unsigned long flags;
@@ -108,7 +115,7 @@ bool cachebpf_table_next(unsigned long *pfn)
 
 	while (!found && *pfn >> CACHEBPF_SECTION_SHIFT < cachebpf_nr_sections) {
 		rcu_read_lock();
-		if (cachebpf_table_block(*pfn))
+		if (cachebpf_table_lookup(*pfn))
 			found = true;
 		else if (cachebpf_section(*pfn) == &cachebpf_no_section)
 			*pfn = ALIGN(*pfn + 1, 1UL << CACHEBPF_SECTION_SHIFT);
@@ -128,6 +135,7 @@ static struct cachebpf_section *section_populate(unsigned long pfn, gfp_t gfp)
 	section = kzalloc(sizeof(*section), gfp & ~__GFP_ACCOUNT);
 	if (!section)
 		return NULL;
+	section->base = ALIGN_DOWN(pfn, 1UL << CACHEBPF_SECTION_SHIFT);
 	spin_lock_init(&section->lock);
 	old = unrcu_pointer(cmpxchg(&cachebpf_sections[nr], RCU_INITIALIZER(&cachebpf_no_section),
 				    RCU_INITIALIZER(section)));
@@ -173,7 +181,9 @@ bool cachebpf_table_populate(unsigned long pfn, gfp_t gfp)
 
 	spin_lock_irqsave(&section->lock, flags);
 	if (!rcu_access_pointer(*cachebpf_slot(section, pfn))) {
-		rcu_assign_pointer(*cachebpf_slot(section, pfn), block);
+		/* no pointer to it remains that kmemleak would recognize */
+		kmemleak_not_leak(block);
+		rcu_assign_pointer(*cachebpf_slot(section, pfn), block->entries - block->base);
 		block = NULL;
 	}
 	spin_unlock_irqrestore(&section->lock, flags);

@@ -31,7 +31,13 @@ struct cachebpf_block {
 };
 
 struct cachebpf_section {
-	struct cachebpf_block __rcu *blocks[CACHEBPF_SECTION_BLOCKS];
+	/*
+	 * Each is the entries of a block, less its first PFN: an entry is found
+	 * by adding the whole PFN, as sparsemem finds the struct page
+	 */
+	struct cachebpf_folio __rcu *entries[CACHEBPF_SECTION_BLOCKS];
+	/* its first PFN */
+	u32			base;
 	/* of the appearance of blocks, and of their first and last use */
 	spinlock_t		lock;
 	/* on its way out */
@@ -51,73 +57,81 @@ static inline struct cachebpf_section *cachebpf_section(unsigned long pfn)
 						   &cachebpf_no_section;
 }
 
-static inline struct cachebpf_block __rcu **cachebpf_slot(struct cachebpf_section *section,
+static inline struct cachebpf_folio __rcu **cachebpf_slot(struct cachebpf_section *section,
 							  unsigned long pfn)
 {
-	return &section->blocks[(pfn >> CACHEBPF_BLOCK_SHIFT) & (CACHEBPF_SECTION_BLOCKS - 1)];
+	return &section->entries[(pfn >> CACHEBPF_BLOCK_SHIFT) & (CACHEBPF_SECTION_BLOCKS - 1)];
 }
 
-/* The block with the entry of @pfn, or NULL. */
-static inline struct cachebpf_block *cachebpf_table_block(unsigned long pfn)
+/*
+ * The block with the entry of @pfn, which had one once, as it is in its
+ * section: add @pfn.  NULL if it is gone.
+ */
+static __always_inline struct cachebpf_folio *cachebpf_table_known(unsigned long pfn)
 {
-	unsigned long nr = pfn >> CACHEBPF_SECTION_SHIFT;
-	struct cachebpf_section *section;
+	struct cachebpf_section *section =
+		rcu_dereference(cachebpf_sections[pfn >> CACHEBPF_SECTION_SHIFT]);
 
-	if (unlikely(nr >= cachebpf_nr_sections))
-		return NULL;
-	section = rcu_dereference(cachebpf_sections[nr]);
 	return rcu_dereference(*cachebpf_slot(section, pfn));
+}
+
+/* The same for any @pfn, which need never have had an entry. */
+static __always_inline struct cachebpf_folio *cachebpf_table_entries(unsigned long pfn)
+{
+	if (unlikely(pfn >> CACHEBPF_SECTION_SHIFT >= cachebpf_nr_sections))
+		return NULL;
+	return cachebpf_table_known(pfn);
 }
 
 /* The entry of @pfn, in use or not; NULL if there is no memory for it. */
 static inline struct cachebpf_folio *cachebpf_table_lookup(unsigned long pfn)
 {
-	struct cachebpf_block *block = cachebpf_table_block(pfn);
+	struct cachebpf_folio *entries = cachebpf_table_entries(pfn);
 
-	return block ? &block->entries[pfn & (CACHEBPF_BLOCK_ENTRIES - 1)] : NULL;
+	return entries ? entries + pfn : NULL;
 }
 
 /* The entry of @pfn, which is in use and stays so: a neighbour on a locked list. */
 static inline struct cachebpf_folio *cachebpf_table_entry(u32 pfn)
 {
 	struct cachebpf_section *section =
-		rcu_dereference_raw(cachebpf_sections[pfn >> CACHEBPF_SECTION_SHIFT]);
-	struct cachebpf_block *block = rcu_dereference_raw(*cachebpf_slot(section, pfn));
+		rcu_dereference_protected(cachebpf_sections[pfn >> CACHEBPF_SECTION_SHIFT], true);
 
-	return &block->entries[pfn & (CACHEBPF_BLOCK_ENTRIES - 1)];
+	return rcu_dereference_protected(*cachebpf_slot(section, pfn), true) + pfn;
 }
 
-static inline struct cachebpf_block *cachebpf_block(const struct cachebpf_folio *f)
+/* The block of @f, the entry of @pfn. */
+static inline struct cachebpf_block *cachebpf_block(const struct cachebpf_folio *f,
+						    unsigned long pfn)
 {
-	return container_of(f - f->slot, struct cachebpf_block, entries[0]);
+	return container_of(f - pfn % CACHEBPF_BLOCK_ENTRIES, struct cachebpf_block, entries[0]);
 }
 
 static inline u32 cachebpf_folio_pfn(const struct cachebpf_folio *f)
 {
-	return cachebpf_block(f)->base + f->slot;
+	return cachebpf_block(f, f->slot)->base + f->slot;
 }
 
-struct cachebpf_block *cachebpf_block_get_slow(unsigned long pfn);
-void cachebpf_block_put_slow(struct cachebpf_block *block);
+struct cachebpf_folio *cachebpf_table_get_slow(unsigned long pfn);
+void cachebpf_table_put_slow(struct cachebpf_block *block);
 
-/* Like lookup, and the block stays until cachebpf_table_put(). */
+/* Like lookup, and the entry stays until cachebpf_table_put(). */
 static inline struct cachebpf_folio *cachebpf_table_get(unsigned long pfn)
 {
-	struct cachebpf_block *block = cachebpf_table_block(pfn);
+	struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
 
-	if (block && unlikely(!atomic_inc_not_zero(&block->used)))
-		block = cachebpf_block_get_slow(pfn);
-	return block ? &block->entries[pfn & (CACHEBPF_BLOCK_ENTRIES - 1)] : NULL;
+	if (f && unlikely(!atomic_inc_not_zero(&cachebpf_block(f, pfn)->used)))
+		f = cachebpf_table_get_slow(pfn);
+	return f;
 }
 
 /* End the use of @f, the entry of @pfn. */
 static inline void cachebpf_table_put(struct cachebpf_folio *f, unsigned long pfn)
 {
-	struct cachebpf_block *block = container_of(f - (pfn & (CACHEBPF_BLOCK_ENTRIES - 1)),
-						    struct cachebpf_block, entries[0]);
+	struct cachebpf_block *block = cachebpf_block(f, pfn);
 
 	if (unlikely(!atomic_add_unless(&block->used, -1, 1)))
-		cachebpf_block_put_slow(block);
+		cachebpf_table_put_slow(block);
 }
 
 bool cachebpf_table_next(unsigned long *pfn);

@@ -16,50 +16,94 @@
 #include "internal.h"
 #include "list.h"
 
-static __always_inline void apply_use(struct cachebpf_policy *policy, struct cachebpf_node *node,
-				      u32 pfn)
-{
-	struct cachebpf_block *block = cachebpf_table_block(pfn);
-	struct cachebpf_list *list;
-	struct cachebpf_folio *f;
+/* What one processor has noted, as far as it is not applied yet. */
+struct notes {
+	struct cachebpf_policy	*policy;
+	const u32		*next;
+	const u32		*end;
+};
 
-	if (unlikely(!block))
-		return;
-	f = &block->entries[pfn % CACHEBPF_BLOCK_ENTRIES];
-	/* or gcc finds it again and again */
-	OPTIMIZER_HIDE_VAR(f);
-	if (unlikely(f->owner != policy->id || f->list == CACHEBPF_NO_LIST))
-		return;
-	list = node->lists[f->list];
-	if (list->flags & CACHEBPF_LIST_USED_HEAD)
-		cachebpf_move(list, f, pfn, false);
-	else if (list->flags & CACHEBPF_LIST_USED_TAIL)
-		cachebpf_move(list, f, pfn, true);
+/* Of @pfn, which has an entry of the policy and so is memory. */
+static __always_inline struct cachebpf_node *node_of(const struct notes *n, u32 pfn)
+{
+	return n->policy->nodes[page_to_nid(pfn_to_page(pfn))];
 }
 
-/* Bring the lists of @policy in order, as far as @cpu, this processor's, knows. */
-noinline void cachebpf_apply_uses(struct cachebpf_policy *policy, struct cachebpf_pcpu *cpu)
+/*
+ * Move folios to an end of the list @nr, until one is noted that is not on it.
+ * The end stays in registers meanwhile.
+ */
+static __always_inline void move_run(struct notes *n, struct cachebpf_node *node, u8 nr, bool tail)
 {
-	u32 *use = cpu->uses, *end = use + min_t(u32, cpu->nr_uses, CACHEBPF_USES_BATCH);
-	struct cachebpf_node *node = policy->nodes[first_memory_node], *next = node;
-	bool several = num_node_state(N_MEMORY) > 1;
-	unsigned long flags;
+	struct cachebpf_list *list = node->lists[nr];
+	struct cachebpf_end end = *cachebpf_end_of(list, tail);
+	bool walked = !hlist_empty(&list->walks);
+	u16 id = n->policy->id;
+	/* where several things have to be looked at, no folio's list is this one */
+	u8 easy = walked || num_node_state(N_MEMORY) > 1 ? CACHEBPF_NEVER_LIST : nr;
 
-	if (use == end)
-		return;
-	cpu->nr_uses = 0;
-	spin_lock_irqsave(&node->lock, flags);
-	for (; use < end; use++) {
-		u32 pfn = READ_ONCE(*use);
+	do {
+		u32 pfn = READ_ONCE(*n->next);
+		struct cachebpf_folio *entries = cachebpf_table_known(pfn), *f;
 
-		if (several)
-			next = policy->nodes[page_to_nid(pfn_to_page(pfn))];
-		if (unlikely(next != node)) {
-			spin_unlock_irqrestore(&node->lock, flags);
-			node = next;
-			spin_lock_irqsave(&node->lock, flags);
+		if (unlikely(!entries))
+			continue;
+		f = entries + pfn;
+		if (unlikely(f->owner != id))
+			continue;
+		if (unlikely(pfn == end.pfn))
+			continue;
+		if (unlikely(f->list != easy)) {
+			if (READ_ONCE(f->list) != nr || node_of(n, pfn) != node)
+				break;
+			if (walked)
+				cachebpf_advance_walks(list, f, pfn);
 		}
-		apply_use(policy, node, pfn);
-	}
+		cachebpf_move_before(list, &end, f, pfn, tail);
+	} while (++n->next < n->end);
+	*cachebpf_end_of(list, tail) = end;
+}
+
+/* Move the folio noted next, and those behind it that are on the same list. */
+static __always_inline void apply_next(struct notes *n)
+{
+	u32 pfn = READ_ONCE(*n->next), order;
+	struct cachebpf_folio *entries = cachebpf_table_known(pfn);
+	struct cachebpf_node *node;
+	unsigned long flags;
+	u8 nr;
+
+	if (unlikely(!entries || entries[pfn].owner != n->policy->id))
+		goto skip;
+	nr = READ_ONCE(entries[pfn].list);
+	/* on none yet, or rejected */
+	if (unlikely(nr >= n->policy->nr_lists))
+		goto skip;
+	node = node_of(n, pfn);
+	order = node->lists[nr]->flags & CACHEBPF_LIST_USED;
+	if (!order)
+		goto skip;
+
+	spin_lock_irqsave(&node->lock, flags);
+	if (order == CACHEBPF_LIST_USED_HEAD)
+		move_run(n, node, nr, false);
+	else
+		move_run(n, node, nr, true);
 	spin_unlock_irqrestore(&node->lock, flags);
+	return;
+skip:
+	n->next++;
+}
+
+/*
+ * Bring the lists of @policy in order, as far as this processor, which is not
+ * left, has noted @nr uses.
+ */
+noinline void cachebpf_apply_uses(struct cachebpf_policy *policy, u32 nr)
+{
+	struct cachebpf_pcpu *cpu = this_cpu_ptr(policy->pcpu);
+	struct notes n = { .policy = policy, .next = cpu->uses, .end = cpu->uses + nr };
+
+	while (n.next < n.end)
+		apply_next(&n);
 }
