@@ -105,11 +105,16 @@ static void test_accesses(void)
 	cg_read_file(cg, file, 0, 1);
 	EXPECT_EQ(state->accesses_seen, 101);
 	/* it ends at its largest value */
-	state->write_accesses = 65534;
+	state->write_accesses = 32767;
 	cg_read_file(cg, file, 0, 1);
 	state->write_accesses = 0;
 	for (i = 0; i < 3; i++)
 		cg_read_file(cg, file, 0, 1);
+	EXPECT_EQ(state->accesses_seen, 32768);
+	/* beyond that it is the policy's */
+	state->write_accesses = 65535;
+	cg_read_file(cg, file, 0, 1);
+	cg_read_file(cg, file, 0, 1);
 	EXPECT_EQ(state->accesses_seen, 65535);
 	unlink(file->path);
 	EXPECT_EQ(state->accesses_at_end, 65535);

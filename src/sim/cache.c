@@ -53,13 +53,12 @@ static void reconfigure(void) {
 
 /* __cachebpf_folio_accessed() */
 static void use(struct cachebpf_folio *f) {
-        uint16_t accesses = f->accesses + 1;
         List *l;
 
         stock_use(f);
-        if (accesses > 1)
-                f->accesses = accesses;
-        else if (accesses == 1) {
+        if ((int16_t) f->accesses > 0)
+                f->accesses++;
+        else if (f->accesses == 0) {
                 /* the first one is the miss that brought the folio in */
                 f->accesses = 1;
                 return;

@@ -91,7 +91,7 @@ enum cachebpf_iter_flags {
  *		if it is added just now; in folio_removed() it is still there
  * @order:	folio order
  * @accesses:	uses since it was added, the one that brought it in included;
- *		saturates; kept by the kernel, a policy may overwrite it (ageing);
+ *		ends at 32768; kept by the kernel, a policy may overwrite it (ageing);
  *		1 to 3, by what the LRU knows, for a folio cached before the policy
  * @slot:	index inside its table block
  * @data:	belongs to the policy, zero when the folio is added

@@ -193,7 +193,7 @@ void cachebpf_rejected_used(struct cachebpf_policy *policy, struct folio *folio,
 {
 	u16 accesses = READ_ONCE(f->accesses);
 
-	if (accesses != U16_MAX)
+	if ((s16)accesses >= 0)
 		WRITE_ONCE(f->accesses, accesses + 1);
 	cachebpf_count(policy, accesses ? CACHEBPF_STAT_HITS : CACHEBPF_STAT_MISSES, 1);
 	if (!accesses && was_asked(f))

@@ -290,7 +290,6 @@ void __cachebpf_folio_accessed(struct folio *folio)
 	struct cachebpf_policy *policy;
 	struct cachebpf_pcpu __percpu *cpu;
 	struct cachebpf_folio *entries, *f;
-	u16 accesses;
 
 	/* this is where a hit pays: every instruction counts */
 	rcu_read_lock();
@@ -307,10 +306,11 @@ void __cachebpf_folio_accessed(struct folio *folio)
 	}
 
 	/* racing increments may be lost: it is a statistic, not a reference */
-	accesses = READ_ONCE(f->accesses) + 1;
-	if (likely(accesses > 1)) {
-		WRITE_ONCE(f->accesses, accesses);
-	} else if (accesses) {
+	if (likely((s16)data_race(f->accesses) > 0)) {
+		/* or gcc makes three instructions of one that adds to memory */
+		barrier();
+		data_race(f->accesses++);
+	} else if (!READ_ONCE(f->accesses)) {
 		/* the first one is the miss that brought the folio in */
 		WRITE_ONCE(f->accesses, 1);
 		cachebpf_count(policy, CACHEBPF_STAT_MISSES, 1);

@@ -254,13 +254,14 @@ bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *f
 bool cachebpf_in_scope(const struct cachebpf_evict *evict, struct folio *folio);
 
 /* uses.c: lists in the order of use */
-void cachebpf_apply_uses(struct cachebpf_policy *policy, u32 nr);
+void cachebpf_apply_uses(struct cachebpf_policy *policy);
+void cachebpf_apply_batch(struct cachebpf_policy *policy);
 
 /* The folio @pfn was used again: note that it has to move; in an RCU read side. */
 static __always_inline void cachebpf_note_use(struct cachebpf_policy *policy,
 					      struct cachebpf_pcpu __percpu *cpu, u32 pfn)
 {
-	u32 nr;
+	unsigned long nr;
 
 	preempt_disable();
 	nr = __this_cpu_read(cpu->nr_uses);
@@ -268,7 +269,7 @@ static __always_inline void cachebpf_note_use(struct cachebpf_policy *policy,
 	nr = (nr + 1) % CACHEBPF_USES_BATCH;
 	__this_cpu_write(cpu->nr_uses, nr);
 	if (unlikely(!nr))
-		cachebpf_apply_uses(policy, CACHEBPF_USES_BATCH);
+		cachebpf_apply_batch(policy);
 	preempt_enable();
 }
 

@@ -200,7 +200,7 @@ static void ask(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
 
 	if (policy->orders_uses) {
 		preempt_disable();
-		cachebpf_apply_uses(policy, this_cpu_xchg(policy->pcpu->nr_uses, 0));
+		cachebpf_apply_uses(policy);
 		preempt_enable();
 	}
 	if (ops) {

@@ -4,8 +4,12 @@
  *
  * Moving a folio at every hit would have all readers of a cgroup wait for one
  * lock.  Instead, each processor notes what was used, and moves a batch of
- * folios at a time, as the LRU does when it activates.  A reclaimer applies
- * what its own processor has noted before it asks the policy.
+ * folios at a time, as the LRU does when it activates.  If the lock is taken
+ * then, half of them are forgotten and it tries again when there are as many
+ * again: an order that is a little wrong costs less than readers that wait for
+ * each other.  (Ding, Jiang and Zhang, "BP-Wrapper", ICDE 2009, try, but wait in
+ * the end.)  A reclaimer applies what its own processor has noted before it asks
+ * the policy.
  *
  * Notes are page frame numbers and hints: by the time they are applied the
  * folio can be gone, or be another one that is moved for nothing.  An interrupt
@@ -64,8 +68,11 @@ static __always_inline void move_run(struct notes *n, struct cachebpf_node *node
 	*cachebpf_end_of(list, tail) = end;
 }
 
-/* Move the folio noted next, and those behind it that are on the same list. */
-static __always_inline void apply_next(struct notes *n)
+/*
+ * Move the folio noted next, and those behind it that are on the same list.
+ * Returns false if the lock is taken, and @wait is not given.
+ */
+static __always_inline bool apply_next(struct notes *n, bool wait)
 {
 	u32 pfn = READ_ONCE(*n->next), order;
 	struct cachebpf_folio *entries = cachebpf_table_known(pfn);
@@ -84,26 +91,42 @@ static __always_inline void apply_next(struct notes *n)
 	if (!order)
 		goto skip;
 
-	spin_lock_irqsave(&node->lock, flags);
+	if (wait)
+		spin_lock_irqsave(&node->lock, flags);
+	else if (!spin_trylock_irqsave(&node->lock, flags))
+		return false;
 	if (order == CACHEBPF_LIST_USED_HEAD)
 		move_run(n, node, nr, false);
 	else
 		move_run(n, node, nr, true);
 	spin_unlock_irqrestore(&node->lock, flags);
-	return;
+	return true;
 skip:
 	n->next++;
+	return true;
 }
 
-/*
- * Bring the lists of @policy in order, as far as this processor, which is not
- * left, has noted @nr uses.
- */
-noinline void cachebpf_apply_uses(struct cachebpf_policy *policy, u32 nr)
+/* Apply @nr notes of this processor, which is not left. */
+static __always_inline bool apply(struct cachebpf_policy *policy, u32 nr, bool wait)
 {
 	struct cachebpf_pcpu *cpu = this_cpu_ptr(policy->pcpu);
 	struct notes n = { .policy = policy, .next = cpu->uses, .end = cpu->uses + nr };
 
 	while (n.next < n.end)
-		apply_next(&n);
+		if (!apply_next(&n, wait))
+			return false;
+	return true;
+}
+
+/* Bring the lists of @policy in order, as far as this processor, which is not left, knows. */
+void cachebpf_apply_uses(struct cachebpf_policy *policy)
+{
+	apply(policy, this_cpu_xchg(policy->pcpu->nr_uses, 0), true);
+}
+
+/* The same for a batch that is full, if nobody else is at the lists. */
+noinline void cachebpf_apply_batch(struct cachebpf_policy *policy)
+{
+	if (!apply(policy, CACHEBPF_USES_BATCH, false))
+		this_cpu_write(policy->pcpu->nr_uses, CACHEBPF_USES_BATCH / 2);
 }
