@@ -1,53 +1,110 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A libFuzzer target for the varlink server of the daemon: the input is what a client sends. Whatever it was, the
- * next client is served. */
+/* A libFuzzer target for the varlink server of the daemon: the input is what a client sends, who is root if this is.
+ * Whatever it was, the next client is served, and what is attached is what the daemon believes is. */
 
 #include "../unit/reconcile-fixture.h"
 
+#include <dirent.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "fuzz-util.h"
 #include "manager-varlink.h"
+#include "monitor-varlink.h"
 
 static const char question[] = "{\"method\":\"org.varlink.service.GetInfo\"}";
 
 static struct sockaddr_un address = { .sun_family = AF_UNIX };
 static socklen_t address_size = sizeof(address);
+static int listen_fd = -EBADF;
+static char directory[] = "/dev/shm/cachebpf-fuzz-XXXXXX";
+static char *directories[_OVERRIDE_MAX]; /* for what clients set */
 
-/* As PID 1 passes the socket. */
+/* ---- once */
+
+/* As PID 1 passes the socket; the server closes it when it ends. */
 static void listen_on_3(void) {
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        CHECK(dup2(listen_fd, 3) == 3);
+}
+
+static void make_socket(void) {
         char pid[16];
 
-        CHECK(fd >= 0);
-        CHECK(bind(fd, (struct sockaddr *) &address, sizeof(sa_family_t)) == 0); /* any abstract name */
-        CHECK(getsockname(fd, (struct sockaddr *) &address, &address_size) == 0);
-        CHECK(listen(fd, 8) == 0);
-        if (fd != 3) {
-                CHECK(dup2(fd, 3) == 3);
-                close(fd);
+        listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        CHECK(listen_fd >= 0);
+        CHECK(bind(listen_fd, (struct sockaddr *) &address, sizeof(sa_family_t)) == 0); /* any abstract name */
+        CHECK(getsockname(listen_fd, (struct sockaddr *) &address, &address_size) == 0);
+        CHECK(listen(listen_fd, 8) == 0);
+        if (listen_fd == 3) {
+                listen_fd = dup(listen_fd);
+                CHECK(listen_fd > 3);
         }
+        listen_on_3();
+
         (void) snprintf(pid, sizeof(pid), "%d", (int) getpid());
         setenv("LISTEN_PID", pid, true);
         setenv("LISTEN_FDS", "1", true);
         setenv("LISTEN_FDNAMES", "varlink", true);
 }
 
+static void remove_directories(void) {
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                (void) rmdir(directories[k]);
+        (void) rmdir(directory);
+}
+
+static void make_directories(void) {
+        CHECK(mkdtemp(directory));
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                CHECK(asprintf(directories + k, "%s/%u", directory, (unsigned) k) > 0);
+        atexit(remove_directories);
+}
+
+/* ---- for each input: what is found depends on nothing before */
+
+static void on_change(Unit *u) {
+        monitor_unit_changed(u);
+}
+
 static void start(void) {
         void *state;
 
-        listen_on_3();
         CHECK(fixture_setup(&state) == 0);
+        fixture->manager->paths.overrides = (const char *const *) directories;
+        fixture->manager->unit_changed = fixture->manager->unit_removed = on_change;
         CHECK(manager_varlink_start(fixture->manager) == 0);
         (void) add_unit("a.slice", "lfu", 1);
         (void) add_unit("b.service", "nonsense", 2);
         (void) add_unit("c.scope", NULL, 3);
         manager_set_settled(fixture->manager, true);
         run();
+        CHECK(fixture->kernel.n_attach == 1);
 }
+
+static void empty_directory(const char *path) {
+        DIR *d = opendir(path);
+        struct dirent *de;
+
+        if (!d)
+                return;
+        while ((de = readdir(d)))
+                (void) unlinkat(dirfd(d), de->d_name, 0);
+        closedir(d);
+}
+
+static void stop(void) {
+        void *state = NULL;
+
+        manager_varlink_stop(fixture->manager);
+        listen_on_3();
+        CHECK(fixture_teardown(&state) == 0);
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                empty_directory(directories[k]);
+}
+
+/* ---- clients */
 
 static int open_client(void) {
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -92,16 +149,40 @@ static void is_alive(void) {
         run();
 }
 
+/* What the daemon shows is what the kernel has. */
+static void check_units(void) {
+        unsigned n_links = 0;
+        GHashTableIter it;
+        gpointer p;
+
+        CHECK(g_hash_table_size(fixture->manager->units) == 3);
+        g_hash_table_iter_init(&it, fixture->manager->units);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                const Unit *u = p;
+                const FakeCgroup *c = fixture->kernel.cgroups + u->cgroup_id;
+
+                CHECK(c->pinned == !!u->link);
+                CHECK(u->state != UNIT_ATTACHED || u->link);
+                CHECK(!u->link || policy_kernel_name_equal(u->effective, c->policy));
+                n_links += !!u->link;
+        }
+        CHECK(fixture->kernel.n_attach - fixture->kernel.n_detach == n_links);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         int fd;
 
-        if (!fixture)
-                start();
+        if (listen_fd < 0) {
+                make_socket();
+                make_directories();
+        }
+        start();
         fd = open_client();
         send_input(fd, data, size);
         close(fd);
         run();
         is_alive();
-        CHECK(fixture->kernel.n_attach == 1 && fixture->kernel.n_detach == 0);
+        check_units();
+        stop();
         return 0;
 }
