@@ -183,26 +183,12 @@ static const char *example_text(void) {
         return heard->str;
 }
 
-static bool have_pygobject(void) {
-        _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-        int status;
-        pid_t pid;
-
-        pid = start((char *const[]) { (char *) "python3", (char *) "-c",
-                                      (char *) "try:\n from gi.repository import Gio\nexcept Exception:\n exit(1)",
-                                      NULL }, null_fd);
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 static void test_example(void **state) {
         int fds[2];
         Unit *a, *b;
         pid_t pid;
 
         need_bus();
-        if (!have_pygobject())
-                skip();
 
         heard = g_string_new(NULL);
         a = add_unit("a.slice", "lfu", 1);

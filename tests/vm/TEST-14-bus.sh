@@ -46,15 +46,10 @@ like "$(runuser -u nobody -- busctl call --json=short org.cachebpf1 /org/cachebp
         org.freedesktop.DBus.ObjectManager GetManagedObjects)" '"VerifiedPolicy":\{"type":"s","data":"lfu"\}' \
         'nobody may see all objects'
 
-# The example, where there is PyGObject.
-if python3 -c 'from gi.repository import Gio' 2>/dev/null; then
-        runuser -u nobody -- /usr/share/doc/cachebpf/examples/watch-units.py >example &
-        example=$!
-        succeeds 'the example lists units' wait_until 30 grep -q '^t14b.slice: attached mru, ' example
-        systemctl stop t14b.slice
-        succeeds 'and prints changes' wait_until 30 grep -qE '^(changed|removed) t14b.slice' example
-        kill "$example"
-else
-        skip 'the example lists units' 'there is no PyGObject'
-fi
+runuser -u nobody -- /usr/share/doc/cachebpf/examples/watch-units.py >example &
+example=$!
+succeeds 'the example lists units' wait_until 30 grep -q '^t14b.slice: attached mru, ' example
+systemctl stop t14b.slice
+succeeds 'and prints changes' wait_until 30 grep -qE '^(changed|removed) t14b.slice' example
+kill "$example"
 done_testing
