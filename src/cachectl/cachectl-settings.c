@@ -18,6 +18,7 @@
 
 /* ---- what set and reset have in common */
 
+/* Returns 0, a negative errno, or the exit status for what was wrong with the question; all logged. */
 static int call(sd_varlink *link, const char *method, const char *unit, sd_json_variant *settings,
                 sd_json_variant **ret) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL;
@@ -32,7 +33,12 @@ static int call(sd_varlink *link, const char *method, const char *unit, sd_json_
         if (r < 0)
                 return log_error_errno(r, "Cannot build JSON: %m");
 
-        return client_call(link, method, parameters, ret);
+        r = client_call(link, method, parameters, ret);
+        if (r == -ESRCH) {
+                log_error("There is no unit \"%s\".", unit);
+                return EXIT_UNKNOWN;
+        }
+        return r == -EINVAL ? EXIT_USAGE : r;
 }
 
 static void print_files(sd_json_variant *reply, const char *done) {
@@ -54,11 +60,6 @@ static int print_lines(const char *unit, sd_json_variant *reply) {
         if (r >= 0)
                 r = settings_table_add(t, unit, sd_json_variant_by_key(reply, "settings"));
         return r < 0 ? r : output_table(t, "line", "lines");
-}
-
-static int no_such_unit(const char *unit) {
-        log_error("There is no unit \"%s\".", unit);
-        return EXIT_UNKNOWN;
 }
 
 /* ---- set */
@@ -96,11 +97,7 @@ int verb_set(char **arguments, size_t n_arguments) {
                 return r;
 
         r = call(link, CACHEBPF_VARLINK_INTERFACE ".SetUnitSettings", unit, settings, &reply);
-        if (r == -ESRCH)
-                return no_such_unit(unit);
-        if (r == -EINVAL)
-                return EXIT_USAGE;
-        if (r < 0 || arg_quiet)
+        if (r != 0 || arg_quiet)
                 return r;
 
         print_files(reply, arg_dry_run ? "Would change" : "Changed");
@@ -129,11 +126,7 @@ static int reset_one(sd_varlink *link, const char *name) {
         int r;
 
         r = call(link, CACHEBPF_VARLINK_INTERFACE ".ResetUnit", unit, /* settings= */ NULL, &reply);
-        if (r == -ESRCH)
-                return no_such_unit(unit);
-        if (r == -EINVAL)
-                return EXIT_USAGE;
-        if (r < 0 || arg_quiet)
+        if (r != 0 || arg_quiet)
                 return r;
 
         if (sd_json_variant_elements(sd_json_variant_by_key(reply, "files")) == 0)

@@ -15,6 +15,15 @@ typedef struct Parameters {
         int interactive;
 } Parameters;
 
+#define FIELD_UNIT \
+        { "unit", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, unit), SD_JSON_MANDATORY }
+#define FIELD_FLAG(name, member)                                                                           \
+        { name, SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate, offsetof(Parameters, member),         \
+          SD_JSON_NULLABLE }
+#define FIELD_INTERACTIVE FIELD_FLAG("allowInteractiveAuthentication", interactive)
+#define FIELDS_OF_CHANGE \
+        FIELD_UNIT, FIELD_FLAG("persistent", persistent), FIELD_FLAG("dryRun", dry_run), FIELD_INTERACTIVE
+
 static void parameters_done(Parameters *p) {
         strv_free(p->settings);
 }
@@ -73,8 +82,7 @@ static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
 static int method_get_unit_settings(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
                                     void *userdata) {
         static const sd_json_dispatch_field table[] = {
-                { "unit", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, unit),
-                  SD_JSON_MANDATORY },
+                FIELD_UNIT,
                 {},
         };
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
@@ -149,16 +157,9 @@ static int request(sd_varlink *link, Manager *m, const Parameters *p, char **ass
 static int method_set_unit_settings(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
                                     void *userdata) {
         static const sd_json_dispatch_field table[] = {
-                { "unit", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, unit),
-                  SD_JSON_MANDATORY },
+                FIELDS_OF_CHANGE,
                 { "settings", SD_JSON_VARIANT_ARRAY, sd_json_dispatch_strv, offsetof(Parameters, settings),
                   SD_JSON_MANDATORY },
-                { "persistent", SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate, offsetof(Parameters, persistent),
-                  SD_JSON_NULLABLE },
-                { "dryRun", SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate, offsetof(Parameters, dry_run),
-                  SD_JSON_NULLABLE },
-                { "allowInteractiveAuthentication", SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate,
-                  offsetof(Parameters, interactive), SD_JSON_NULLABLE },
                 {},
         };
         _cleanup_(parameters_done) Parameters p = {};
@@ -176,14 +177,7 @@ static int method_set_unit_settings(sd_varlink *link, sd_json_variant *parameter
 static int method_reset_unit(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
                              void *userdata) {
         static const sd_json_dispatch_field table[] = {
-                { "unit", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, unit),
-                  SD_JSON_MANDATORY },
-                { "persistent", SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate, offsetof(Parameters, persistent),
-                  SD_JSON_NULLABLE },
-                { "dryRun", SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate, offsetof(Parameters, dry_run),
-                  SD_JSON_NULLABLE },
-                { "allowInteractiveAuthentication", SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate,
-                  offsetof(Parameters, interactive), SD_JSON_NULLABLE },
+                FIELDS_OF_CHANGE,
                 {},
         };
         Parameters p = {};
@@ -205,8 +199,7 @@ static int reply_reload(Manager *m, sd_bus_message *msg, sd_varlink *link, const
 static int method_reload(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
                          void *userdata) {
         static const sd_json_dispatch_field table[] = {
-                { "allowInteractiveAuthentication", SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate,
-                  offsetof(Parameters, interactive), SD_JSON_NULLABLE },
+                FIELD_INTERACTIVE,
                 {},
         };
         Parameters p = {};
