@@ -4,6 +4,20 @@
 
 #include "reconcile-fixture.h"
 
+static void restart(void) {
+        stop_daemon();
+        start_daemon();
+}
+
+/* An earlier daemon left a policy in a control group, and another one finds it. */
+static FakeCgroup *find_left_over(uint64_t id, const char *policy) {
+        FakeCgroup *c = fake_cgroup_make(&fixture->kernel, id);
+
+        fake_cgroup_attach(&fixture->kernel, id, policy, true);
+        restart();
+        return c;
+}
+
 static void test_adopt(void **state) {
         Unit *u = add_unit("a.slice", "lfu", 1);
         uint64_t id;
@@ -38,14 +52,12 @@ static void test_adopt_options(void **state) {
         Unit *u = add_unit("a.slice", "lfu", 1);
 
         set(u, "CachePolicyOptions", "nr_scan=64", 8);
-        stop_daemon();
-        start_daemon();
+        restart();
         u = add_unit("a.slice", "lfu", 1);
         set(u, "CachePolicyOptions", "nr_scan=64", 8);
         assert_true(u->adopted);
         assert_int_equal(fixture->kernel.n_update, 0);
-        stop_daemon();
-        start_daemon();
+        restart();
         u = add_unit("a.slice", "lfu", 1);
         set(u, "CachePolicyOptions", "nr_scan=65", 8);
         assert_state(u, UNIT_ATTACHED);
@@ -56,10 +68,7 @@ static void test_adopt_options(void **state) {
 static void test_adopt_other_policy(void **state) {
         Unit *u;
 
-        fake_cgroup_make(&fixture->kernel, 1);
-        fake_cgroup_attach(&fixture->kernel, 1, "mru", true);
-        stop_daemon();
-        start_daemon();
+        (void) find_left_over(1, "mru");
 
         u = add_unit("a.slice", "lfu", 1);
         run();
@@ -73,10 +82,7 @@ static void test_adopt_other_policy(void **state) {
 static void test_adopt_unknown_policy(void **state) {
         Unit *u;
 
-        fake_cgroup_make(&fixture->kernel, 1);
-        fake_cgroup_attach(&fixture->kernel, 1, "mru", true);
-        stop_daemon();
-        start_daemon();
+        (void) find_left_over(1, "mru");
 
         u = add_unit("a.slice", "nonsense", 1);
         manager_set_settled(fixture->manager, true);
@@ -90,11 +96,7 @@ static void test_adopt_unknown_policy(void **state) {
 static void test_adopt_interrupted_update(void **state) {
         Unit *u;
 
-        fake_cgroup_make(&fixture->kernel, 1);
-        fake_cgroup_attach(&fixture->kernel, 1, "lfu", true);
-        fixture->kernel.cgroups[1].updating = true;
-        stop_daemon();
-        start_daemon();
+        find_left_over(1, "lfu")->updating = true;
 
         u = add_unit("a.slice", "lfu", 1);
         run();
@@ -107,12 +109,8 @@ static void test_adopt_interrupted_update(void **state) {
 static void test_orphans(void **state) {
         Unit *u;
 
-        fake_cgroup_make(&fixture->kernel, 1);
-        fake_cgroup_attach(&fixture->kernel, 1, "lfu", true);
-        fake_cgroup_make(&fixture->kernel, 2);
-        fake_cgroup_attach(&fixture->kernel, 2, "lfu", true);
-        stop_daemon();
-        start_daemon();
+        (void) find_left_over(1, "lfu");
+        (void) find_left_over(2, "lfu");
 
         /* As long as systemd has not told everything nothing is taken away. */
         u = add_unit("a.slice", NULL, 1);
