@@ -8,22 +8,13 @@ import workloads
 from workloads import MGLRU, MIB, PAGE, STOCK, Variant
 
 
-class Mixed:
+class Mixed(workloads.KeyValue):
     """Reads by "kv read" with something beside them, each run on a slice and a file system that are new."""
 
     REPETITIONS = 3
     MORE_IS_BETTER = ("ops_per_second", "scans_per_second")
     WARMUP = 12000
     OPERATIONS = 12000
-    ZIPF = 0.99
-
-    def __init__(self, disk, progress):
-        self.disk = disk
-        self.progress = progress
-        self.database = disk.mountpoint / "kv"
-        self.program = workloads.BENCH / "kv"
-        guest.preload(self.program)
-        self.database_bytes = sum(path.stat().st_size for path in self.database.iterdir())
 
     def describe(self):
         return (f"RocksDB of {self.database_bytes / MIB:.0f} MiB, "
