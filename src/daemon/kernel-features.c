@@ -109,6 +109,8 @@ const char *policy_step_error(PolicyStep step, int error) {
         case POLICY_STEP_OPEN:
                 if (error == ENOENT)
                         return "the object file is gone";
+                if (error == E2BIG)
+                        return "it is larger than 16 MiB";
                 if (IN_ERRNO(error, ENOEXEC, LIBBPF_ERRNO__LIBELF, LIBBPF_ERRNO__FORMAT))
                         return "it is not a BPF object file";
                 if (error >= __LIBBPF_ERRNO__START || error == EINVAL)

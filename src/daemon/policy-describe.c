@@ -156,6 +156,12 @@ static int read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *ops
         return 0;
 }
 
+static void set_digest(Policy *p) {
+        g_autofree char *sum = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, p->object);
+
+        memcpy(p->digest, sum, POLICY_DIGEST_LENGTH);
+}
+
 int policy_read_object(Policy *p) {
         _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
         struct bpf_map *ops;
@@ -164,7 +170,11 @@ int policy_read_object(Policy *p) {
 
         assert(p);
 
-        r = policy_object_open(p->path, &obj, &ops, &p->problem);
+        r = policy_object_read(p->path, &p->object, &p->problem);
+        if (r >= 0) {
+                set_digest(p);
+                r = policy_object_open(p->path, p->object, &obj, &ops, &p->problem);
+        }
         if (r == -ENOMEM)
                 return r;
         if (r < 0)

@@ -19,10 +19,8 @@ int policy_step_failed(const Policy *policy, PolicyStep step, int error, char **
         return error;
 }
 
-/* The object is not what it was when the daemon read its description. */
-static int changed(const Policy *policy, const char *what, char **ret_reason) {
-        if (asprintf(ret_reason, "policy '%s' (%s): it has no %s any more; 'systemctl reload cachebpfd' reads it anew",
-                     policy->name, policy->path, what) < 0)
+static int lacks(const Policy *policy, const char *what, char **ret_reason) {
+        if (asprintf(ret_reason, "policy '%s' (%s): it has no %s", policy->name, policy->path, what) < 0)
                 return -ENOMEM;
 
         return -EINVAL;
@@ -58,7 +56,7 @@ static int set_constant(const Policy *policy, struct bpf_object *obj, const char
         void *p;
 
         if (policy_object_find_constant(obj, name, &t, &p, &size) < 0 || size > sizeof(value))
-                return changed(policy, name, ret_reason);
+                return lacks(policy, name, ret_reason);
 
         /* BPF is compiled for the byte order of the machine: the low bytes come first on the little ones. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -77,12 +75,12 @@ static int set_globs(const Policy *policy, struct bpf_object *obj, char **globs,
         if (!globs)
                 return 0;
         if (policy_object_find_constant(obj, POLICY_SCAN_THREADS, &t, (void **) &p, &size) < 0)
-                return changed(policy, POLICY_SCAN_THREADS, ret_reason);
+                return lacks(policy, POLICY_SCAN_THREADS, ret_reason);
 
         memset(p, 0, size);
         for (; *globs; globs++, used += policy->glob_size) {
                 if (used + policy->glob_size > size || strlen(*globs) >= policy->glob_size)
-                        return changed(policy, "room in " POLICY_SCAN_THREADS, ret_reason);
+                        return lacks(policy, "room in " POLICY_SCAN_THREADS, ret_reason);
                 memcpy(p + used, *globs, strlen(*globs));
         }
 
@@ -98,7 +96,7 @@ static int set_filter(const Policy *policy, const PolicyConfig *config, struct b
         filter = policy_object_find_filter(obj, ops, &member);
         if (config->filter) {
                 if (!filter)
-                        return changed(policy, "admission filter", ret_reason);
+                        return lacks(policy, "admission filter", ret_reason);
 
                 return config->reject_classes == 0 ? 0 :
                         set_constant(policy, obj, POLICY_REJECT_CLASSES, config->reject_classes, ret_reason);
@@ -141,7 +139,7 @@ int policy_load(const Policy *policy, const PolicyConfig *config, uint64_t cgrou
         struct bpf_map *ops;
         int r;
 
-        r = policy_object_open(policy->path, &obj, &ops, &problem);
+        r = policy_object_open(policy->path, policy->object, &obj, &ops, &problem);
         if (r < 0) {
                 if (asprintf(ret_reason, "policy '%s' cannot be used: %s", policy->name, strna(problem)) < 0)
                         return -ENOMEM;

@@ -5,7 +5,7 @@
 #include "policy-config.h"
 #include "policy-object.h"
 
-/* Opens the object of a policy, configures it, and loads it into the kernel for a control group; threads_fd is the
+/* Opens the object of a policy as it was read, configures it, and loads it into the kernel for a control group; threads_fd is the
  * map with the classes of threads, for objects that know them (-EBADF otherwise). */
 int policy_load(const Policy *policy, const PolicyConfig *config, uint64_t cgroup_id, int threads_fd,
                 struct bpf_object **ret, struct bpf_map **ret_ops, char **ret_reason);

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Opens a policy object: an ELF file with BTF that holds one struct_ops map of type cachebpf_ops. Only the file is
- * read here, the kernel is not involved. */
+/* Opens a policy object: an ELF file with BTF that holds one struct_ops map of type cachebpf_ops. The kernel is not
+ * involved. */
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "bpf-log.h"
 #include "cleanup.h"
+#include "file-util.h"
 #include "kernel-features.h"
+#include "policy-elf.h"
 #include "policy-object.h"
 #include "string-util.h"
+
+/* Ours have some ten thousand bytes. */
+#define OBJECT_SIZE_MAX (16U * 1024 * 1024)
 
 /* CO-RE flavours ("cachebpf_ops___old") mean the type in front of the three underscores. */
 static bool is_ops_type(const char *name) {
@@ -26,26 +31,55 @@ static const struct btf_type *map_ops_type(struct bpf_object *obj, struct bpf_ma
         return t && btf_is_struct(t) ? t : NULL;
 }
 
-int policy_object_open(const char *path, struct bpf_object **ret, struct bpf_map **ret_ops, char **ret_problem) {
-        _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
-        struct bpf_map *map, *ops = NULL;
-        size_t n = 0;
+/* Returns error. */
+static int open_failed(const char *path, int error, char **ret_problem) {
+        _cleanup_free_ char *detail = NULL;
+
+        if (!IN_ERRNO(error, -ENOENT, -EACCES, -ENOEXEC, -E2BIG, -LIBBPF_ERRNO__LIBELF, -LIBBPF_ERRNO__FORMAT))
+                detail = bpf_log_cause();
+        if (asprintf(ret_problem, "%s: %s%s%s", path, policy_step_error(POLICY_STEP_OPEN, error),
+                     detail ? ": " : "", strempty(detail)) < 0)
+                return -ENOMEM;
+
+        return error;
+}
+
+int policy_object_read(const char *path, GBytes **ret, char **ret_problem) {
+        size_t size;
+        char *data;
         int r;
 
         bpf_log_reset();
 
-        obj = bpf_object__open_file(path, NULL);
-        if (!obj) {
-                _cleanup_free_ char *detail = NULL;
+        r = read_full_file(path, OBJECT_SIZE_MAX, &data, &size);
+        if (r < 0)
+                return open_failed(path, r, ret_problem);
 
-                r = -errno;
-                if (!IN_ERRNO(r, -ENOENT, -EACCES, -ENOEXEC, -LIBBPF_ERRNO__LIBELF, -LIBBPF_ERRNO__FORMAT))
-                        detail = bpf_log_cause();
-                if (asprintf(ret_problem, "%s: %s%s%s", path, policy_step_error(POLICY_STEP_OPEN, r),
-                             detail ? ": " : "", strempty(detail)) < 0)
-                        return -ENOMEM;
-                return r;
-        }
+        *ret = g_bytes_new_with_free_func(data, size, free, data);
+        return 0;
+}
+
+int policy_object_open(const char *path, GBytes *object, struct bpf_object **ret, struct bpf_map **ret_ops,
+                       char **ret_problem) {
+        _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
+        g_autofree char *name = g_path_get_basename(path);
+        LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = name);
+        struct bpf_map *map, *ops = NULL;
+        const void *data;
+        size_t n = 0, size;
+        int r;
+
+        bpf_log_reset();
+
+        data = g_bytes_get_data(object, &size);
+        r = policy_elf_check(data, size);
+        if (r < 0)
+                return open_failed(path, r, ret_problem);
+
+        name[strcspn(name, ".")] = 0; /* as libbpf names what it opens itself */
+        obj = bpf_object__open_mem(data, size, &options);
+        if (!obj)
+                return open_failed(path, -errno, ret_problem);
 
         bpf_object__for_each_map(map, obj) {
                 const struct btf_type *t;

@@ -3,6 +3,7 @@
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <glib.h>
 
 #include "macro.h"
 
@@ -17,9 +18,13 @@
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct bpf_object *, bpf_object__close);
 
-/* Opens a policy object file and finds its one struct_ops map; nothing enters the kernel. On failure a
- * sentence why goes to *ret_problem. */
-int policy_object_open(const char *path, struct bpf_object **ret, struct bpf_map **ret_ops, char **ret_problem);
+/* Both: on failure a sentence why goes to *ret_problem. */
+
+/* Reads a policy object file. */
+int policy_object_read(const char *path, GBytes **ret, char **ret_problem);
+/* Opens what was read from there and finds its one struct_ops map; nothing enters the kernel. */
+int policy_object_open(const char *path, GBytes *object, struct bpf_object **ret, struct bpf_map **ret_ops,
+                       char **ret_problem);
 
 /* Gives the place of a data member in the map's initial value, which must have that size. */
 int policy_object_find_member(struct bpf_object *obj, struct bpf_map *ops, const char *name, size_t size,

@@ -50,6 +50,8 @@ Policy *policy_free(Policy *p) {
         free(p->problem);
         if (p->tunables)
                 g_array_unref(p->tunables);
+        if (p->object)
+                g_bytes_unref(p->object);
         return mfree(p);
 }
 

@@ -8,6 +8,7 @@
 
 #define POLICY_OBJECT_SUFFIX ".bpf.o"
 #define POLICIES_MAX 256U
+#define POLICY_DIGEST_LENGTH 16U
 
 /* A documented constant of a policy: a "const volatile" integer with decl tags. */
 typedef struct PolicyTunable {
@@ -31,6 +32,8 @@ typedef struct Policy {
         char *description;
         char *source;
         char *problem;      /* why it cannot be used, one sentence; NULL if it can */
+        GBytes *object;     /* the file as it was read: what is described here is what gets loaded */
+        char digest[POLICY_DIGEST_LENGTH + 1]; /* of that; empty if it could not be read */
         GArray *tunables;   /* of PolicyTunable */
         bool reconfigures;  /* asks for its own program to be run now and then, see policy-events.h */
         bool knows_threads; /* can tell threads by their class */
@@ -52,5 +55,5 @@ extern const char *const policy_directories[];
 int policies_load(const char *const *dirs, GPtrArray **ret);
 const Policy *policies_find(GPtrArray *policies, const char *name);
 
-/* policy-describe.c: fills in everything but name and path from the object at p->path. */
+/* policy-describe.c: reads the object at p->path and fills in everything but name and path. */
 int policy_read_object(Policy *p);

@@ -6,8 +6,11 @@
 
 #include <stdio.h>
 
+#include <elf.h>
+
 #include "bpf-log.h"
 #include "file-util.h"
+#include "policy-elf.h"
 #include "policy-object.h"
 #include "policy.h"
 
@@ -25,14 +28,20 @@ static int teardown(void **state) {
         return 0;
 }
 
+static char *read_object(const char *object, size_t *ret_size) {
+        char path[512], *content;
+
+        (void) snprintf(path, sizeof(path), "%s/%s", objects, object);
+        assert_int_equal(read_full_file(path, 1 << 20, &content, ret_size), 0);
+        return content;
+}
+
 /* Puts an object of the test under another name into a directory. */
 static void install(const char *object, const char *name) {
-        char path[512];
         char *content;
         size_t size;
 
-        (void) snprintf(path, sizeof(path), "%s/%s", objects, object);
-        assert_int_equal(read_full_file(path, 1 << 20, &content, &size), 0);
+        content = read_object(object, &size);
         free(test_file_write(dir, name, content, size));
         free(content);
 }
@@ -86,6 +95,11 @@ static void test_registry(void **state) {
                 }
         }
 
+        /* what loading takes, whatever becomes of the file */
+        assert_int_equal(strlen(p->digest), POLICY_DIGEST_LENGTH);
+        assert_true(g_bytes_get_size(p->object) > 0);
+
+        assert_string_not_equal(policies_find(policies, "twice")->digest, p->digest);
         p = policies_find(policies, "twice");
         assert_non_null(strstr(p->path, "/high/"));
         assert_non_null(strstr(p->problem, "not a BPF object file"));
@@ -97,10 +111,12 @@ static void test_members(void **state) {
         _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
         struct bpf_map *ops;
         char path[512], *problem = NULL;
+        g_autoptr(GBytes) object = NULL;
         void *id, *name;
 
         (void) snprintf(path, sizeof(path), "%s/sample.bpf.o", objects);
-        assert_int_equal(policy_object_open(path, &obj, &ops, &problem), 0);
+        assert_int_equal(policy_object_read(path, &object, &problem), 0);
+        assert_int_equal(policy_object_open(path, object, &obj, &ops, &problem), 0);
         assert_int_equal(policy_object_find_member(obj, ops, "cgroup_id", 8, &id), 0);
         assert_int_equal(policy_object_find_member(obj, ops, "name", 16, &name), 0);
         assert_string_equal(name, "sample");
@@ -109,10 +125,98 @@ static void test_members(void **state) {
         assert_int_equal(policy_object_find_member(obj, ops, "nothing", 8, &id), -ENOENT);
 }
 
+/* ---- what libbpf would follow out of the file */
+
+static Elf64_Shdr *find_section(char *elf, uint32_t type, const char *name) {
+        Elf64_Ehdr *header = (Elf64_Ehdr *) elf;
+        Elf64_Shdr *sections = (Elf64_Shdr *) (elf + header->e_shoff);
+        const char *names = elf + sections[header->e_shstrndx].sh_offset;
+
+        for (unsigned i = 0; i < header->e_shnum; i++)
+                if (sections[i].sh_type == type && (!name || streq(names + sections[i].sh_name, name)))
+                        return sections + i;
+
+        fail_msg("the object has no section %s", name ?: "of that type");
+        return NULL;
+}
+
+static Elf64_Sym *find_program(char *elf) {
+        Elf64_Shdr *table = find_section(elf, SHT_SYMTAB, NULL);
+        Elf64_Sym *symbols = (Elf64_Sym *) (elf + table->sh_offset);
+
+        for (size_t i = 0; i < table->sh_size / sizeof(*symbols); i++)
+                if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
+                        return symbols + i;
+
+        fail_msg("the object has no program");
+        return NULL;
+}
+
+/* The first variable of a section, as the types have it. */
+static struct btf_var_secinfo *find_variable(char *elf, const char *section) {
+        Elf64_Shdr *types = find_section(elf, SHT_PROGBITS, ".BTF");
+        struct btf *btf = btf__new(elf + types->sh_offset, types->sh_size);
+        const struct btf_header *header = (const struct btf_header *) (elf + types->sh_offset);
+        const char *raw = btf__raw_data(btf, &(uint32_t) {});
+        const struct btf_type *t = btf__type_by_id(btf, btf__find_by_name_kind(btf, section, BTF_KIND_DATASEC));
+        size_t offset = (const char *) btf_var_secinfos(t) - raw;
+
+        assert_true(header->magic == 0xeb9f);
+        btf__free(btf);
+        return (struct btf_var_secinfo *) (elf + types->sh_offset + offset);
+}
+
+static void check_damaged(char *elf, size_t size) {
+        _cleanup_(policy_freep) Policy *p = NULL;
+        _cleanup_free_ char *path = test_file_write(dir, "damaged.bpf.o", elf, size);
+
+        assert_int_equal(policy_elf_check(elf, size), -ENOEXEC);
+        p = policy_new("damaged", path);
+        assert_int_equal(policy_read_object(p), 0);
+        assert_non_null(p->problem);
+        assert_non_null(strstr(p->problem, "damaged.bpf.o: it is not a BPF object file"));
+}
+
+static void test_damaged(void **state) {
+        _cleanup_free_ char *elf = NULL;
+        struct btf_var_secinfo *v;
+        Elf64_Shdr *section;
+        Elf64_Sym *program;
+        uint64_t saved;
+        size_t size;
+
+        elf = read_object("sample.bpf.o", &size);
+        assert_int_equal(policy_elf_check(elf, size), 0);
+        assert_int_equal(policy_elf_check(elf, 0), -ENOEXEC);
+        check_damaged(elf, size / 2);
+        check_damaged(elf, size - 1);
+
+        program = find_program(elf);
+        saved = program->st_value;
+        program->st_value = -program->st_size; /* the sum is 0, which is inside of any section */
+        check_damaged(elf, size);
+        program->st_value = saved;
+
+        section = find_section(elf, SHT_PROGBITS, ".rodata");
+        saved = section->sh_offset;
+        section->sh_offset = UINT64_MAX - 1;
+        check_damaged(elf, size);
+        section->sh_offset = saved;
+
+        v = find_variable(elf, ".rodata");
+        saved = v->offset;
+        v->offset = -v->size;
+        check_damaged(elf, size);
+        v->offset = saved;
+
+        assert_int_equal(policy_elf_check(elf, size), 0);
+}
+
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_registry),
                 cmocka_unit_test(test_members),
+                cmocka_unit_test(test_damaged),
         };
 
         assert(argc > 1);
