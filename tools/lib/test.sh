@@ -226,7 +226,10 @@ verb_test() {
                 [[ -z $(tests_for product "${names[@]}") && -n $(tests_for stock "${names[@]}") ]] || kernels+=(product)
                 [[ -z $(tests_for stock "${names[@]}") ]] || kernels+=(stock)
         fi
-        [[ -z $debug$LONG_TESTS ]] || kernels+=(debug)
+        if [[ -n $debug ]] || [[ -n $LONG_TESTS &&
+                (-n $(tests_for debug "${names[@]}") || -z $(tests_for product "${names[@]}")) ]]; then
+                kernels+=(debug)
+        fi
         vm_tests "${kernels[*]}" "${names[@]}"
         echo "$PASSED passed, $FAILED failed"
         [[ $FAILED -eq 0 && $PASSED -gt 0 ]]
