@@ -103,6 +103,17 @@ Manager *manager_free(Manager *m) {
         return mfree(m);
 }
 
+/* Units that have one of these get what it is now, each in place of what it was. */
+static void log_changed_policies(GPtrArray *old, GPtrArray *new) {
+        for (guint i = 0; old && i < new->len; i++) {
+                const Policy *p = new->pdata[i], *before = policies_find(old, p->name);
+
+                if (before && !streq(before->digest, p->digest))
+                        log_full_fields(LOG_INFO, 0, LOG_FIELDS(.policy = p->name), "Policy '%s' has changed: '%s'.",
+                                        p->name, p->path);
+        }
+}
+
 static int load_configuration(Manager *m) {
         _cleanup_ptr_array_ GPtrArray *policies = NULL;
         UnitOverrides overrides;
@@ -123,6 +134,7 @@ static int load_configuration(Manager *m) {
                 return r;
         }
 
+        log_changed_policies(m->policies, policies);
         if (m->policies)
                 g_ptr_array_unref(m->policies);
         m->policies = TAKE_PTR(policies);

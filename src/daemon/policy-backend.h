@@ -11,7 +11,7 @@ typedef struct PolicyLink {
         uint64_t cgroup_id;
         int fd;             /* EPOLLHUP when the kernel detached the policy */
         bool incomplete;    /* an update was interrupted: bring it to its end before relying on the pins */
-        char *config;       /* the fingerprint of the configuration it runs with */
+        char *config;       /* the fingerprint of the object and the configuration it runs with */
 
         /* What policy-events.h needs; -EBADF for a policy that asks for nothing. */
         int events_fd;      /* ring buffer */

@@ -179,8 +179,8 @@ static int compare_values(gconstpointer a, gconstpointer b) {
         return strcmp(((const PolicyValue *) a)->tunable->name, ((const PolicyValue *) b)->tunable->name);
 }
 
-static void set_fingerprint(PolicyConfig *c) {
-        _cleanup_gstring_ GString *s = g_string_new(NULL);
+static void set_fingerprint(const Policy *p, PolicyConfig *c) {
+        _cleanup_gstring_ GString *s = g_string_new(p->digest);
         g_autofree char *sum = NULL;
 
         if (c->values)
@@ -221,7 +221,7 @@ int policy_config_make(const Policy *p, const PolicySetting *s, PolicyConfig *re
         if (r < 0)
                 return r;
 
-        set_fingerprint(&c);
+        set_fingerprint(p, &c);
         *ret = c;
         c = (PolicyConfig) {};
         return 0;

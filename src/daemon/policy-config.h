@@ -20,7 +20,7 @@ typedef struct PolicyConfig {
         char **scan_threads;     /* globs; NULL: none */
         bool filter;             /* with the admission filter */
         uint32_t reject_classes; /* which threads it rejects, a bit a class; 0: as the object says */
-        /* Equal for configurations that do not differ; empty for a policy as it comes. */
+        /* Equal for the same object, configured the same. */
         char fingerprint[POLICY_FINGERPRINT_LENGTH + 1];
 } PolicyConfig;
 

@@ -8,7 +8,7 @@
  *     map-NAME      the policy's own maps
  *     reconfigure   the program that the policy asks to be run, if it has one, and
  *     counts        the map that counts these runs (policy-events.h)
- *     config-HEX    a mark (directory): the fingerprint of the configuration, unless it is the default
+ *     config-HEX    a mark (directory): the fingerprint of the object and its configuration
  *     updating      a mark (directory): an update began and did not end
  * A killed daemon leaves things without link (never attached: removed at the next start) or the mark next to the
  * link (the rest may be of either policy: the update is done again).
@@ -36,6 +36,6 @@ int pin_directory_clear(const char *root, uint64_t cgroup_id);
 
 int pin_mark_updating(const char *root, uint64_t cgroup_id, bool updating);
 
-/* The fingerprint of the configuration; no mark is the empty one. */
+/* The fingerprint of object and configuration; no mark is the empty one. */
 int pin_mark_config(const char *root, uint64_t cgroup_id, const char *fingerprint);
 int pin_read_config(const char *root, uint64_t cgroup_id, char **ret);

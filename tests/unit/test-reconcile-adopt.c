@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the reconciler does with what it finds in the kernel, from an earlier daemon or from another program. */
+/* What the reconciler does with what it finds in the kernel, from an earlier daemon, from an object that has changed
+ * since, or from another program. */
 
 #include "reconcile-fixture.h"
+
+#include <stdio.h>
 
 static void restart(void) {
         stop_daemon();
@@ -63,6 +66,67 @@ static void test_adopt_options(void **state) {
         assert_state(u, UNIT_ATTACHED);
         assert_int_equal(fixture->kernel.n_update, 1);
         assert_int_equal(fixture->kernel.n_attach, 1);
+}
+
+/* Another object by the name of the policy. */
+static void change_object(const char *policy, const char *digest, const char *problem) {
+        Policy *p = (Policy *) policies_find(fixture->manager->policies, policy);
+
+        (void) snprintf(p->digest, sizeof(p->digest), "%s", digest);
+        (void) free_and_strdup(&p->problem, problem);
+        manager_mark_all_dirty(fixture->manager);
+        run();
+}
+
+static void test_object_changes(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1), *other = add_unit("b.slice", "mru", 2);
+        uint64_t id;
+
+        change_object("lfu", "a", NULL);
+        assert_int_equal(fixture->kernel.n_attach, 2);
+        assert_int_equal(fixture->kernel.n_update, 0);
+
+        /* Replaced in place, and only where it runs. */
+        id = u->policy_id;
+        change_object("lfu", "b", NULL);
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(fixture->kernel.cgroups[2].updates, 0);
+        assert_state(other, UNIT_ATTACHED);
+        assert_int_not_equal(u->policy_id, id);
+
+        /* One that cannot be read, or that the kernel rejects: the one before goes on. */
+        id = u->policy_id;
+        change_object("lfu", "c", "it is not a BPF object file");
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "not a BPF object file; the policy attached before goes on");
+        fixture->kernel.update_error = -EINVAL;
+        unit_reset_retry(u); /* as a reload does */
+        change_object("lfu", "d", NULL);
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "update failed; the policy attached before goes on");
+        assert_int_equal(fixture->kernel.n_update, 2);
+        change_object("lfu", "d", NULL); /* it is not tried again and again */
+        assert_int_equal(fixture->kernel.n_update, 2);
+        assert_int_equal(fixture->kernel.cgroups[1].policy_id, id);
+
+        /* The one that runs is back. */
+        change_object("lfu", "b", NULL);
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 2);
+
+        /* The next daemon knows which one runs. */
+        fixture->kernel.update_error = 0;
+        restart();
+        (void) snprintf(((Policy *) policies_find(fixture->manager->policies, "lfu"))->digest, 2, "b");
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_true(u->adopted);
+        assert_int_equal(fixture->kernel.n_update, 2);
+        change_object("lfu", "e", NULL);
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 3);
+        assert_int_equal(fixture->kernel.n_detach, 0);
 }
 
 static void test_adopt_other_policy(void **state) {
@@ -140,6 +204,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 FIXTURE_TEST(test_adopt),
                 FIXTURE_TEST(test_adopt_options),
+                FIXTURE_TEST(test_object_changes),
                 FIXTURE_TEST(test_adopt_other_policy),
                 FIXTURE_TEST(test_adopt_unknown_policy),
                 FIXTURE_TEST(test_adopt_interrupted_update),
