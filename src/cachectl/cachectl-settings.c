@@ -13,6 +13,7 @@
 #include "settings.h"
 #include "string-util.h"
 #include "text.h"
+#include "unit-state.h"
 #include "varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
@@ -29,6 +30,7 @@ static int call(sd_varlink *link, const char *method, const char *unit, sd_json_
                            SD_JSON_BUILD_PAIR_CONDITION(!!settings, "settings", SD_JSON_BUILD_VARIANT(settings)),
                            SD_JSON_BUILD_PAIR_BOOLEAN("persistent", arg_persistent),
                            SD_JSON_BUILD_PAIR_BOOLEAN("dryRun", arg_dry_run),
+                           SD_JSON_BUILD_PAIR_BOOLEAN("wait", !arg_no_block),
                            SD_JSON_BUILD_PAIR_BOOLEAN("allowInteractiveAuthentication", true));
         if (r < 0)
                 return log_error_errno(r, "Cannot build JSON: %m");
@@ -60,6 +62,35 @@ static int print_lines(const char *unit, sd_json_variant *reply) {
         if (r >= 0)
                 r = settings_table_add(t, unit, sd_json_variant_by_key(reply, "settings"));
         return r < 0 ? r : output_table(t, "line", "lines");
+}
+
+/* Returns the exit status for what came of a change. */
+static int check_state(const char *unit, sd_json_variant *reply) {
+        sd_json_variant *state = sd_json_variant_by_key(reply, "state"), *reason = sd_json_variant_by_key(reply, "reason");
+
+        if (!state || !sd_json_variant_is_string(state)) /* was not waited for */
+                return EXIT_SUCCESS;
+
+        switch (unit_state_from_string(sd_json_variant_string(state))) {
+
+        case UNIT_FAILED:
+        case UNIT_LOST:
+        case UNIT_UNSUPPORTED: {
+                _cleanup_free_ char *why =
+                        text_escape(reason && sd_json_variant_is_string(reason) ? sd_json_variant_string(reason) : "failed");
+
+                log_error("The policy of %s is not in effect: %s.", unit, why ?: "failed");
+                return EXIT_NOT_IN_EFFECT;
+        }
+
+        case UNIT_PENDING:
+                log_error("cachebpfd has not come to an end with %s yet; \"cachectl status %s\" tells when it has.",
+                          unit, unit);
+                return EXIT_NOT_IN_EFFECT;
+
+        default: /* it has what is configured, or will have when it is started */
+                return EXIT_SUCCESS;
+        }
 }
 
 /* ---- set */
@@ -97,11 +128,12 @@ int verb_set(char **arguments, size_t n_arguments) {
                 return r;
 
         r = call(link, CACHEBPF_VARLINK_INTERFACE ".SetUnitSettings", unit, settings, &reply);
-        if (r != 0 || arg_quiet)
+        if (r != 0)
                 return r;
 
-        print_files(reply, arg_dry_run ? "Would change" : "Changed");
-        return arg_dry_run ? print_lines(unit, reply) : EXIT_SUCCESS;
+        if (!arg_quiet)
+                print_files(reply, arg_dry_run ? "Would change" : "Changed");
+        return arg_dry_run && !arg_quiet ? print_lines(unit, reply) : check_state(unit, reply);
 }
 
 /* ---- reset */
@@ -126,8 +158,10 @@ static int reset_one(sd_varlink *link, const char *name) {
         int r;
 
         r = call(link, CACHEBPF_VARLINK_INTERFACE ".ResetUnit", unit, /* settings= */ NULL, &reply);
-        if (r != 0 || arg_quiet)
+        if (r != 0)
                 return r;
+        if (arg_quiet)
+                return check_state(unit, reply);
 
         if (sd_json_variant_elements(sd_json_variant_by_key(reply, "files")) == 0)
                 printf("Nothing %s set for %s.\n", stays(reply) ? "but what stays is" : "is", unit);
@@ -135,7 +169,7 @@ static int reset_one(sd_varlink *link, const char *name) {
         if (stays(reply))
                 printf("What is set for %s to stay still holds; \"cachectl reset --persistent %s\" takes it back.\n",
                        unit, unit);
-        return arg_dry_run ? print_lines(unit, reply) : EXIT_SUCCESS;
+        return arg_dry_run ? print_lines(unit, reply) : check_state(unit, reply);
 }
 
 int verb_reset(char **names, size_t n_names) {

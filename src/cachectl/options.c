@@ -22,6 +22,7 @@ bool arg_quiet = false;
 bool arg_thread = false;
 bool arg_persistent = false;
 bool arg_dry_run = false;
+bool arg_no_block = false;
 const char *arg_root = NULL;
 bool arg_help = false;
 bool arg_version = false;
@@ -112,6 +113,8 @@ static const struct {
           "Set it to stay, not only until the next boot; reset that, too" },
         { OPTION_DRY_RUN, 'n', "dry-run", NULL,
           "Only check it, and show what would come of it" },
+        { OPTION_NO_BLOCK, 0, "no-block", NULL,
+          "Do not wait until the unit has what was changed" },
         { OPTION_ROOT, 0, "root", "DIR",
           "Look at the files of the system below DIR" },
 };
@@ -224,6 +227,10 @@ static int apply(size_t line) {
 
         case OPTION_DRY_RUN:
                 arg_dry_run = true;
+                return 0;
+
+        case OPTION_NO_BLOCK:
+                arg_no_block = true;
                 return 0;
 
         case OPTION_ROOT:

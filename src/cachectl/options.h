@@ -14,6 +14,7 @@ extern bool arg_quiet;
 extern bool arg_thread;
 extern bool arg_persistent;
 extern bool arg_dry_run;
+extern bool arg_no_block;
 extern const char *arg_root; /* NULL: none */
 extern bool arg_help;
 extern bool arg_version;
@@ -74,6 +75,7 @@ typedef enum OptionMask {
         OPTION_METRICS   = 1 << 27, /* --format= of "stats" */
         OPTION_HOST      = 1 << 28,
         OPTION_MACHINE   = 1 << 29,
+        OPTION_NO_BLOCK  = 1 << 30,
 
         /* of all that talk to the daemon */
         OPTION_REMOTE    = OPTION_HOST | OPTION_MACHINE,

@@ -117,11 +117,12 @@ const Verb verbs[] = {
                 .arguments = "UNIT SETTING...",
                 .min_arguments = 2,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_REMOTE,
+                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_NO_BLOCK | OPTION_REMOTE,
                 .summary = "Set the policy of a unit, whatever its files say",
                 .details = "Gives the unit settings until the next boot: the name of a policy, or KEY=VALUE as\n"
                            "in unit files, such as CacheAdmission=yes. CachePolicy= replaces all that is\n"
-                           "configured, other KEYs only themselves; an empty VALUE means none.\n",
+                           "configured, other KEYs only themselves; an empty VALUE means none. Waits until\n"
+                           "the unit has it.\n",
                 .run = verb_set,
         },
         {
@@ -129,10 +130,10 @@ const Verb verbs[] = {
                 .arguments = "UNIT...",
                 .min_arguments = 1,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_REMOTE,
+                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_NO_BLOCK | OPTION_REMOTE,
                 .summary = "Take back what was set for units",
                 .details = "Takes back what was set by \"set\" until the next boot, or with --persistent\n"
-                           "everything: the units' files count again.\n",
+                           "everything: the units' files count again. Waits until the units have what those say.\n",
                 .run = verb_reset,
         },
         {

@@ -9,6 +9,8 @@
 
 /* More clients than this do not wait at the same time. */
 #define REQUESTS_MAX 256U
+/* Nor for longer. */
+#define WAIT_USEC (20 * USEC_PER_SEC)
 
 struct ConfigRequest {
         Manager *manager;
@@ -19,11 +21,17 @@ struct ConfigRequest {
         config_request_reply_t reply;
         sd_bus_slot *slot;
         bool reloads;        /* waits for the configuration to be read */
+        bool wait;           /* is going to wait for the reconcile, */
+        bool changed;        /* and does */
+        ConfigOutcome outcome;
+        sd_event_source *timer;
 };
 
 static void request_free(void *p) {
         ConfigRequest *q = p;
 
+        sd_event_source_disable_unref(q->timer);
+        config_outcome_done(&q->outcome);
         sd_bus_slot_unref(q->slot);
         sd_bus_message_unref(q->msg);
         sd_varlink_unref(q->link);
@@ -41,20 +49,25 @@ static bool is_reload(const ConfigRequest *q) {
 /* ---- the answer */
 
 /* Forgets the request afterwards. */
-static int answer(ConfigRequest *q, const ConfigOutcome *outcome, char **problems) {
+static int send_reply(ConfigRequest *q, const ConfigReply *reply) {
         Manager *m = q->manager;
         int r;
 
-        r = q->reply(m, q->msg, q->link, &(const ConfigReply) {
-                                                 .unit = q->change.unit,
-                                                 .outcome = outcome,
-                                                 .problems = problems,
-                                         });
+        r = q->reply(m, q->msg, q->link, reply);
         if (r < 0) /* most likely the client went away */
                 log_debug_errno(r, "Cannot answer a request about the configuration: %m");
 
         g_hash_table_remove(m->config_requests, q);
         return r;
+}
+
+static int answer(ConfigRequest *q, const ConfigOutcome *outcome, char **problems) {
+        return send_reply(q, &(const ConfigReply) {
+                                .unit = q->change.unit,
+                                .outcome = outcome,
+                                .problems = problems,
+                                .state = _UNIT_STATE_INVALID,
+                        });
 }
 
 static int refuse(ConfigRequest *q, int error, const char *problem) {
@@ -67,6 +80,44 @@ static int refuse_name(ConfigRequest *q) {
         if (asprintf(&problem, "'%s' is not the name of a slice, service or scope", q->change.unit) < 0)
                 problem = NULL;
         return refuse(q, -EINVAL, problem);
+}
+
+/* ---- what came of a change */
+
+static bool is_pending(Manager *m, Unit *u) {
+        return u && (unit_is_fetching(u) || g_hash_table_contains(m->dirty, u));
+}
+
+static int answer_changed(ConfigRequest *q) {
+        Unit *u = manager_find_unit(q->manager, q->change.unit);
+        bool pending = is_pending(q->manager, u);
+
+        return send_reply(q, &(const ConfigReply) {
+                                .unit = q->change.unit,
+                                .outcome = &q->outcome,
+                                /* one that is not loaded has what was set to look forward to */
+                                .state = pending ? UNIT_PENDING : u ? u->state : UNIT_INACTIVE,
+                                .reason = pending || !u ? NULL : u->reason,
+                        });
+}
+
+static int on_waited_long(sd_event_source *s, uint64_t usec, void *userdata) {
+        (void) answer_changed(ASSERT_PTR(userdata));
+        return 0;
+}
+
+static int wait_for_unit(ConfigRequest *q, ConfigOutcome *o) {
+        Manager *m = q->manager;
+        int r;
+
+        q->outcome = *o;
+        *o = (ConfigOutcome) {};
+        q->changed = true;
+        if (!is_pending(m, manager_find_unit(m, q->change.unit)))
+                return answer_changed(q);
+
+        r = sd_event_add_time_relative(m->event, &q->timer, CLOCK_MONOTONIC, WAIT_USEC, 0, on_waited_long, q);
+        return r < 0 ? answer_changed(q) : 0;
 }
 
 static int change(ConfigRequest *q) {
@@ -82,7 +133,10 @@ static int change(ConfigRequest *q) {
                                         q->change.assignments ? "changed" : "taken back", (unsigned) q->uid,
                                         (const char *) o.files->pdata[i]);
 
-        r = answer(q, &o, NULL);
+        if (o.error >= 0 && q->wait && !q->change.dry_run)
+                r = wait_for_unit(q, &o);
+        else
+                r = answer(q, &o, NULL);
         config_outcome_done(&o);
         return r;
 }
@@ -238,6 +292,17 @@ void config_requests_reloaded(Manager *m) {
         }
 }
 
+void config_requests_reconciled(Manager *m) {
+        _cleanup_ptr_array_ GPtrArray *requests = list_requests(m);
+
+        for (guint i = 0; i < requests->len; i++) {
+                ConfigRequest *q = requests->pdata[i];
+
+                if (q->changed && !is_pending(m, manager_find_unit(m, q->change.unit)))
+                        (void) answer_changed(q);
+        }
+}
+
 /* ---- who may */
 
 static int permitted(ConfigRequest *q) {
@@ -316,6 +381,7 @@ int config_request(Manager *m, const ConfigRequestArguments *a) {
         q->msg = a->msg ? sd_bus_message_ref(a->msg) : NULL;
         q->link = a->link ? sd_varlink_ref(a->link) : NULL;
         q->reply = a->reply;
+        q->wait = a->wait;
 
         if (!m->config_requests)
                 m->config_requests = g_hash_table_new_full(NULL, NULL, request_free, NULL);
@@ -338,7 +404,9 @@ void config_requests_refuse(Manager *m) {
         for (guint i = 0; i < requests->len; i++) {
                 ConfigRequest *q = requests->pdata[i];
 
-                if (!q->reloads)
+                if (q->changed)
+                        (void) answer_changed(q);
+                else if (!q->reloads)
                         (void) refuse(q, -EACCES, NULL);
         }
 

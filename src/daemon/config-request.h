@@ -13,6 +13,8 @@ typedef struct ConfigReply {
         const char *unit;
         const ConfigOutcome *outcome;
         char **problems; /* of a reload: what is wrong with the configuration */
+        UnitState state; /* of a change that was waited for: what came of it, pending if that is not known yet; */
+        const char *reason;
 } ConfigReply;
 
 /* Answers the client; exactly one of msg and link is set. */
@@ -22,6 +24,7 @@ typedef struct ConfigRequestArguments {
         ConfigChange change;   /* copied; without unit: a reload */
         PolkitSubject subject; /* copied */
         bool interactive;
+        bool wait;             /* answer a change when it was carried out, in the kernel, or could not be */
         sd_bus_message *msg;
         sd_varlink *link;
         config_request_reply_t reply;
@@ -32,6 +35,8 @@ int config_request(Manager *m, const ConfigRequestArguments *arguments);
 
 /* The configuration has been read, and what follows from it is done: answers those that wait for that. */
 void config_requests_reloaded(Manager *m);
+/* After each reconcile: answers those that wait for a unit which it brought to an end. */
+void config_requests_reconciled(Manager *m);
 /* The bus goes: answers those that wait for polkit or systemd with no, and the others. */
 void config_requests_refuse(Manager *m);
 void config_requests_free(Manager *m);

@@ -12,6 +12,7 @@ typedef struct Parameters {
         char **settings;
         int persistent;
         int dry_run;
+        int wait;
         int interactive;
 } Parameters;
 
@@ -22,7 +23,8 @@ typedef struct Parameters {
           SD_JSON_NULLABLE }
 #define FIELD_INTERACTIVE FIELD_FLAG("allowInteractiveAuthentication", interactive)
 #define FIELDS_OF_CHANGE \
-        FIELD_UNIT, FIELD_FLAG("persistent", persistent), FIELD_FLAG("dryRun", dry_run), FIELD_INTERACTIVE
+        FIELD_UNIT, FIELD_FLAG("persistent", persistent), FIELD_FLAG("dryRun", dry_run), FIELD_FLAG("wait", wait), \
+                FIELD_INTERACTIVE
 
 static void parameters_done(Parameters *p) {
         strv_free(p->settings);
@@ -128,7 +130,11 @@ static int reply_change(Manager *m, sd_bus_message *msg, sd_varlink *link, const
         return sd_varlink_replybo(link,
                                   SD_JSON_BUILD_PAIR_VARIANT("files", files),
                                   SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
-                                  SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", o->files_known));
+                                  SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", o->files_known),
+                                  SD_JSON_BUILD_PAIR_CONDITION(reply->state >= 0, "state",
+                                                               SD_JSON_BUILD_STRING(unit_state_to_string(reply->state))),
+                                  SD_JSON_BUILD_PAIR_CONDITION(!!reply->reason, "reason",
+                                                               SD_JSON_BUILD_STRING(reply->reason)));
 }
 
 static int request(sd_varlink *link, Manager *m, const Parameters *p, char **assignments,
@@ -141,6 +147,7 @@ static int request(sd_varlink *link, Manager *m, const Parameters *p, char **ass
                         .dry_run = p->dry_run > 0,
                 },
                 .interactive = p->interactive > 0,
+                .wait = p->wait > 0,
                 .link = link,
                 .reply = reply,
         };

@@ -29,6 +29,7 @@ static int on_reconcile(sd_event_source *s, void *userdata) {
                 m->became_ready(m);
         if (m->settled || !m->watch)
                 config_requests_reloaded(m);
+        config_requests_reconciled(m);
         return 0;
 }
 

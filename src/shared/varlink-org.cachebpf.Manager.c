@@ -221,13 +221,19 @@ static SD_VARLINK_DEFINE_METHOD(
                 SD_VARLINK_DEFINE_INPUT(persistent, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Only check it, and tell what would come of it; everybody may"),
                 SD_VARLINK_DEFINE_INPUT(dryRun, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Answer when the unit has what was changed, or cannot have it; after 20 s at the latest"),
+                SD_VARLINK_DEFINE_INPUT(wait, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
                 SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("The files that changed, or would"),
                 SD_VARLINK_DEFINE_OUTPUT(files, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
                 SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
-                SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0));
+                SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0),
+                SD_VARLINK_FIELD_COMMENT("What came of it, if that was waited for; pending if it is not known yet"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(state, UnitState, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Why it is in that state, one sentence"),
+                SD_VARLINK_DEFINE_OUTPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
 
 static SD_VARLINK_DEFINE_METHOD(
                 ResetUnit,
@@ -237,13 +243,19 @@ static SD_VARLINK_DEFINE_METHOD(
                 SD_VARLINK_DEFINE_INPUT(persistent, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Only tell what would come of it; everybody may"),
                 SD_VARLINK_DEFINE_INPUT(dryRun, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Answer when the unit has what was changed, or cannot have it; after 20 s at the latest"),
+                SD_VARLINK_DEFINE_INPUT(wait, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
                 SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("The files that went, or would; none if nothing was set"),
                 SD_VARLINK_DEFINE_OUTPUT(files, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
                 SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
-                SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0));
+                SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0),
+                SD_VARLINK_FIELD_COMMENT("What came of it, if that was waited for; pending if it is not known yet"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(state, UnitState, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Why it is in that state, one sentence"),
+                SD_VARLINK_DEFINE_OUTPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
 
 static SD_VARLINK_DEFINE_METHOD(
                 Reload,

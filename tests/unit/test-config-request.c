@@ -6,6 +6,7 @@
 
 #include "config-request.h"
 #include "log.h"
+#include "string-util.h"
 
 #define NOBODY 65534
 
@@ -16,6 +17,8 @@ static const char *rules[2];
 static unsigned n_replies;
 static int last_error;
 static char *last_problem;
+static UnitState last_state;
+static char *last_reason;
 static GPtrArray *problems;
 
 static int setup(void **state) {
@@ -36,6 +39,7 @@ static int teardown(void **state) {
         free(directories[OVERRIDE_PERSISTENT]);
         free(directories[OVERRIDE_RUNTIME]);
         last_problem = mfree(last_problem);
+        last_reason = mfree(last_reason);
         if (problems)
                 g_ptr_array_unref(problems);
         problems = NULL;
@@ -47,6 +51,8 @@ static int on_reply(Manager *m, sd_bus_message *msg, sd_varlink *link, const Con
         last_error = reply->outcome->error;
         free(last_problem);
         last_problem = reply->outcome->problem ? strdup(reply->outcome->problem) : NULL;
+        last_state = reply->state;
+        assert_true(free_and_strdup(&last_reason, reply->reason) >= 0);
 
         if (problems)
                 g_ptr_array_unref(problems);
@@ -108,6 +114,72 @@ static void test_units(void **state) {
         assert_string_equal(last_problem, "systemd cannot be asked about the unit, there is no system bus");
 }
 
+/* ---- waiting for what comes of it */
+
+static void start_change(const char *unit, const char *policy) {
+        g_autofree char *assignment = g_strdup_printf("CachePolicy=%s", policy);
+        char *assignments[] = { assignment, NULL };
+
+        assert_true(config_request(fixture->manager,
+                                   &(const ConfigRequestArguments) {
+                                           .change = { .unit = unit, .assignments = assignments },
+                                           .subject = { .pidfd = -EBADF },
+                                           .wait = true,
+                                           .reply = on_reply,
+                                   }) >= 0);
+}
+
+static void check_change(const char *policy, UnitState state) {
+        unsigned before = n_replies;
+
+        start_change("a.slice", policy);
+        assert_int_equal(n_replies, before); /* not before the reconcile */
+        run();
+        assert_int_equal(n_replies, before + 1);
+        assert_int_equal(last_error, 0);
+        assert_int_equal(last_state, state);
+}
+
+static void test_wait(void **state) {
+        Unit *u = add_unit("a.slice", NULL, 1);
+
+        run();
+        check_change("lfu", UNIT_ATTACHED);
+        assert_string_equal(fixture->kernel.cgroups[1].policy, "lfu");
+        assert_null(last_reason);
+        check_change("mru", UNIT_ATTACHED);
+
+        /* What the kernel refuses stays configured. */
+        fixture->kernel.update_error = -EINVAL;
+        check_change("lfu", UNIT_FAILED);
+        assert_string_equal(last_reason, "update failed; the policy attached before goes on");
+        assert_string_equal(u->setting.policy, "lfu");
+        fixture->kernel.update_error = 0;
+
+        check_change("", UNIT_UNCONFIGURED);
+        fixture->manager->kernel.supported = false;
+        fixture->manager->kernel.reason = strdup("none");
+        check_change("lfu", UNIT_UNSUPPORTED);
+        assert_string_equal(last_reason, "none");
+
+        /* The bus goes meanwhile: nobody waits for ever. */
+        start_change("a.slice", "mru");
+        config_requests_refuse(fixture->manager);
+        assert_int_equal(last_error, 0);
+        assert_int_equal(last_state, UNIT_PENDING);
+        run();
+
+        set_cgroup(u, 0);
+        u->active = false;
+        check_change("lfu", UNIT_UNSUPPORTED);
+        assert_int_equal(g_hash_table_size(fixture->manager->config_requests), 0);
+
+        /* Without being asked to, nobody waits. */
+        assert_int_equal(ask("a.slice", true, false, 0), 0);
+        assert_true(last_state < 0);
+        start_change("a.slice", "mru"); /* fixture_teardown() frees the manager */
+}
+
 static void test_reload(void **state) {
         static const char rule[] = "[Match]\nUnit=a.slice\nUnti=x\n[Policy]\nCachePolicy=lfu\n";
         Unit *u = add_unit("a.slice", NULL, 1);
@@ -161,6 +233,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_who_may),
                 TEST(test_units),
+                TEST(test_wait),
                 TEST(test_reload),
                 TEST(test_unfinished),
         };

@@ -109,6 +109,20 @@ like "$(unit_key t12-wild.slice reason)" "policy 'wild' .*: the kernel rejects i
         'the reason has the program and what the verifier says'
 once 'said once' "t12-wild.slice: Cache policy 'wild' failed"
 
+# Who sets it is told at once, and finds it set all the same.
+make_slice t12-set.slice 'MemoryMax=64M'
+systemctl start t12-set.slice
+output=$(cachectl set t12-set wild 2>&1) && status=0 || status=$?
+is "$status" 3 'cachectl set: the exit status of a policy that is rejected'
+like "$output" "Changed /run/.*The policy of t12-set.slice is not in effect: policy 'wild' .*: the kernel rejects its program" \
+        'and the reason'
+is "$(unit_key t12-set.slice state) $(unit_key t12-set.slice configured)" 'failed wild' 'it stays configured'
+succeeds 'with --no-block nobody waits for that' cachectl set --no-block t12-set wild CacheAdmission=yes
+succeeds 'one that works' cachectl set t12-set lfu
+is "$(policy_key t12-set.slice policy)" lfu 'is in the kernel when cachectl set returns'
+succeeds 'reset' cachectl reset t12-set
+is "$(policy_key t12-set.slice policy)" none 'waits, too'
+
 # --- a policy object that changes for the worse under a running unit
 
 make_slice t12-change.slice $'MemoryMax=64M\nCachePolicy=lfu'

@@ -63,6 +63,7 @@ unit_runs t19.slice lfu
 detached=$(kernel_stat detached)
 
 gives 0 "^Changed $RUN/t19.slice.conf\.$" 'set a policy' cachectl set t19 mru
+is "$(policy_key t19.slice policy)" mru 'it was waited for'
 unit_runs t19.slice mru
 is "$(unit_key t19.slice source)" "$RUN/t19.slice.conf:3" 'the source is the file of what was set'
 is "$(kernel_stat detached)" "$detached" 'it was replaced in place'

@@ -250,6 +250,9 @@ static int method_set_unit_settings(
         const char *first = asked ? sd_json_variant_string(sd_json_variant_by_index(asked, 0)) : "";
         const char *file = sd_json_variant_boolean(sd_json_variant_by_key(parameters, "persistent")) ? "/etc/file"
                                                                                                      : "/run/file";
+        bool waits = sd_json_variant_boolean(sd_json_variant_by_key(parameters, "wait"));
+        const char *state = streq(first, "CachePolicy=rejected") ? "failed" : streq(first, "CachePolicy=slow") ? "pending"
+                                                                                                               : "attached";
 
         if (!settings)
                 return 0;
@@ -265,7 +268,10 @@ static int method_set_unit_settings(
         return sd_varlink_replybo(link,
                                   SD_JSON_BUILD_PAIR_STRV("files", ((char *[]) { (char *) file, NULL })),
                                   SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
-                                  SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", true));
+                                  SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", true),
+                                  SD_JSON_BUILD_PAIR_CONDITION(waits, "state", SD_JSON_BUILD_STRING(state)),
+                                  SD_JSON_BUILD_PAIR_CONDITION(waits && streq(state, "failed"), "reason",
+                                                               SD_JSON_BUILD_STRING("the kernel rejects its program")));
 }
 
 static int method_reload(

@@ -55,6 +55,30 @@ static void test_set(void **state) {
         assert_contains(dry.out, "batch.slice CachePolicy    lfu ");
 }
 
+/* It is set, and the unit does not have it. */
+static void test_set_without_effect(void **state) {
+        _cleanup_(outcome_done) Outcome rejected = {}, quiet = {}, slow = {}, not_waited_for = {};
+
+        play("normal");
+        run(&rejected, "set", "batch", "rejected");
+        assert_int_equal(rejected.status, EXIT_NOT_IN_EFFECT);
+        assert_string_equal(rejected.out, "Changed /run/file.\n");
+        assert_string_equal(rejected.err, "The policy of batch.slice is not in effect: the kernel rejects its program.\n");
+
+        run(&quiet, "set", "--quiet", "batch", "rejected");
+        assert_int_equal(quiet.status, EXIT_NOT_IN_EFFECT);
+        assert_string_equal(quiet.out, "");
+
+        run(&slow, "set", "batch", "slow");
+        assert_int_equal(slow.status, EXIT_NOT_IN_EFFECT);
+        assert_contains(slow.err, "\"cachectl status batch.slice\" tells");
+
+        run(&not_waited_for, "set", "--no-block", "batch", "rejected");
+        assert_int_equal(not_waited_for.status, EXIT_SUCCESS);
+        assert_string_equal(not_waited_for.err, "");
+        assert_string_equal(not_waited_for.out, "Changed /run/file.\n");
+}
+
 static void check_error(int status, const char *message, const char *unit, const char *setting) {
         _cleanup_(outcome_done) Outcome o = {};
 
@@ -138,6 +162,7 @@ int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_show),
                 cmocka_unit_test(test_set),
+                cmocka_unit_test(test_set_without_effect),
                 cmocka_unit_test(test_set_errors),
                 cmocka_unit_test(test_reset),
                 cmocka_unit_test(test_reload),
