@@ -7,6 +7,7 @@
 # and after the removal the kernel is as if they had never been there.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
+. "$(dirname "$0")/packages.sh"
 
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 WORK=$(mktemp -d /var/tmp/packages.XXXXXX)
@@ -14,17 +15,6 @@ PACKAGES=(cachebpfd cachectl cachebpf-policies libcachebpf0) # -dev wants what p
 
 apt() { # ARGUMENTS…: without the network, and without asking
         apt-get --quiet --quiet --yes --no-install-recommends -o Dpkg::Use-Pty=0 -o APT::Sandbox::User=root "$@" </dev/null
-}
-
-# What is there of the project, beside tests and loads.
-traces() {
-        find /etc /usr /var/lib /sys/fs/bpf /run/cachebpf \
-                \( -path '/usr/lib/cachebpf/tests' -o -path '/usr/lib/cachebpf/bench' -o -path '/usr/lib/cachebpf/vm' \) \
-                -prune -o \( -path '*cachebpf*' -o -path '*cachectl*' \) -not -path /usr/lib/cachebpf -print 2>/dev/null
-}
-
-deb() { # PACKAGE [DIRECTORY]: its file
-        echo "${2:-/run/packages}/$1"_*.deb
 }
 
 files_of() { # DIRECTORY: the packages for running it
@@ -63,13 +53,8 @@ started_anew() { # PID: of the daemon before
         [[ $(daemon_pid) != "$1" && $(daemon_pid) != 0 ]] && state_is t25.slice attached
 }
 
-[[ -e $(deb cachebpfd) ]] || die 'there are no packages in /run/packages: run this with "tools/vm test packages"'
-
-# --- a machine that has nothing of it: away with what this image brings
-systemctl disable --quiet --now cachebpfd.service cachebpfd-varlink.socket
-traces | xargs -r -d '\n' rm -rf
-systemctl daemon-reload
-is "$(traces)" '' 'the machine knows nothing of cachebpf'
+# --- a machine that has nothing of it
+forget_installation
 mapfile -t packages < <(files_of /run/packages)
 before=$(kernel_stat policies)
 make_slice t25.slice $'MemoryMax=64M\nCachePolicy=lfu'
