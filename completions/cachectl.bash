@@ -30,6 +30,7 @@ _cachectl() {
                 [classify]="-q --quiet -t --thread -H --host= -M --machine="
                 [show]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [set]="-q --quiet --persistent -n --dry-run --no-block -H --host= -M --machine="
+                [hold]="-q --quiet --reason="
                 [reset]="-q --quiet --persistent -n --dry-run --no-block -H --host= -M --machine="
                 [reload]="-q --quiet -H --host= -M --machine="
                 [verify]="-q --quiet --root="
@@ -37,7 +38,7 @@ _cachectl() {
                 [version]="--json= -j -H --host= -M --machine="
                 [help]=""
         )
-        local verbs="status list stats top monitor policies show-policy new-policy show set reset reload verify features threads classify record simulate version help"
+        local verbs="status list stats top monitor policies show-policy new-policy show set hold reset reload verify features threads classify record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()
@@ -59,6 +60,19 @@ _cachectl() {
                 fi
         done
 
+        # Behind "--" there is a command, which has completions of its own.
+        if [[ $verb == hold ]]; then
+                for ((j = i + 1; j < COMP_CWORD; j++)); do
+                        [[ ${COMP_WORDS[j]} == -- ]] || continue
+                        if declare -F _command_offset >/dev/null; then
+                                _command_offset $((j + 1))
+                        else
+                                mapfile -t COMPREPLY < <(compgen -A command -A file -- "$cur")
+                        fi
+                        return
+                done
+        fi
+
         if [[ $cur == -* ]]; then
                 # Without a verb it is "status" that runs, but another one may follow.
                 words="${options[all]} ${options[${verb:-list}]} "
@@ -66,7 +80,7 @@ _cachectl() {
         else
                 case "$verb" in
                 "") words="$verbs" ;;
-                set)
+                set | hold)
                         # the unit, then a policy or KEY=VALUE
                         for ((j = i + 1; j < COMP_CWORD; j++)); do
                                 [[ ${COMP_WORDS[j]} == -* ]] || break

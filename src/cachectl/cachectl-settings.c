@@ -95,8 +95,7 @@ static int check_state(const char *unit, sd_json_variant *reply) {
 
 /* ---- set */
 
-/* "lfu" is short for "CachePolicy=lfu". */
-static int build_settings(char **words, size_t n_words, sd_json_variant **ret) {
+int settings_build(char **words, size_t n_words, sd_json_variant **ret) {
         int r = 0;
 
         for (size_t i = 0; r >= 0 && i < n_words; i++) {
@@ -121,7 +120,7 @@ int verb_set(char **arguments, size_t n_arguments) {
                         return EXIT_USAGE;
                 }
 
-        r = build_settings(arguments + 1, n_arguments - 1, &settings);
+        r = settings_build(arguments + 1, n_arguments - 1, &settings);
         if (r >= 0)
                 r = client_connect(&link);
         if (r < 0)

@@ -45,6 +45,34 @@ static int add_words(Table *t, const char *name, sd_json_variant *words) {
         return text ? details_add(t, name, empty_to_null(text)) : log_oom();
 }
 
+/* "CachePolicy=mru by backup (PID 123), 5min ago: every night" */
+static int add_hold(Table *t, sd_json_variant *v) {
+        _cleanup_free_ char *settings = NULL, *since = NULL;
+        HoldInfo h;
+        int r;
+
+        r = hold_info_parse(v, &h);
+        if (r < 0)
+                return r;
+
+        settings = json_join_strings(h.settings, " ");
+        since = h.since_usec == UINT64_MAX ? strdup("n/a") : format_relative(h.since_usec, now_realtime_usec());
+        if (!settings || !since)
+                return log_oom();
+
+        return details_addf(t, "Held", "%s by %s (PID %" PRIu64 "), %s%s%s", settings, h.program, h.process, since,
+                            h.reason ? ": " : "", strempty(h.reason));
+}
+
+static int add_holds(Table *t, sd_json_variant *holds) {
+        int r = 0;
+
+        for (size_t i = 0; r >= 0 && i < sd_json_variant_elements(holds); i++)
+                r = add_hold(t, sd_json_variant_by_index(holds, i));
+
+        return r;
+}
+
 /* What the kernel says, and loudly if it says something else than the daemon. */
 static int add_verified(Table *t, const UnitInfo *u) {
         _cleanup_free_ char *text = NULL;
@@ -106,6 +134,8 @@ static int print_unit(const UnitInfo *u) {
                 r = add_words(t, "Scan threads", u->scan_threads);
         if (r >= 0)
                 r = add_words(t, "Admission", u->admission);
+        if (r >= 0)
+                r = add_holds(t, u->holds);
         if (r < 0)
                 return r;
 

@@ -175,6 +175,10 @@ static bool error_means_unknown(const char *error_id) {
                streq(error_id, CACHEBPF_VARLINK_ERROR_NO_SUCH_THREAD);
 }
 
+int client_log_error(const char *method, const char *error_id, sd_json_variant *parameters) {
+        return error_means_unknown(error_id) ? -ESRCH : log_reply_error(method, error_id, parameters);
+}
+
 typedef struct Call {
         const char *method;
         ClientReply on_reply;
@@ -194,10 +198,7 @@ static int on_reply(
 
         if (error_id) {
                 call->finished = true;
-                if (error_means_unknown(error_id))
-                        call->result = -ESRCH;
-                else
-                        call->result = log_reply_error(call->method, error_id, parameters);
+                call->result = client_log_error(call->method, error_id, parameters);
                 return 0;
         }
 

@@ -7,4 +7,9 @@ enum {
         EXIT_USAGE         = 2, /* the command line is wrong, or the trace of "simulate"; nothing was done */
         EXIT_NOT_IN_EFFECT = 3, /* "status UNIT", "set", "reset": the policy of one of the units is not in effect */
         EXIT_UNKNOWN       = 4, /* a unit or policy that was named does not exist; wins over 3 */
+
+        /* Of "hold", which else has the status of its command: as env(1) and others like it. */
+        EXIT_NOT_STARTED    = 125, /* there is no hold, the command was not run */
+        EXIT_CANNOT_EXECUTE = 126, /* the command is no program */
+        EXIT_NO_COMMAND     = 127, /* there is no such command */
 };

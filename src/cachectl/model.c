@@ -70,6 +70,7 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
                 ARRAY(UnitInfo, "options", options),
                 ARRAY(UnitInfo, "scanThreads", scan_threads),
                 ARRAY(UnitInfo, "admission", admission),
+                ARRAY(UnitInfo, "holds", holds),
                 STRING(UnitInfo, "effective", effective, 0),
                 STRING(UnitInfo, "verified", verified, 0),
                 STRING(UnitInfo, "state", state, SD_JSON_MANDATORY),
@@ -95,6 +96,31 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
                 return r;
 
         *ret = u;
+        return 0;
+}
+
+int hold_info_parse(sd_json_variant *v, HoldInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                ARRAY(HoldInfo, "settings", settings),
+                STRING(HoldInfo, "program", program, SD_JSON_MANDATORY),
+                STRING(HoldInfo, "reason", reason, 0),
+                NUMBER(HoldInfo, "process", process),
+                NUMBER(HoldInfo, "sinceUSec", since_usec),
+                {},
+        };
+        HoldInfo h = {
+                .process = UINT64_MAX,
+                .since_usec = UINT64_MAX,
+        };
+        int r;
+
+        assert(ret);
+
+        r = dispatch(v, table, "hold", &h);
+        if (r < 0)
+                return r;
+
+        *ret = h;
         return 0;
 }
 

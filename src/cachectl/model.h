@@ -19,6 +19,7 @@ typedef struct UnitInfo {
         sd_json_variant *options; /* borrowed, as the following: how they want it */
         sd_json_variant *scan_threads;
         sd_json_variant *admission;
+        sd_json_variant *holds; /* an array of objects, see HoldInfo */
         const char *effective;  /* what the daemon attached, or found attached */
         const char *verified;   /* what the kernel says now */
         const char *state;
@@ -28,6 +29,16 @@ typedef struct UnitInfo {
         uint64_t policy_id;
         int adopted; /* tristate */
 } UnitInfo;
+
+typedef struct HoldInfo {
+        sd_json_variant *settings; /* borrowed */
+        const char *program;
+        const char *reason;
+        uint64_t process;
+        uint64_t since_usec;
+} HoldInfo;
+
+int hold_info_parse(sd_json_variant *v, HoldInfo *ret);
 
 int unit_info_parse(sd_json_variant *v, UnitInfo *ret);
 

@@ -24,6 +24,8 @@ bool arg_persistent = false;
 bool arg_dry_run = false;
 bool arg_no_block = false;
 const char *arg_root = NULL;
+const char *arg_reason = NULL;
+size_t n_arg_command = 0;
 bool arg_help = false;
 bool arg_version = false;
 const char *arg_format = NULL;
@@ -115,6 +117,8 @@ static const struct {
           "Only check it, and show what would come of it" },
         { OPTION_NO_BLOCK, 0, "no-block", NULL,
           "Do not wait until the unit has what was changed" },
+        { OPTION_REASON, 0, "reason", "TEXT",
+          "Say why, for those who look at the unit" },
         { OPTION_ROOT, 0, "root", "DIR",
           "Look at the files of the system below DIR" },
 };
@@ -237,6 +241,10 @@ static int apply(size_t line) {
                 arg_root = optarg;
                 return 0;
 
+        case OPTION_REASON:
+                arg_reason = optarg;
+                return 0;
+
         case OPTION_HOST:
                 return parse_host(optarg);
 
@@ -347,10 +355,21 @@ static void take_number(int argc, char *argv[]) {
                 optarg = argv[optind++];
 }
 
+/* How many arguments are behind "--". getopt moves arguments around, so it is found out from how they were before;
+ * "--" can also be the value of an option. */
+static size_t count_behind_dashes(char *const *before, size_t n_before, size_t n_values) {
+        for (size_t i = 1; i < n_before; i++)
+                if (streq(before[i], "--") && n_values-- == 0)
+                        return n_before - i - 1;
+
+        return 0;
+}
+
 int options_parse(int argc, char *argv[], OptionMask *ret_used) {
         struct option long_options[ELEMENTSOF(options) + 1] = {};
         char letters[2 * ELEMENTSOF(options) + 2] = ":";
-        size_t n_long = 0, n_letters = 1;
+        _cleanup_free_ char **before = NULL;
+        size_t n_long = 0, n_letters = 1, n_dashes = 0;
         OptionMask used = 0;
         int c, r;
 
@@ -372,6 +391,11 @@ int options_parse(int argc, char *argv[], OptionMask *ret_used) {
                                 letters[n_letters++] = ':';
                 }
         }
+
+        before = calloc((size_t) argc + 1, sizeof(*before));
+        if (!before)
+                return log_oom();
+        memcpy(before, argv, (size_t) argc * sizeof(*before));
 
         opterr = 0;
         while ((c = getopt_long(argc, argv, letters, long_options, NULL)) >= 0) {
@@ -395,6 +419,7 @@ int options_parse(int argc, char *argv[], OptionMask *ret_used) {
                 if (line == SIZE_MAX)
                         return log_bad_option(argv, c);
 
+                n_dashes += optarg && optarg == argv[optind - 1] && streq(optarg, "--");
                 r = apply(line);
                 if (r != 0)
                         return r;
@@ -405,6 +430,7 @@ int options_parse(int argc, char *argv[], OptionMask *ret_used) {
         if (arg_host && arg_machine)
                 return log_error_errno(EINVAL, "It can be --host= or --machine=, not both.");
 
+        n_arg_command = count_behind_dashes(before, (size_t) argc, n_dashes);
         *ret_used = used;
         return 0;
 }

@@ -19,6 +19,10 @@ extern const char *arg_root; /* NULL: none */
 extern bool arg_help;
 extern bool arg_version;
 
+/* Of "hold". */
+extern const char *arg_reason; /* NULL: not given */
+extern size_t n_arg_command;   /* arguments behind "--" */
+
 /* Of "record". */
 extern const char *arg_output; /* NULL: not given */
 extern uint64_t arg_duration;  /* usec; UINT64_MAX: without end */
@@ -68,6 +72,7 @@ typedef enum OptionMask {
         OPTION_PERSISTENT = 1 << 19,
         OPTION_DRY_RUN   = 1 << 20,
         OPTION_ROOT      = 1 << 21,
+        OPTION_REASON    = 1 << 22,
         OPTION_PLAIN     = 1 << 23, /* --batch of "top" */
         OPTION_DELAY     = 1 << 24,
         OPTION_ITERATIONS = 1 << 25,

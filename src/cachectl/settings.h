@@ -17,6 +17,9 @@ typedef struct SettingInfo {
 /* A unit's name in full: "batch" means batch.slice. NULL only when out of memory. */
 char *unit_full_name(const char *name);
 
+/* An array of assignments: "lfu" is short for "CachePolicy=lfu". */
+int settings_build(char **words, size_t n_words, sd_json_variant **ret);
+
 /* A table of lines, and how to fill it from an array of Setting: the strongest of each key first. */
 int settings_table_new(Table **ret);
 int settings_table_add(Table *t, const char *unit, sd_json_variant *settings);

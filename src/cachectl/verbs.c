@@ -126,6 +126,18 @@ const Verb verbs[] = {
                 .run = verb_set,
         },
         {
+                .name = "hold",
+                .arguments = "UNIT SETTING... -- COMMAND...",
+                .min_arguments = 2,
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_QUIET | OPTION_REASON,
+                .summary = "Set the policy of a unit while a command runs",
+                .details = "Runs COMMAND, and gives the unit settings as \"set\" does until it ends. They are\n"
+                           "stronger than all others; of several that hold a unit the last one is. The exit\n"
+                           "status is that of COMMAND, or 125 if it was not run because the unit cannot be held.\n",
+                .run = verb_hold,
+        },
+        {
                 .name = "reset",
                 .arguments = "UNIT...",
                 .min_arguments = 1,

@@ -2,6 +2,7 @@
 
 #include "bus.h"
 #include "config-request.h"
+#include "hold.h"
 #include "log-control-bus.h"
 #include "log.h"
 #include "manager-bus.h"
@@ -136,6 +137,7 @@ static void unit_not_exported(gpointer key, gpointer value, gpointer userdata) {
 void manager_bus_disconnect(Manager *m) {
         thread_requests_refuse(m);
         config_requests_refuse(m);
+        holds_end_of_bus(m); /* nobody can tell any more whether their clients are there */
         m->watch = systemd_watch_free(m->watch);
         m->bus = sd_bus_close_unref(m->bus);
         g_hash_table_foreach(m->units, unit_not_exported, NULL);

@@ -9,6 +9,7 @@
 #define BUS_INTERFACE_UNIT "org.cachebpf1.Unit"
 #define BUS_ERROR_NO_SUCH_UNIT "org.cachebpf1.NoSuchUnit"
 #define BUS_ERROR_CANNOT_STORE "org.cachebpf1.CannotStore"
+#define BUS_ERROR_NO_SUCH_HOLD "org.cachebpf1.NoSuchHold"
 #define BUS_ERROR_NO_SUCH_THREAD "org.cachebpf1.NoSuchThread"
 
 /* Connects to the system bus: our own objects and the watch on systemd. While there is no bus the daemon goes on

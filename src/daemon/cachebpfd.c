@@ -8,11 +8,13 @@
 #include <systemd/sd-daemon.h>
 
 #include "bus.h"
+#include "hold.h"
 #include "log.h"
 #include "manager-bus.h"
 #include "manager-varlink.h"
 #include "manager.h"
 #include "monitor-varlink.h"
+#include "reconcile.h"
 #include "unit-bus.h"
 
 #include "config.h"
@@ -160,6 +162,8 @@ static int run(void) {
                 log_error_errno(r, "The event loop failed: %m");
 
         (void) sd_notify(0, "STOPPING=1\nSTATUS=Stopping, attached policies go on");
+        if (holds_end_all(m)) /* their clients lose the connection: the configuration counts again */
+                manager_reconcile(m);
         manager_varlink_stop(m);
         manager_bus_disconnect(m);
         return r;

@@ -27,7 +27,7 @@ static int set_error(sd_bus_error *error, const ConfigReply *reply) {
         }
 }
 
-static int reply_error(sd_bus_message *msg, const ConfigReply *reply) {
+int config_bus_reply_error(sd_bus_message *msg, const ConfigReply *reply) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 
         (void) set_error(&error, reply);
@@ -46,33 +46,37 @@ static int reply_strings(sd_bus_message *msg, char **strings) {
 
 /* ---- what clients ask for */
 
-static int request(sd_bus_message *msg, Manager *m, const ConfigChange *change, config_request_reply_t reply) {
+int config_bus_request(sd_bus_message *msg, Manager *m, const ConfigRequestArguments *arguments) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-        ConfigRequestArguments a = {
-                .subject = {
-                        .bus_name = sd_bus_message_get_sender(msg),
-                        .pidfd = -EBADF,
-                },
-                .change = *change,
-                .interactive = sd_bus_message_get_allow_interactive_authorization(msg) > 0,
-                .msg = msg,
-                .reply = reply,
-        };
+        ConfigRequestArguments a = *arguments;
         int r;
 
-        r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID, &creds);
+        a.subject = (PolkitSubject) {
+                .bus_name = sd_bus_message_get_sender(msg),
+                .pidfd = -EBADF,
+        };
+        a.interactive = sd_bus_message_get_allow_interactive_authorization(msg) > 0;
+        a.msg = msg;
+
+        r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
         if (r >= 0)
                 r = sd_bus_creds_get_euid(creds, &a.subject.uid);
-        if (r >= 0)
+        if (r >= 0) {
+                (void) sd_bus_creds_get_pid(creds, &a.pid); /* of a container's process there may be none */
                 r = config_request(m, &a);
+        }
         return r < 0 ? r : 1;
+}
+
+static int request(sd_bus_message *msg, Manager *m, const ConfigChange *change, config_request_reply_t reply) {
+        return config_bus_request(msg, m, &(const ConfigRequestArguments) { .change = *change, .reply = reply });
 }
 
 static int reply_files(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         GPtrArray *files = reply->outcome->files;
 
         if (reply->outcome->error < 0)
-                return reply_error(msg, reply);
+                return config_bus_reply_error(msg, reply);
 
         if (files)
                 g_ptr_array_add(files, NULL);
@@ -120,7 +124,7 @@ int config_bus_reset_unit(sd_bus_message *msg, void *userdata, sd_bus_error *err
 }
 
 static int reply_reload(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
-        return reply->outcome->error < 0 ? reply_error(msg, reply) : reply_strings(msg, reply->problems);
+        return reply->outcome->error < 0 ? config_bus_reply_error(msg, reply) : reply_strings(msg, reply->problems);
 }
 
 int config_bus_reload(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
@@ -151,7 +155,7 @@ int config_bus_get_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_err
                 const PolicyLine *l = policy_setting_get_line(&o.setting, i);
                 _cleanup_free_ char *source = NULL;
 
-                if (asprintf(&source, "%s:%u", l->file, l->line) < 0) {
+                if (asprintf(&source, SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line)) < 0) {
                         source = NULL;
                         return -ENOMEM;
                 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "config-request.h"
+#include "hold.h"
 #include "log.h"
 #include "manager-bus.h"
 #include "systemd-internal.h"
@@ -25,6 +26,10 @@ struct ConfigRequest {
         bool changed;        /* and does */
         ConfigOutcome outcome;
         sd_event_source *timer;
+        bool hold;           /* is to be held, for: */
+        char *program, *reason;
+        pid_t pid;
+        uint32_t cookie;     /* not 0: of the hold, whose reconcile it waits for */
 };
 
 static void request_free(void *p) {
@@ -37,6 +42,8 @@ static void request_free(void *p) {
         sd_varlink_unref(q->link);
         strv_free(q->change.assignments);
         free((char *) q->change.unit);
+        free(q->program);
+        free(q->reason);
         free(q);
 }
 
@@ -64,6 +71,7 @@ static int send_reply(ConfigRequest *q, const ConfigReply *reply) {
 static int answer(ConfigRequest *q, const ConfigOutcome *outcome, char **problems) {
         return send_reply(q, &(const ConfigReply) {
                                 .unit = q->change.unit,
+                                .hold = q->cookie != 0 ? hold_find(q->manager, q->cookie) : NULL,
                                 .outcome = outcome,
                                 .problems = problems,
                                 .state = _UNIT_STATE_INVALID,
@@ -84,6 +92,7 @@ static int refuse_name(ConfigRequest *q) {
 
 /* ---- what came of a change */
 
+/* Its control group may have to be asked for; the answer makes it dirty. */
 static bool is_pending(Manager *m, Unit *u) {
         return u && (unit_is_fetching(u) || g_hash_table_contains(m->dirty, u));
 }
@@ -120,9 +129,35 @@ static int wait_for_unit(ConfigRequest *q, ConfigOutcome *o) {
         return r < 0 ? answer_changed(q) : 0;
 }
 
+static int begin_hold(ConfigRequest *q) {
+        _cleanup_(config_outcome_done) ConfigOutcome o = {};
+        HoldArguments a = {
+                .program = q->program,
+                .reason = q->reason,
+                .pid = q->pid,
+                .uid = q->uid,
+                .link = q->link,
+                .bus_name = q->msg ? sd_bus_message_get_sender(q->msg) : NULL,
+        };
+        Hold *h;
+        int r;
+
+        r = hold_begin(q->manager, q->change.unit, q->change.assignments, &a, &o, &h);
+        if (r < 0) {
+                o.error = r;
+                return answer(q, &o, NULL);
+        }
+
+        q->cookie = h->cookie;
+        return 0;
+}
+
 static int change(ConfigRequest *q) {
         ConfigOutcome o;
         int r;
+
+        if (q->hold)
+                return begin_hold(q);
 
         config_change(q->manager, &q->change, &o);
         if (o.error >= 0 && !q->change.dry_run && o.files)
@@ -292,15 +327,30 @@ void config_requests_reloaded(Manager *m) {
         }
 }
 
+/* ---- after a reconcile */
+
 void config_requests_reconciled(Manager *m) {
         _cleanup_ptr_array_ GPtrArray *requests = list_requests(m);
 
         for (guint i = 0; i < requests->len; i++) {
                 ConfigRequest *q = requests->pdata[i];
+                bool pending = is_pending(m, manager_find_unit(m, q->change.unit));
 
-                if (q->changed && !is_pending(m, manager_find_unit(m, q->change.unit)))
+                if (q->changed && !pending)
                         (void) answer_changed(q);
+                else if (q->cookie != 0 && !hold_find(m, q->cookie))
+                        (void) refuse(q, -ECANCELED, NULL);
+                else if (q->cookie != 0 && !pending)
+                        (void) answer(q, &(const ConfigOutcome) {}, NULL);
         }
+}
+
+void config_requests_disconnected(Manager *m, sd_varlink *link) {
+        _cleanup_ptr_array_ GPtrArray *requests = list_requests(m);
+
+        for (guint i = 0; i < requests->len; i++)
+                if (((ConfigRequest *) requests->pdata[i])->link == link)
+                        g_hash_table_remove(m->config_requests, requests->pdata[i]);
 }
 
 /* ---- who may */
@@ -324,8 +374,9 @@ static int ask_polkit(ConfigRequest *q, const PolkitSubject *subject, bool inter
         int r;
 
         r = polkit_check(q->manager->bus, subject,
-                         is_reload(q) ? POLKIT_ACTION_RELOAD : POLKIT_ACTION_MANAGE_UNITS, interactive, on_polkit, q,
-                         &q->slot);
+                         is_reload(q) ? POLKIT_ACTION_RELOAD :
+                         q->hold ? POLKIT_ACTION_HOLD_UNITS : POLKIT_ACTION_MANAGE_UNITS,
+                         interactive, on_polkit, q, &q->slot);
         if (r < 0) {
                 log_debug_errno(r, "Cannot ask polkit: %m");
                 return refuse(q, -EACCES, NULL);
@@ -376,6 +427,13 @@ int config_request(Manager *m, const ConfigRequestArguments *a) {
         if (r < 0)
                 return r;
 
+        q->hold = a->hold;
+        q->pid = a->pid;
+        q->program = strdup(strempty(a->program));
+        q->reason = strdup(strempty(a->reason));
+        if (!q->program || !q->reason)
+                return -ENOMEM;
+
         q->manager = m;
         q->uid = a->subject.uid;
         q->msg = a->msg ? sd_bus_message_ref(a->msg) : NULL;
@@ -406,7 +464,7 @@ void config_requests_refuse(Manager *m) {
 
                 if (q->changed)
                         (void) answer_changed(q);
-                else if (!q->reloads)
+                else if (!q->reloads && q->cookie == 0)
                         (void) refuse(q, -EACCES, NULL);
         }
 

@@ -30,7 +30,7 @@ static void parameters_done(Parameters *p) {
         strv_free(p->settings);
 }
 
-static int refuse(sd_varlink *link, const ConfigReply *reply) {
+int config_varlink_refuse(sd_varlink *link, const ConfigReply *reply) {
         const ConfigOutcome *o = reply->outcome;
 
         switch (o->error) {
@@ -62,7 +62,7 @@ static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
                 const PolicyLine *l = policy_setting_get_line(s, i);
                 _cleanup_free_ char *source = NULL;
 
-                if (asprintf(&source, "%s:%u", l->file, l->line) < 0) {
+                if (asprintf(&source, SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line)) < 0) {
                         source = NULL;
                         return -ENOMEM;
                 }
@@ -98,7 +98,7 @@ static int method_get_unit_settings(sd_varlink *link, sd_json_variant *parameter
 
         config_show(userdata, p.unit, &o);
         if (o.error < 0)
-                return refuse(link, &(const ConfigReply) { .unit = p.unit, .outcome = &o });
+                return config_varlink_refuse(link, &(const ConfigReply) { .unit = p.unit, .outcome = &o });
 
         r = build_settings(&o.setting, &settings);
         if (r < 0)
@@ -117,7 +117,7 @@ static int reply_change(Manager *m, sd_bus_message *msg, sd_varlink *link, const
         int r;
 
         if (o->error < 0)
-                return refuse(link, reply);
+                return config_varlink_refuse(link, reply);
 
         r = build_settings(&o->setting, &settings);
         if (r >= 0)
@@ -137,28 +137,33 @@ static int reply_change(Manager *m, sd_bus_message *msg, sd_varlink *link, const
                                                                SD_JSON_BUILD_STRING(reply->reason)));
 }
 
-static int request(sd_varlink *link, Manager *m, const Parameters *p, char **assignments,
-                   config_request_reply_t reply) {
-        ConfigRequestArguments a = {
-                .change = {
-                        .unit = p->unit,
-                        .assignments = assignments,
-                        .persistent = p->persistent > 0,
-                        .dry_run = p->dry_run > 0,
-                },
-                .interactive = p->interactive > 0,
-                .wait = p->wait > 0,
-                .link = link,
-                .reply = reply,
-        };
+int config_varlink_request(sd_varlink *link, Manager *m, const ConfigRequestArguments *arguments) {
+        ConfigRequestArguments a = *arguments;
         int r;
 
         r = sd_varlink_get_peer_uid(link, &a.subject.uid);
         if (r < 0)
                 return r;
+        (void) sd_varlink_get_peer_pid(link, &a.pid);
         a.subject.pidfd = sd_varlink_get_peer_pidfd(link);
+        a.link = link;
 
         return config_request(m, &a);
+}
+
+static int request(sd_varlink *link, Manager *m, const Parameters *p, char **assignments,
+                   config_request_reply_t reply) {
+        return config_varlink_request(link, m, &(const ConfigRequestArguments) {
+                                                       .change = {
+                                                               .unit = p->unit,
+                                                               .assignments = assignments,
+                                                               .persistent = p->persistent > 0,
+                                                               .dry_run = p->dry_run > 0,
+                                                       },
+                                                       .interactive = p->interactive > 0,
+                                                       .wait = p->wait > 0,
+                                                       .reply = reply,
+                                               });
 }
 
 static int method_set_unit_settings(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
@@ -198,7 +203,7 @@ static int method_reset_unit(sd_varlink *link, sd_json_variant *parameters, sd_v
 
 static int reply_reload(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         if (reply->outcome->error < 0)
-                return refuse(link, reply);
+                return config_varlink_refuse(link, reply);
 
         return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_STRV("problems", reply->problems));
 }

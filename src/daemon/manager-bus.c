@@ -4,6 +4,7 @@
 
 #include "bus.h"
 #include "config-bus.h"
+#include "hold-bus.h"
 #include "manager-bus.h"
 #include "threads-bus.h"
 #include "unit-bus.h"
@@ -166,6 +167,7 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_PROPERTY("UnitsConfigured", "u", get_count, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("UnitsAttached", "u", get_count, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("UnitsFailed", "u", get_count, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Holds", HOLD_BUS_ARRAY, hold_bus_get_all, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_METHOD_WITH_ARGS("ListUnits", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssssso)", units),
                                 method_list_units, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetUnit", SD_BUS_ARGS("s", name), SD_BUS_RESULT("o", unit),
@@ -186,6 +188,10 @@ static const sd_bus_vtable manager_vtable[] = {
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("ResetUnit", SD_BUS_ARGS("s", unit, "b", persistent, "b", dry_run),
                                 SD_BUS_RESULT("as", files), config_bus_reset_unit, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("HoldUnit", SD_BUS_ARGS("s", unit, "as", settings, "s", program, "s", reason),
+                                SD_BUS_RESULT("u", cookie), hold_bus_begin, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ReleaseHold", SD_BUS_ARGS("u", cookie), SD_BUS_NO_RESULT, hold_bus_release,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_RESULT("as", problems),
                                 config_bus_reload, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
@@ -204,4 +210,9 @@ void manager_bus_counts_changed(Manager *m) {
 void manager_bus_policies_changed(Manager *m) {
         if (m->bus)
                 (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Policies", NULL);
+}
+
+void manager_bus_holds_changed(Manager *m) {
+        if (m->bus)
+                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Holds", NULL);
 }

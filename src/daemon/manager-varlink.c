@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include "config-varlink.h"
+#include "hold-varlink.h"
+#include "hold.h"
 #include "log.h"
 #include "manager-varlink.h"
 #include "monitor-varlink.h"
@@ -42,7 +44,8 @@ static int build_words(const PolicyWords *words, sd_json_variant **ret) {
 }
 
 static int build_unit(Unit *u, sd_json_variant **ret) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *options = NULL, *threads = NULL, *admission = NULL;
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *options = NULL, *threads = NULL, *admission = NULL,
+                        *holds = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
         _cleanup_free_ char *source = NULL;
         const char *verified;
@@ -55,6 +58,8 @@ static int build_unit(Unit *u, sd_json_variant **ret) {
                 r = build_words(u->setting.more + POLICY_KEY_SCAN_THREADS, &threads);
         if (r >= 0)
                 r = build_words(u->setting.more + POLICY_KEY_ADMISSION, &admission);
+        if (r >= 0)
+                r = hold_varlink_build_of_unit(u, &holds);
         if (r < 0)
                 return r;
         verified = unit_read_verified(u, &k);
@@ -73,6 +78,7 @@ static int build_unit(Unit *u, sd_json_variant **ret) {
                                 SD_JSON_BUILD_PAIR_CONDITION(!!threads, "scanThreads", SD_JSON_BUILD_VARIANT(threads)),
                                 SD_JSON_BUILD_PAIR_CONDITION(!!admission, "admission",
                                                              SD_JSON_BUILD_VARIANT(admission)),
+                                SD_JSON_BUILD_PAIR_CONDITION(!!holds, "holds", SD_JSON_BUILD_VARIANT(holds)),
                                 BUILD_PAIR_NULLABLE("effective", u->effective),
                                 BUILD_PAIR_NULLABLE("verified", verified),
                                 SD_JSON_BUILD_PAIR_STRING("state", unit_state_to_string(u->state)),
@@ -354,6 +360,14 @@ static int on_connect(sd_varlink_server *s, sd_varlink *link, void *userdata) {
         return sd_varlink_set_allow_fd_passing_input(link, true);
 }
 
+void manager_varlink_on_disconnect(sd_varlink_server *s, sd_varlink *link, void *userdata) {
+        Manager *m = ASSERT_PTR(userdata);
+
+        monitor_varlink_disconnected(m, link);
+        config_requests_disconnected(m, link);
+        holds_disconnected(m, link);
+}
+
 static int listen_ourselves(sd_varlink_server *s) {
         if (mkdir(CACHEBPF_RUNTIME_DIRECTORY, 0755) < 0 && errno != EEXIST)
                 return -errno;
@@ -389,7 +403,11 @@ int manager_varlink_start(Manager *m) {
         if (r >= 0)
                 r = monitor_varlink_bind(s, m);
         if (r >= 0)
+                r = hold_varlink_bind(s);
+        if (r >= 0)
                 r = sd_varlink_server_bind_connect(s, on_connect);
+        if (r >= 0)
+                r = sd_varlink_server_bind_disconnect(s, manager_varlink_on_disconnect);
         if (r < 0)
                 return log_error_errno(r, "Cannot bind the varlink methods: %m");
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "config-request.h"
+#include "hold.h"
 #include "log.h"
 #include "manager.h"
 #include "messages.h"
@@ -96,6 +97,8 @@ Manager *manager_free(Manager *m) {
         if (m->policies)
                 g_ptr_array_unref(m->policies);
 
+        if (m->holds)
+                g_ptr_array_unref(m->holds);
         policy_rules_done(&m->rules);
         unit_overrides_done(&m->overrides);
         kernel_features_done(&m->kernel);
@@ -204,9 +207,11 @@ int manager_reload(Manager *m) {
 
 int manager_resolve(Manager *m, const char *unit, const char *cgroup, const PolicySetting *file_setting,
                     PolicySetting *ret) {
+        _cleanup_ptr_array_ GPtrArray *holds = holds_list_settings(m, unit);
         PolicyLayers l = {
                 .rules = &m->rules,
                 .unit = file_setting,
+                .holds = holds,
         };
 
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)

@@ -11,6 +11,7 @@
 #include "unit-override.h"
 #include "unit.h"
 
+typedef struct Hold Hold;
 typedef struct Monitor Monitor;
 typedef struct SystemdWatch SystemdWatch;
 
@@ -35,6 +36,8 @@ struct Manager {
         GPtrArray *policies;         /* of Policy */
         PolicyRules rules;
         UnitOverrides overrides;
+        GPtrArray *holds;            /* of Hold, owned, the oldest first; NULL: none */
+        uint32_t last_cookie;        /* of a hold */
 
         GHashTable *units;           /* name -> Unit, owned */
         GHashTable *units_by_path;   /* systemd's object path -> Unit */

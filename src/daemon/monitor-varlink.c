@@ -233,8 +233,7 @@ static int method_monitor(sd_varlink *link, sd_json_variant *parameters, sd_varl
         return 0;
 }
 
-static void on_disconnect(sd_varlink_server *s, sd_varlink *link, void *userdata) {
-        Manager *m = ASSERT_PTR(userdata);
+void monitor_varlink_disconnected(Manager *m, sd_varlink *link) {
         Monitor *o = m->monitor;
 
         if (!o || !g_ptr_array_remove(o->links, link))
@@ -252,7 +251,7 @@ int monitor_varlink_bind(sd_varlink_server *s, Manager *m) {
         r = monitor_new(m, &m->monitor);
         if (r >= 0)
                 r = sd_varlink_server_bind_method(s, CACHEBPF_VARLINK_INTERFACE ".Monitor", method_monitor);
-        return r < 0 ? r : sd_varlink_server_bind_disconnect(s, on_disconnect);
+        return r;
 }
 
 void monitor_varlink_stop(Manager *m) {

@@ -7,6 +7,8 @@
 
 /* The method Monitor: all units at first, then every change, to any number of clients. */
 int monitor_varlink_bind(sd_varlink_server *s, Manager *m);
+/* A client went away, of whatever method. */
+void monitor_varlink_disconnected(Manager *m, sd_varlink *link);
 /* No client is told anything any more. */
 void monitor_varlink_stop(Manager *m);
 

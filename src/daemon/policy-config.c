@@ -38,8 +38,8 @@ static int unknown_tunable(const Policy *p, const char *name, const PolicyWord *
                 g_string_append_printf(names, "%s%s", i > 0 ? ", " : "",
                                        g_array_index(p->tunables, PolicyTunable, i).name);
 
-        return problemf(ret_problem, "policy '%s' has no tunable '%s' (%s:%u); it has %s", p->name, name, w->file,
-                        w->line, names->len > 0 ? names->str : "none");
+        return problemf(ret_problem, "policy '%s' has no tunable '%s' (" SOURCE_FORMAT "); it has %s", p->name, name,
+                        SOURCE_ARGUMENTS(w->file, w->line), names->len > 0 ? names->str : "none");
 }
 
 /* What a tunable takes: its range, or what its type can hold. */
@@ -75,8 +75,8 @@ static int add_option(const Policy *p, const PolicyWord *w, PolicyConfig *c, cha
         int64_t value, min, max;
 
         if (!equals || equals == w->text)
-                return problemf(ret_problem, "'%s' (%s:%u) is no option, which is NAME=VALUE", w->text, w->file,
-                                w->line);
+                return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is no option, which is NAME=VALUE", w->text,
+                                SOURCE_ARGUMENTS(w->file, w->line));
 
         name = strndup(w->text, equals - w->text);
         if (!name)
@@ -88,9 +88,10 @@ static int add_option(const Policy *p, const PolicyWord *w, PolicyConfig *c, cha
 
         tunable_range(t, &min, &max);
         if (safe_atoi64(equals + 1, &value) < 0 || value < min || value > max)
-                return problemf(ret_problem, "'%s' (%s:%u): tunable '%s' of policy '%s' takes a number from %" PRIi64
-                                             " to %" PRIi64 "%s%s%s", w->text, w->file, w->line, name, p->name, min,
-                                max, t->unit ? " (" : "", strempty(t->unit), t->unit ? ")" : "");
+                return problemf(ret_problem, "'%s' (" SOURCE_FORMAT "): tunable '%s' of policy '%s' takes a number "
+                                             "from %" PRIi64 " to %" PRIi64 "%s%s%s", w->text,
+                                SOURCE_ARGUMENTS(w->file, w->line), name, p->name, min, max,
+                                t->unit ? " (" : "", strempty(t->unit), t->unit ? ")" : "");
 
         set_value(c, t, value);
         return 0;
@@ -100,15 +101,17 @@ static int add_option(const Policy *p, const PolicyWord *w, PolicyConfig *c, cha
 
 static int add_glob(const Policy *p, const PolicyWord *w, guint i, PolicyConfig *c, char **ret_problem) {
         if (p->n_globs == 0)
-                return problemf(ret_problem, "policy '%s' does not tell threads by their names, as '%s' (%s:%u) asks "
-                                             "for", p->name, w->text, w->file, w->line);
+                return problemf(ret_problem, "policy '%s' does not tell threads by their names, as '%s' "
+                                             "(" SOURCE_FORMAT ") asks for", p->name, w->text, SOURCE_ARGUMENTS(w->file, w->line));
         if (i >= p->n_globs)
-                return problemf(ret_problem, "'%s' (%s:%u) is more than the %u patterns that policy '%s' has room for",
-                                w->text, w->file, w->line, p->n_globs, p->name);
+                return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is more than the %u patterns that policy '%s' "
+                                             "has room for", w->text,
+                                SOURCE_ARGUMENTS(w->file, w->line), p->n_globs, p->name);
 
         if (strlen(w->text) >= p->glob_size)
-                return problemf(ret_problem, "the pattern '%s' (%s:%u) is longer than the %zu characters that a "
-                                             "thread's name can have", w->text, w->file, w->line, p->glob_size - 1);
+                return problemf(ret_problem, "the pattern '%s' (" SOURCE_FORMAT ") is longer than the %zu characters "
+                                             "that a thread's name can have", w->text,
+                                SOURCE_ARGUMENTS(w->file, w->line), p->glob_size - 1);
 
         c->scan_threads[i] = strdup(w->text);
         return c->scan_threads[i] ? 0 : -ENOMEM;
@@ -153,8 +156,8 @@ static int set_filter(const Policy *p, const PolicySetting *s, PolicyConfig *c, 
         c->filter = true;
         w = policy_words_get(words, 0);
         if (!p->filters)
-                return problemf(ret_problem, "policy '%s' has no admission filter, which '%s' (%s:%u) asks for",
-                                p->name, w->text, w->file, w->line);
+                return problemf(ret_problem, "policy '%s' has no admission filter, which '%s' (" SOURCE_FORMAT ") "
+                                             "asks for", p->name, w->text, SOURCE_ARGUMENTS(w->file, w->line));
 
         if (policy_words_count(words) == 1 && parse_boolean(w->text) > 0)
                 return 0;
@@ -165,8 +168,9 @@ static int set_filter(const Policy *p, const PolicySetting *s, PolicyConfig *c, 
                 w = policy_words_get(words, i);
                 class = thread_class_from_string(w->text);
                 if (class < 0)
-                        return problemf(ret_problem, "'%s' (%s:%u) is neither yes nor no nor a class of threads, such "
-                                                     "as 'scan' or 'background'", w->text, w->file, w->line);
+                        return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is neither yes nor no nor a class of "
+                                                     "threads, such as 'scan' or 'background'", w->text,
+                                        SOURCE_ARGUMENTS(w->file, w->line));
                 c->reject_classes |= 1U << class;
         }
 

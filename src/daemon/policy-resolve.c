@@ -23,6 +23,8 @@ int policy_layers_resolve(const PolicyLayers *l, const char *unit, const char *c
         for (OverrideKind k = 0; r >= 0 && k < _OVERRIDE_MAX; k++)
                 if (l->overrides[k])
                         r = policy_setting_overlay(&s, l->overrides[k]);
+        for (guint i = 0; r >= 0 && l->holds && i < l->holds->len; i++)
+                r = policy_setting_overlay(&s, l->holds->pdata[i]);
         if (r >= 0)
                 r = choose_filter(&s);
         if (r < 0)
@@ -40,16 +42,17 @@ int policy_setting_check(const PolicySetting *s, GPtrArray *policies, const char
 
         if (!policy_name_is_valid(s->policy))
                 r = asprintf(ret_problem,
-                             "'%s' (%s:%u) is not a policy name (at most %u letters, digits, '-' and '_')",
-                             s->policy, s->file, s->line, POLICY_NAME_MAX);
+                             "'%s' (" SOURCE_FORMAT ") is not a policy name (at most %u letters, digits, '-' and '_')",
+                             s->policy, SOURCE_ARGUMENTS(s->file, s->line), POLICY_NAME_MAX);
         else if (!p) {
                 _cleanup_free_ char *list = g_strjoinv(", ", (char **) dirs);
 
-                r = asprintf(ret_problem, "unknown policy '%s' (%s:%u): no %s" POLICY_OBJECT_SUFFIX " in %s",
-                             s->policy, s->file, s->line, s->policy, list);
+                r = asprintf(ret_problem, "unknown policy '%s' (" SOURCE_FORMAT "): "
+                             "no %s" POLICY_OBJECT_SUFFIX " in %s",
+                             s->policy, SOURCE_ARGUMENTS(s->file, s->line), s->policy, list);
         } else if (p->problem)
-                r = asprintf(ret_problem, "policy '%s' (%s:%u) cannot be used: %s",
-                             s->policy, s->file, s->line, p->problem);
+                r = asprintf(ret_problem, "policy '%s' (" SOURCE_FORMAT ") cannot be used: %s",
+                             s->policy, SOURCE_ARGUMENTS(s->file, s->line), p->problem);
         else {
                 r = policy_config_make(p, s, ret, ret_problem);
                 if (r >= 0)

@@ -10,6 +10,7 @@ typedef struct PolicyLayers {
         const PolicyRules *rules;
         const PolicySetting *unit;                     /* what its own files say; NULL: nothing is known of them */
         const PolicySetting *overrides[_OVERRIDE_MAX]; /* NULL: nothing is set */
+        GPtrArray *holds;                              /* of PolicySetting, the first one the weakest; NULL: none */
 } PolicyLayers;
 
 /* What they say together; cgroup may be NULL when it is not known. */

@@ -20,6 +20,7 @@ static const char *const layer_table[_POLICY_LAYER_MAX] = {
         [POLICY_LAYER_UNIT] = "unit",
         [POLICY_LAYER_PERSISTENT] = "persistent",
         [POLICY_LAYER_RUNTIME] = "runtime",
+        [POLICY_LAYER_HOLD] = "hold",
 };
 
 const char *policy_layer_to_string(PolicyLayer layer) {

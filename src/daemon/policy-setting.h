@@ -19,10 +19,15 @@ typedef enum PolicyLayer {
         POLICY_LAYER_UNIT,       /* the unit's own files */
         POLICY_LAYER_PERSISTENT, /* set by an administrator, to stay */
         POLICY_LAYER_RUNTIME,    /* set by an administrator, until the next boot */
+        POLICY_LAYER_HOLD,       /* held by a client, as long as it is there (hold.h) */
         _POLICY_LAYER_MAX,
 } PolicyLayer;
 
 const char *policy_layer_to_string(PolicyLayer layer);
+
+/* "FILE:LINE" for printf(); what is in no file has line 0, which is not shown. */
+#define SOURCE_FORMAT "%s%s%.0u"
+#define SOURCE_ARGUMENTS(file, line) (file), (line) > 0 ? ":" : "", (line)
 
 /* An assignment, whether it came to count for something or not. */
 typedef struct PolicyLine {

@@ -7,6 +7,7 @@
 #include "macro.h"
 
 #define POLKIT_ACTION_CLASSIFY_THREADS "org.cachebpf1.classify-threads"
+#define POLKIT_ACTION_HOLD_UNITS "org.cachebpf1.hold-units"
 #define POLKIT_ACTION_MANAGE_UNITS "org.cachebpf1.manage-units"
 #define POLKIT_ACTION_RELOAD "org.cachebpf1.reload"
 

@@ -3,6 +3,7 @@
 /* One object for each managed unit on D-Bus: conversion only. */
 
 #include "bus.h"
+#include "hold-bus.h"
 #include "log.h"
 #include "unit-bus.h"
 #include "unit-kernel.h"
@@ -160,6 +161,7 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_PROPERTY("SinceTimestamp", "t", NULL, offsetof(Unit, since), CHANGES),
         SD_BUS_PROPERTY("PolicyId", "t", NULL, offsetof(Unit, policy_id), CHANGES),
         SD_BUS_PROPERTY("Adopted", "b", get_adopted, 0, CHANGES),
+        SD_BUS_PROPERTY("Holds", HOLD_BUS_ARRAY, hold_bus_get_of_unit, 0, CHANGES),
         SD_BUS_METHOD_WITH_ARGS("GetStats", SD_BUS_NO_ARGS, SD_BUS_RESULT("a{st}", counters),
                                 method_get_stats, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,

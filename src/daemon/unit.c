@@ -84,7 +84,7 @@ int unit_source(const Unit *u, char **ret) {
         if (!u->setting.set)
                 return 0;
 
-        return asprintf(ret, "%s:%u", u->setting.file, u->setting.line) < 0 ? -ENOMEM : 0;
+        return asprintf(ret, SOURCE_FORMAT, SOURCE_ARGUMENTS(u->setting.file, u->setting.line)) < 0 ? -ENOMEM : 0;
 }
 
 /* ---- state */

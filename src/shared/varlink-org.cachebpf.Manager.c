@@ -20,6 +20,23 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
                 SD_VARLINK_DEFINE_ENUM_VALUE(unsupported));
 
 static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                Hold,
+                SD_VARLINK_FIELD_COMMENT("Its number"),
+                SD_VARLINK_DEFINE_FIELD(cookie, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("What the unit is held with, KEY=VALUE each"),
+                SD_VARLINK_DEFINE_FIELD(settings, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("What the client says it is, or the name of its process"),
+                SD_VARLINK_DEFINE_FIELD(program, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("Why, as it says"),
+                SD_VARLINK_DEFINE_FIELD(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The number of its process, …"),
+                SD_VARLINK_DEFINE_FIELD(process, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("… and of its user"),
+                SD_VARLINK_DEFINE_FIELD(user, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("When it began (CLOCK_REALTIME, microseconds)"),
+                SD_VARLINK_DEFINE_FIELD(sinceUSec, SD_VARLINK_INT, 0));
+
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 Unit,
                 SD_VARLINK_FIELD_COMMENT("Name of the systemd slice, service or scope"),
                 SD_VARLINK_DEFINE_FIELD(unit, SD_VARLINK_STRING, 0),
@@ -35,6 +52,8 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_DEFINE_FIELD(scanThreads, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("… and the admission filter (CacheAdmission=)"),
                 SD_VARLINK_DEFINE_FIELD(admission, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Clients that hold it, the strongest last"),
+                SD_VARLINK_DEFINE_FIELD_BY_TYPE(holds, Hold, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the daemon attached or adopted"),
                 SD_VARLINK_DEFINE_FIELD(effective, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the kernel reports at this moment; 'none' for the stock one"),
@@ -187,7 +206,9 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
                 SD_VARLINK_FIELD_COMMENT("SetUnitSettings, to stay"),
                 SD_VARLINK_DEFINE_ENUM_VALUE(persistent),
                 SD_VARLINK_FIELD_COMMENT("SetUnitSettings, until the next boot"),
-                SD_VARLINK_DEFINE_ENUM_VALUE(runtime));
+                SD_VARLINK_DEFINE_ENUM_VALUE(runtime),
+                SD_VARLINK_FIELD_COMMENT("HoldUnit; the source is no file then, but who holds, and why"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(hold));
 
 static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 Setting,
@@ -256,6 +277,24 @@ static SD_VARLINK_DEFINE_METHOD(
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(state, UnitState, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Why it is in that state, one sentence"),
                 SD_VARLINK_DEFINE_OUTPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
+
+static SD_VARLINK_DEFINE_METHOD_FULL(
+                HoldUnit,
+                SD_VARLINK_REQUIRES_MORE,
+                SD_VARLINK_FIELD_COMMENT("Full name of the unit"),
+                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. CachePolicy= replaces all that is configured or held"),
+                SD_VARLINK_DEFINE_INPUT(settings, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("What the client is, to be shown to others; the name of its process if unset"),
+                SD_VARLINK_DEFINE_INPUT(program, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Why, to be shown to others"),
+                SD_VARLINK_DEFINE_INPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
+                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The number of the hold"),
+                SD_VARLINK_DEFINE_OUTPUT(cookie, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("The unit after the daemon did what it could; unset if systemd has not loaded it"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(unit, Unit, SD_VARLINK_NULLABLE));
 
 static SD_VARLINK_DEFINE_METHOD(
                 Reload,
@@ -328,6 +367,8 @@ SD_VARLINK_DEFINE_INTERFACE(
                 SD_VARLINK_INTERFACE_COMMENT("Page-cache eviction policies of systemd units"),
                 SD_VARLINK_SYMBOL_COMMENT("States of a unit"),
                 &vl_type_UnitState,
+                SD_VARLINK_SYMBOL_COMMENT("A client holds a unit"),
+                &vl_type_Hold,
                 SD_VARLINK_SYMBOL_COMMENT("A unit with a cache policy"),
                 &vl_type_Unit,
                 SD_VARLINK_SYMBOL_COMMENT("A documented constant of a policy object"),
@@ -368,6 +409,8 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_method_SetUnitSettings,
                 SD_VARLINK_SYMBOL_COMMENT("Takes back what was set by SetUnitSettings"),
                 &vl_method_ResetUnit,
+                SD_VARLINK_SYMBOL_COMMENT("Gives a unit settings that are stronger than all configuration, for as long as the client keeps the connection. One reply says that it began, and no other follows"),
+                &vl_method_HoldUnit,
                 SD_VARLINK_SYMBOL_COMMENT("Reads rules, policies and what was set again, and tries again what failed"),
                 &vl_method_Reload,
                 SD_VARLINK_SYMBOL_COMMENT("A setting is none, or would not work; nothing was changed"),

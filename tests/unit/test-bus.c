@@ -16,6 +16,7 @@
 
 #include "bus.h"
 #include "cleanup.h"
+#include "hold.h"
 #include "manager-bus.h"
 #include "string-util.h"
 #include "unit-bus.h"
@@ -170,6 +171,112 @@ static void test_objects_and_signals(void **state) {
         g_string_free(heard, TRUE);
 }
 
+/* ---- holds: of a client that calls, and of one that leaves */
+
+static int on_cookie(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        uint32_t *cookie = ASSERT_PTR(userdata);
+        const sd_bus_error *e = sd_bus_message_get_error(m);
+
+        if (e) {
+                g_string_append_printf(heard, "%s ", e->name);
+                return 0;
+        }
+        if (sd_bus_message_read(m, "u", cookie) <= 0)
+                *cookie = 0; /* of ReleaseHold */
+        g_string_append(heard, "done ");
+        return 0;
+}
+
+static void call_hold(sd_bus *bus, const char *policy, uint32_t *ret) {
+        _cleanup_free_ char *setting = NULL;
+
+        assert_true(asprintf(&setting, "CachePolicy=%s", policy) > 0);
+        g_string_truncate(heard, 0);
+        assert_true(sd_bus_call_method_async(bus, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER, "HoldUnit", on_cookie, ret,
+                                             "sasss", "a.slice", 1, setting, "", "a test") >= 0);
+        run_until(" ", heard_text);
+}
+
+static void call_release(sd_bus *bus, uint32_t cookie) {
+        g_string_truncate(heard, 0);
+        assert_true(sd_bus_call_method_async(bus, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER, "ReleaseHold", on_cookie,
+                                             &cookie, "u", cookie) >= 0);
+        run_until(" ", heard_text);
+}
+
+static const char *effective_policy(void) {
+        return strempty(manager_find_unit(fixture->manager, "a.slice")->effective);
+}
+
+static int on_holds(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const char *setting, *program, *reason;
+        uint32_t process;
+
+        assert_false(sd_bus_message_is_method_error(m, NULL));
+        assert_true(sd_bus_message_enter_container(m, 'v', "a(usasssuut)") > 0);
+        assert_true(sd_bus_message_enter_container(m, 'a', "(usasssuut)") > 0);
+        assert_true(sd_bus_message_enter_container(m, 'r', "usasssuut") > 0);
+        assert_true(sd_bus_message_skip(m, "us") > 0);
+        assert_true(sd_bus_message_read(m, "as", 1, &setting) > 0);
+        assert_true(sd_bus_message_read(m, "ssu", &program, &reason, &process) > 0);
+        assert_int_equal(process, getpid());
+        g_string_append_printf(heard, "%s %s %s END", setting, program, reason);
+        return 0;
+}
+
+static void test_holds(void **state) {
+        sd_bus *other = NULL;
+        uint32_t cookie = 0, second = 0;
+
+        need_bus();
+        if (geteuid() != 0)
+                skip(); /* there is no polkit here */
+
+        heard = g_string_new(NULL);
+        add_unit("a.slice", "lfu", 1);
+        run();
+        assert_true(sd_bus_open_system(&other) >= 0);
+        assert_true(sd_bus_attach_event(other, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+
+        call_hold(client, "nosuch", &cookie);
+        assert_string_equal(heard->str, SD_BUS_ERROR_INVALID_ARGS " ");
+        call_hold(client, "mru", &cookie);
+        assert_string_equal(heard->str, "done ");
+        assert_int_not_equal(cookie, 0);
+        assert_string_equal(effective_policy(), "mru");
+
+        g_string_truncate(heard, 0);
+        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, A_PATH, "org.freedesktop.DBus.Properties", "Get",
+                                             on_holds, NULL, "ss", BUS_INTERFACE_UNIT, "Holds") >= 0);
+        run_until("END", heard_text);
+        assert_string_equal(heard->str, "CachePolicy=mru test-bus a test END");
+
+        call_hold(other, "get-scan", &second);
+        assert_string_equal(effective_policy(), "get-scan");
+
+        /* Nobody but the holder may end it. */
+        call_release(other, cookie);
+        assert_string_equal(heard->str, BUS_ERROR_NO_SUCH_HOLD " ");
+        call_release(client, cookie);
+        assert_string_equal(heard->str, "done ");
+        run();
+        assert_string_equal(effective_policy(), "get-scan");
+        call_release(client, cookie);
+        assert_string_equal(heard->str, BUS_ERROR_NO_SUCH_HOLD " ");
+
+        other = sd_bus_flush_close_unref(other);
+        run_until("lfu", effective_policy);
+        assert_int_equal(fixture->kernel.n_detach, 0);
+
+        /* Our own connection is lost: nobody can tell whether the clients are there. */
+        call_hold(client, "mru", &cookie);
+        holds_end_of_bus(fixture->manager);
+        run();
+        assert_string_equal(effective_policy(), "lfu");
+
+        g_string_free(heard, TRUE);
+}
+
 /* ---- the example */
 
 static int example_fd = -EBADF;
@@ -250,6 +357,7 @@ static int stop_bus(void **state) {
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 BUS_TEST(test_objects_and_signals),
+                BUS_TEST(test_holds),
                 BUS_TEST(test_example),
         };
 

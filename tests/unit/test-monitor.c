@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "cleanup.h"
+#include "manager-varlink.h"
 #include "monitor-varlink.h"
 #include "string-util.h"
 #include "varlink-org.cachebpf.Manager.h"
@@ -50,6 +51,7 @@ static void start_server(void) {
         (void) sd_varlink_server_set_userdata(server, m);
         assert_true(sd_varlink_server_add_interface(server, &vl_interface_org_cachebpf_Manager) >= 0);
         assert_true(monitor_varlink_bind(server, m) >= 0);
+        assert_true(sd_varlink_server_bind_disconnect(server, manager_varlink_on_disconnect) >= 0);
         assert_true(sd_varlink_server_attach_event(server, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
         m->unit_changed = monitor_unit_changed;
         m->unit_removed = monitor_unit_changed;

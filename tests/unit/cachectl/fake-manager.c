@@ -274,6 +274,47 @@ static int method_set_unit_settings(
                                                                SD_JSON_BUILD_STRING("the kernel rejects its program")));
 }
 
+/* "CachePolicy=drop" loses the connection once, "CachePolicy=gone" takes the daemon along. */
+static int method_hold_unit(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
+
+        sd_json_variant *settings = find_settings(link, parameters), *asked = sd_json_variant_by_key(parameters, "settings");
+        const char *first = asked ? sd_json_variant_string(sd_json_variant_by_index(asked, 0)) : "";
+        sd_json_variant *units = sd_json_variant_by_key(document, "units"), *unit = NULL;
+        static unsigned cookie;
+        int r;
+
+        if (!settings || misbehave(link) > 0)
+                return 0;
+        if (streq(first, "CachePolicy=nosuch"))
+                return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_INVALID_SETTING,
+                                          SD_JSON_BUILD_PAIR_STRING("problem", "unknown policy 'nosuch'"));
+
+        for (size_t i = 0; i < sd_json_variant_elements(units); i++)
+                if (sd_json_variant_equal(sd_json_variant_by_key(sd_json_variant_by_index(units, i), "unit"),
+                                          sd_json_variant_by_key(parameters, "unit")))
+                        unit = sd_json_variant_by_index(units, i);
+
+        r = sd_varlink_notifybo(link,
+                                SD_JSON_BUILD_PAIR_UNSIGNED("cookie", ++cookie),
+                                SD_JSON_BUILD_PAIR_CONDITION(!!unit, "unit", SD_JSON_BUILD_VARIANT(unit)));
+        if (r < 0)
+                return r;
+
+        if (streq(first, "CachePolicy=gone")) {
+                (void) sd_varlink_flush(link);
+                return sd_event_exit(sd_varlink_get_event(link), 0);
+        }
+        if (streq(first, "CachePolicy=drop") && cookie == 1) {
+                (void) sd_varlink_flush(link);
+                (void) sd_varlink_close(link);
+        }
+        return 0;
+}
+
 static int method_reload(
                 sd_varlink *link,
                 sd_json_variant *parameters,
@@ -312,6 +353,7 @@ static int serve(const char *address, const char *path) {
                         CACHEBPF_VARLINK_INTERFACE ".SetThreadClass", method_set_thread_class,
                         CACHEBPF_VARLINK_INTERFACE ".GetUnitSettings", method_get_unit_settings,
                         CACHEBPF_VARLINK_INTERFACE ".SetUnitSettings", method_set_unit_settings,
+                        CACHEBPF_VARLINK_INTERFACE ".HoldUnit", method_hold_unit,
                         CACHEBPF_VARLINK_INTERFACE ".ResetUnit", method_set_unit_settings,
                         CACHEBPF_VARLINK_INTERFACE ".Reload", method_reload);
         if (r < 0)

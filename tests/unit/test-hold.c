@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Holds: what they are stronger than, what ends them, who may, and what clients of varlink are told. */
+
+#include "reconcile-fixture.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "config-request.h"
+#include "hold-varlink.h"
+#include "hold.h"
+#include "manager-varlink.h"
+#include "varlink-org.cachebpf.Manager.h"
+
+#define NOBODY 65534
+
+static char *dir, *directories[_OVERRIDE_MAX];
+static sd_varlink_server *server;
+
+static void start(void) {
+        Manager *m = fixture->manager;
+
+        m->paths.overrides = (const char *const *) directories;
+        assert_true(sd_varlink_server_new(&server, SD_VARLINK_SERVER_INHERIT_USERDATA) >= 0);
+        (void) sd_varlink_server_set_userdata(server, m);
+        assert_true(sd_varlink_server_add_interface(server, &vl_interface_org_cachebpf_Manager) >= 0);
+        assert_true(hold_varlink_bind(server) >= 0);
+        assert_true(sd_varlink_server_bind_disconnect(server, manager_varlink_on_disconnect) >= 0);
+        assert_true(sd_varlink_server_attach_event(server, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+}
+
+static int setup(void **state) {
+        dir = test_dir_make();
+        assert_true(asprintf(directories + OVERRIDE_PERSISTENT, "%s/etc", dir) > 0);
+        assert_true(asprintf(directories + OVERRIDE_RUNTIME, "%s/run", dir) > 0);
+        fixture_setup(state);
+        start();
+        return 0;
+}
+
+static int teardown(void **state) {
+        server = sd_varlink_server_unref(server);
+        fixture_teardown(state);
+        test_dir_remove(dir);
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                free(directories[k]);
+        return 0;
+}
+
+/* ---- clients */
+
+typedef struct Client {
+        sd_varlink *link;
+        unsigned n_replies;
+        uint32_t cookie;
+        char *state, *effective; /* of the unit in the reply */
+        char *error, *problem;
+} Client;
+
+static char *member(sd_json_variant *v, const char *key) {
+        sd_json_variant *s = sd_json_variant_by_key(v, key);
+
+        return s && !sd_json_variant_is_null(s) ? strdup(sd_json_variant_string(s)) : NULL;
+}
+
+static int on_reply(sd_varlink *link, sd_json_variant *parameters, const char *error_id,
+                    sd_varlink_reply_flags_t flags, void *userdata) {
+        Client *c = ASSERT_PTR(userdata);
+        sd_json_variant *unit;
+
+        if (error_id) {
+                c->error = strdup(error_id);
+                c->problem = member(parameters, "problem");
+                return 0;
+        }
+
+        assert_true(flags & SD_VARLINK_REPLY_CONTINUES);
+        c->n_replies++;
+        c->cookie = (uint32_t) sd_json_variant_unsigned(sd_json_variant_by_key(parameters, "cookie"));
+        unit = sd_json_variant_by_key(parameters, "unit");
+        if (unit && !sd_json_variant_is_null(unit)) {
+                c->state = member(unit, "state");
+                c->effective = member(unit, "effective");
+        }
+        return 0;
+}
+
+static void client_done(Client *c) {
+        c->link = sd_varlink_close_unref(c->link);
+        free(c->state);
+        free(c->effective);
+        free(c->error);
+        free(c->problem);
+        run();
+        *c = (Client) {};
+}
+
+#define _cleanup_client_ _cleanup_(client_done)
+
+static void send_hold(Client *c, const char *unit, const char *setting,
+                      int (*send)(sd_varlink *link, const char *method, sd_json_variant *parameters)) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL;
+        int fds[2];
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+        assert_true(sd_varlink_server_add_connection(server, fds[0], NULL) >= 0);
+        assert_true(sd_varlink_connect_fd(&c->link, fds[1]) >= 0);
+        assert_true(sd_varlink_attach_event(c->link, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+        (void) sd_varlink_set_userdata(c->link, c);
+        assert_true(sd_varlink_bind_reply(c->link, on_reply) >= 0);
+        assert_true(sd_json_buildo(&parameters,
+                                   SD_JSON_BUILD_PAIR_STRING("unit", unit),
+                                   SD_JSON_BUILD_PAIR_STRV("settings", ((char *[]) { (char *) setting, NULL })),
+                                   SD_JSON_BUILD_PAIR_STRING("program", "backup"),
+                                   SD_JSON_BUILD_PAIR_STRING("reason", "every night")) >= 0);
+        assert_true(send(c->link, CACHEBPF_VARLINK_INTERFACE ".HoldUnit", parameters) >= 0);
+        run();
+}
+
+static void hold(Client *c, const char *unit, const char *setting) {
+        send_hold(c, unit, setting, sd_varlink_observe);
+}
+
+static void assert_held(const Client *c, const char *effective) {
+        assert_null(c->error);
+        assert_int_equal(c->n_replies, 1);
+        assert_string_equal(c->state, "attached");
+        assert_string_equal(c->effective, effective);
+}
+
+/* "key=value layer, ..." of the lines that count. */
+static void assert_lines(const char *unit, const char *expected) {
+        _cleanup_(config_outcome_done) ConfigOutcome o = {};
+        g_autoptr(GString) s = g_string_new(NULL);
+
+        config_show(fixture->manager, unit, &o);
+        assert_int_equal(o.error, 0);
+        for (guint i = 0; i < policy_setting_count_lines(&o.setting); i++) {
+                const PolicyLine *l = policy_setting_get_line(&o.setting, i);
+
+                if (policy_setting_line_counts(&o.setting, l))
+                        g_string_append_printf(s, "%s%s=%s %s", s->len > 0 ? ", " : "", l->key, l->value,
+                                               policy_layer_to_string(l->layer));
+        }
+        assert_string_equal(s->str, expected);
+}
+
+/* ---- tests */
+
+static void test_as_long_as_the_client(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+        _cleanup_client_ Client c = {};
+        _cleanup_free_ char *source = NULL, *expected = NULL;
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *holds = NULL;
+        Hold *h;
+
+        run();
+        hold(&c, "a.slice", "CachePolicy=mru");
+        assert_held(&c, "mru"); /* it was in effect when the answer came */
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_lines("a.slice", "CachePolicy=mru hold");
+
+        h = hold_find(fixture->manager, c.cookie);
+        assert_non_null(h);
+        assert_int_equal(h->pid, getpid());
+        assert_int_equal(unit_source(u, &source), 0);
+        assert_true(asprintf(&expected, "hold %u by backup (PID %i): every night", c.cookie, getpid()) > 0);
+        assert_string_equal(source, expected);
+
+        assert_int_equal(hold_varlink_build_of_unit(u, &holds), 0);
+        assert_int_equal(sd_json_variant_elements(holds), 1);
+        assert_string_equal(sd_json_variant_string(sd_json_variant_by_key(sd_json_variant_by_index(holds, 0), "reason")),
+                            "every night");
+
+        client_done(&c);
+        assert_string_equal(u->effective, "lfu");
+        assert_int_equal(fixture->kernel.n_update, 2); /* in place both times */
+        assert_int_equal(fixture->kernel.n_detach, 0);
+        assert_lines("a.slice", "CachePolicy=lfu unit");
+        assert_int_equal(fixture->manager->holds->len, 0);
+}
+
+static void test_without_configuration(void **state) {
+        Unit *u = add_unit("a.slice", NULL, 1);
+        _cleanup_client_ Client c = {}, early = {};
+
+        run();
+        hold(&c, "a.slice", "CachePolicy=mru");
+        assert_held(&c, "mru");
+        client_done(&c);
+        assert_state(u, UNIT_UNCONFIGURED);
+        assert_null(u->link);
+
+        /* A unit that is not active gets it when it starts. */
+        u = add_unit("b.slice", NULL, 0);
+        u->active = true; /* nobody can be asked here whether there is such a unit */
+        run();
+        hold(&early, "b.slice", "CachePolicy=mru");
+        assert_int_equal(early.n_replies, 1);
+        assert_string_equal(early.state, "inactive");
+        set_cgroup(u, 2);
+        run();
+        assert_string_equal(u->effective, "mru");
+}
+
+static void test_several(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+        _cleanup_client_ Client first = {}, second = {}, third = {};
+
+        run();
+        hold(&first, "a.slice", "CachePolicy=mru");
+        hold(&second, "a.slice", "CachePolicy=get-scan");
+        hold(&third, "a.slice", "CacheAdmission=yes");
+        assert_held(&third, "get-scan");
+        assert_lines("a.slice", "CachePolicy=get-scan hold, CacheAdmission=yes hold");
+
+        client_done(&second);
+        assert_string_equal(u->effective, "mru");
+        assert_lines("a.slice", "CachePolicy=mru hold, CacheAdmission=yes hold");
+        client_done(&first);
+        assert_string_equal(u->effective, "lfu");
+        assert_lines("a.slice", "CachePolicy=lfu unit, CacheAdmission=yes hold");
+        client_done(&third);
+        assert_lines("a.slice", "CachePolicy=lfu unit");
+}
+
+/* What is set meanwhile is checked by itself, and counts afterwards. */
+static void test_set_meanwhile(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+        _cleanup_(config_outcome_done) ConfigOutcome o = {}, bad = {};
+        char *good[] = { (char *) "CachePolicy=get-scan", NULL }, *wrong[] = { (char *) "CachePolicy=nosuch", NULL };
+        _cleanup_client_ Client c = {};
+
+        run();
+        hold(&c, "a.slice", "CachePolicy=mru");
+
+        config_change(fixture->manager, &(const ConfigChange) { .unit = "a.slice", .assignments = wrong }, &bad);
+        assert_int_equal(bad.error, -EINVAL);
+        config_change(fixture->manager, &(const ConfigChange) { .unit = "a.slice", .assignments = good }, &o);
+        assert_int_equal(o.error, 0);
+        assert_string_equal(o.setting.policy, "mru"); /* what holds now */
+        run();
+        assert_string_equal(u->effective, "mru");
+
+        client_done(&c);
+        assert_string_equal(u->effective, "get-scan");
+}
+
+static void assert_refused(const char *setting, const char *problem) {
+        _cleanup_client_ Client c = {};
+
+        hold(&c, "a.slice", setting);
+        assert_int_equal(c.n_replies, 0);
+        assert_string_equal(c.error, CACHEBPF_VARLINK_ERROR_INVALID_SETTING);
+        assert_string_equal(c.problem, problem);
+}
+
+static void test_refused(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+        _cleanup_client_ Client once = {};
+
+        run();
+        assert_refused("CachePolicy=nosuch", "unknown policy 'nosuch': no nosuch.bpf.o in ");
+        assert_refused("CachePolicyOptions=nosuch=1", "policy 'lfu' has no tunable 'nosuch'; it has nr_scan");
+        assert_refused("lfu", "'lfu' is no assignment, which is KEY=VALUE");
+        assert_string_equal(u->effective, "lfu");
+
+        /* One answer and no stream: nothing would tell the end. */
+        send_hold(&once, "a.slice", "CachePolicy=mru", sd_varlink_invoke);
+        assert_string_equal(once.error, SD_VARLINK_ERROR_EXPECTED_MORE);
+        assert_true(!fixture->manager->holds || fixture->manager->holds->len == 0);
+}
+
+static int last_error;
+
+static int note_error(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        last_error = reply->outcome->error;
+        assert_true(last_error < 0 || reply->hold);
+        return 0;
+}
+
+static int ask(uid_t uid, const char *reason) {
+        char *assignments[] = { (char *) "CachePolicy=mru", NULL };
+
+        last_error = 1;
+        assert_true(config_request(fixture->manager,
+                                   &(const ConfigRequestArguments) {
+                                           .change = { .unit = "a.slice", .assignments = assignments },
+                                           .hold = true,
+                                           .reason = reason,
+                                           .subject = { .pidfd = -EBADF, .uid = uid },
+                                           .reply = note_error,
+                                   }) >= 0);
+        run();
+        assert_int_not_equal(last_error, 1);
+        return last_error;
+}
+
+static void test_who_may(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        assert_int_equal(ask(NOBODY, NULL), -EACCES);
+        assert_int_equal(ask(0, "two\nlines"), -EINVAL);
+        assert_int_equal(ask(0, "\xff"), -EINVAL);
+        assert_string_equal(u->effective, "lfu");
+        assert_int_equal(ask(0, NULL), 0);
+        assert_string_equal(u->effective, "mru");
+}
+
+static void test_end_of_the_daemon(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+        _cleanup_client_ Client c = {};
+
+        run();
+        hold(&c, "a.slice", "CachePolicy=mru");
+
+        /* Killed: what was held goes on until the next one comes, and not longer. */
+        c.link = sd_varlink_close_unref(c.link);
+        server = sd_varlink_server_unref(server);
+        stop_daemon();
+        assert_string_equal(fixture->kernel.cgroups[1].policy, "mru");
+        start_daemon();
+        start();
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_string_equal(u->effective, "lfu");
+        assert_int_equal(fixture->kernel.n_detach, 0);
+
+        /* An orderly end leaves what is configured. */
+        assert_false(holds_end_all(fixture->manager));
+        assert_int_equal(ask(0, NULL), 0);
+        assert_string_equal(u->effective, "mru");
+        assert_true(holds_end_all(fixture->manager));
+        manager_reconcile(fixture->manager);
+        assert_string_equal(u->effective, "lfu");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_as_long_as_the_client),
+                TEST(test_without_configuration),
+                TEST(test_several),
+                TEST(test_set_meanwhile),
+                TEST(test_refused),
+                TEST(test_who_may),
+                TEST(test_end_of_the_daemon),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
