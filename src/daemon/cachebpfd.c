@@ -94,14 +94,24 @@ static void unit_changed(Unit *u) {
 
         unit_bus_changed(u);
         monitor_unit_changed(u);
-        manager_bus_counts_changed(m);
-        if (m->ready)
-                notify_status(m, "");
+        m->counts_changed = true;
 }
 
 static void unit_removed(Unit *u) {
         unit_bus_removed(u);
         monitor_unit_changed(u);
+        u->manager->counts_changed = true;
+}
+
+/* Once for all units that changed: counting takes a look at each. */
+static void reconciled(Manager *m) {
+        if (!m->counts_changed)
+                return;
+
+        m->counts_changed = false;
+        manager_bus_counts_changed(m);
+        if (m->ready)
+                notify_status(m, "");
 }
 
 static int on_sighup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata) {
@@ -147,6 +157,7 @@ static int run(void) {
 
         m->unit_changed = unit_changed;
         m->unit_removed = unit_removed;
+        m->reconciled = reconciled;
         m->became_ready = became_ready;
 
         r = manager_load(m);

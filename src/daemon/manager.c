@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <inttypes.h>
+#include <time.h>
+
 #include "config-request.h"
 #include "hold.h"
 #include "log.h"
@@ -21,11 +24,23 @@ const ManagerPaths manager_default_paths = {
         .overrides = unit_override_directories,
 };
 
+static uint64_t now_usec(void) {
+        struct timespec ts;
+
+        assert(clock_gettime(CLOCK_MONOTONIC, &ts) == 0);
+        return (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
+}
+
 static int on_reconcile(sd_event_source *s, void *userdata) {
         Manager *m = ASSERT_PTR(userdata);
+        unsigned n = g_hash_table_size(m->dirty);
+        uint64_t begin = now_usec();
 
         manager_reconcile(m);
+        log_debug("Reconciled %u units in %" PRIu64 " us.", n, now_usec() - begin);
 
+        if (m->reconciled)
+                m->reconciled(m);
         if (m->settled && m->became_ready)
                 m->became_ready(m);
         if (m->settled || !m->watch)

@@ -47,6 +47,7 @@ struct Manager {
         bool settled;                /* all that systemd knows is known here */
         bool ready;                  /* the first reconcile is over, PID 1 has heard of it */
         bool reloading;              /* SIGHUP came, its reconcile is not over */
+        bool counts_changed;         /* maybe: some unit did; a reconcile follows */
 
         /* the outside; all NULL in the unit tests */
         SystemdWatch *watch;
@@ -57,6 +58,7 @@ struct Manager {
         Monitor *monitor;
         void (*unit_changed)(Unit *u); /* state or anything else that is shown changed */
         void (*unit_removed)(Unit *u);
+        void (*reconciled)(Manager *m);
         void (*became_ready)(Manager *m);
         GHashTable *thread_requests; /* set of ThreadRequest, owned: those that wait for polkit */
         GHashTable *config_requests; /* set of ConfigRequest, owned: those that wait for something */
