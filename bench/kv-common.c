@@ -25,7 +25,7 @@ void kv_value(char *ret, size_t size, uint64_t record) {
         }
 }
 
-rocksdb_options_t *kv_options_new(uint64_t block_cache, uint64_t open_files) {
+rocksdb_options_t *kv_options_new(uint64_t block_cache, uint64_t open_files, bool index_in_cache) {
         rocksdb_options_t *plain = rocksdb_options_create(), *options = rocksdb_options_create();
         _cleanup_free_ char *error = NULL;
         char text[256];
@@ -35,8 +35,9 @@ rocksdb_options_t *kv_options_new(uint64_t block_cache, uint64_t open_files) {
          * starts, so that one block read is one page looked up; the C API knows block_align only by name. */
         (void) snprintf(text, sizeof(text),
                         "block_based_table_factory="
-                        "{block_size=4096;block_align=true;block_cache=%" PRIu64 "}",
-                        block_cache);
+                        "{block_size=4096;block_align=true;block_cache=%" PRIu64 ";"
+                        "cache_index_and_filter_blocks=%s}",
+                        block_cache, index_in_cache ? "true" : "false");
         rocksdb_get_options_from_string(plain, text, options, &error);
         rocksdb_options_destroy(plain);
         if (error) {

@@ -39,7 +39,7 @@ typedef struct Reader {
         Zipf zipf;
         uint64_t warmup, operations;
         Histogram latency;
-        uint64_t bytes_from_disk;
+        Counters io;            /* its own */
         uint64_t errors;
 } Reader;
 
@@ -96,7 +96,7 @@ static void *reader_main(void *argument) {
         }
 
         (void) counters_take_thread(&after);
-        reader->bytes_from_disk = after.bytes_from_disk - before.bytes_from_disk;
+        reader->io = counters_difference(&after, &before);
         end_measurement(run);
         return NULL;
 }
@@ -152,7 +152,8 @@ static int open_all(Run *run) {
 
         r = database_open(options->directory,
                           writable ? writes_options(options)
-                                   : kv_options_new(options->block_cache, options->open_files),
+                                   : kv_options_new(options->block_cache, options->open_files,
+                                                    options->index_in_cache),
                           writable, &run->database);
         if (r >= 0 && writable)
                 r = start_writes(run);
@@ -241,7 +242,7 @@ static size_t pool_figures(const Run *run, const char *name, const Figure templa
         return 0;
 }
 
-static void print_result(const Run *run, const Histogram *h, uint64_t readers_bytes) {
+static void print_result(const Run *run, const Histogram *h, const Counters *readers) {
         static const Figure scans[] = {
                 { "scans",             "scans"                         },
                 { "scans_per_second",  "scans a second of scanning", 0, 2 },
@@ -264,9 +265,10 @@ static void print_result(const Run *run, const Histogram *h, uint64_t readers_by
                 { "read_calls",        "read calls",        (double) d.read_calls                 },
                 { "bytes_requested",   "bytes requested",   (double) d.bytes_requested            },
                 { "bytes_from_disk",   "bytes from disk",   (double) d.bytes_from_disk            },
-                { "get_bytes",         "bytes from disk, by reads", (double) readers_bytes        },
+                { "get_bytes",         "bytes from disk, by reads", (double) readers->bytes_from_disk },
+                { "get_requested",     "bytes requested, by reads", (double) readers->bytes_requested },
         };
-        size_t n = 11;
+        size_t n = 12;
 
         if (run->options->disk) {
                 figures[n++] = (Figure) { "disk_reads", "disk reads", (double) d.disk_reads };
@@ -281,7 +283,8 @@ int kv_read(const ReadOptions *options) {
         Run run = { .options = options };
         _cleanup_free_ Reader *readers = NULL;
         _cleanup_free_ Histogram *total = NULL;
-        uint64_t errors = 0, readers_bytes = 0;
+        Counters io = {};
+        uint64_t errors = 0;
         int r;
 
         r = counters_take(options->disk, &run.before);
@@ -305,7 +308,8 @@ int kv_read(const ReadOptions *options) {
         for (uint64_t i = 0; i < options->threads; i++) {
                 histogram_merge(total, &readers[i].latency);
                 errors += readers[i].errors;
-                readers_bytes += readers[i].bytes_from_disk;
+                io.bytes_from_disk += readers[i].io.bytes_from_disk;
+                io.bytes_requested += readers[i].io.bytes_requested;
         }
         errors += close_all(&run);
 
@@ -313,6 +317,6 @@ int kv_read(const ReadOptions *options) {
                 return log_error(-EIO, "%s: %" PRIu64 " operations failed or gave a wrong value",
                                  options->directory, errors);
 
-        print_result(&run, total, readers_bytes);
+        print_result(&run, total, &io);
         return 0;
 }

@@ -23,11 +23,12 @@ typedef struct ReadOptions {
         uint64_t block_cache;
         uint64_t open_files;
         double theta;
+        bool index_in_cache;    /* the indexes of tables are read like their data */
         bool json;
 
         /* what runs beside the reads; 0 threads: nothing */
         uint64_t scan_threads;
-        uint64_t scan_every;    /* one scan for so many reads */
+        uint64_t scan_every;    /* one scan for so many reads; 0: one after the other, without a pause */
         uint64_t scan_length;   /* records */
         ScanAdvice scan_advice;
         uint64_t write_threads;

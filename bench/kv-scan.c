@@ -9,10 +9,7 @@
 #include "bench-util.h"
 #include "kv-scan.h"
 #include "pool.h"
-
-/* What RocksDB's automatic readahead of iterators grows to.  That one does not see that blocks follow each
- * other when there is padding between them, so it is told. */
-#define SCAN_READAHEAD (UINT64_C(256) << 10)
+#include "zipf.h"
 
 /* A table of the database: its descriptor in the handle of the scans, and the keys that it holds. */
 typedef struct Table {
@@ -23,6 +20,7 @@ typedef struct Table {
 struct Scans {
         Database database;
         uint64_t seed, length;
+        Zipf zipf;              /* of where scans begin; never advanced, since threads share it */
         ScanAdvice advice;
         Table *tables;
         size_t n_tables;
@@ -103,13 +101,15 @@ int scans_new(const ReadOptions *options, Scans **ret) {
                 [ADVICE_NOREUSE] = POSIX_FADV_NOREUSE,
                 [ADVICE_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
         };
-        rocksdb_options_t *db_options = kv_options_new(options->block_cache, options->open_files);
+        rocksdb_options_t *db_options = kv_options_new(options->block_cache, options->open_files,
+                                                       options->index_in_cache);
         Scans *scans;
         int r;
 
         if (!db_options)
                 return -EINVAL;
         rocksdb_options_set_max_open_files(db_options, -1);     /* all tables are opened now, and stay so */
+        rocksdb_options_set_advise_random_on_open(db_options, 0);       /* the kernel shall read ahead */
 
         scans = calloc(1, sizeof(Scans));
         if (!scans) {
@@ -126,11 +126,11 @@ int scans_new(const ReadOptions *options, Scans **ret) {
                 return r;
         }
 
-        rocksdb_readoptions_set_readahead_size(scans->database.read, SCAN_READAHEAD);
-
         if (scans->length > scans->database.records)
                 r = log_error(-EINVAL, "--scan-length=%" PRIu64 ": the database has %" PRIu64 " records",
                               scans->length, scans->database.records);
+        zipf_init(&scans->zipf, scans->database.records, options->universe ?: scans->database.records,
+                  options->theta, scans->seed);
         if (r >= 0 && scans->advice != ADVICE_NONE)
                 r = find_tables(scans);
         if (r >= 0 && once[scans->advice] != 0)
@@ -150,37 +150,58 @@ void scans_free(Scans *scans) {
         free(scans);
 }
 
-/* At the record with that number, with the right value? */
-static bool is_at(const Scans *scans, rocksdb_iterator_t *it, const char *key, uint64_t record) {
-        const char *found, *value;
-        size_t key_size, value_size;
+static bool value_is(const Scans *scans, rocksdb_iterator_t *it, uint64_t record) {
+        const char *value;
+        size_t size;
 
-        if (!rocksdb_iter_valid(it))
-                return false;
-        found = rocksdb_iter_key(it, &key_size);
-        value = rocksdb_iter_value(it, &value_size);
-        return key_size == KV_KEY_SIZE && memcmp(found, key, KV_KEY_SIZE) == 0 &&
-                database_value_good(&scans->database, record, value, value_size);
+        value = rocksdb_iter_value(it, &size);
+        return database_value_good(&scans->database, record, value, size);
+}
+
+static bool key_is(rocksdb_iterator_t *it, const char *key) {
+        const char *found;
+        size_t size;
+
+        found = rocksdb_iter_key(it, &size);
+        return size == KV_KEY_SIZE && memcmp(found, key, KV_KEY_SIZE) == 0;
+}
+
+/* All values must be right.  Keys are compared at the end: with one missing it would be another. */
+static bool scan(const Scans *scans, uint64_t first, const char *first_key, const char *last_key) {
+        rocksdb_iterator_t *it = rocksdb_create_iterator(scans->database.db, scans->database.read);
+        bool good;
+
+        rocksdb_iter_seek(it, first_key, KV_KEY_SIZE);
+        good = rocksdb_iter_valid(it) && value_is(scans, it, first);
+        for (uint64_t i = 1; i < scans->length && good; i++) {
+                rocksdb_iter_next(it);
+                good = rocksdb_iter_valid(it) && value_is(scans, it, first + i);
+        }
+        good = good && key_is(it, last_key);
+        rocksdb_iter_destroy(it);
+        return good;
+}
+
+/* Where the number-th scan begins: at a record that is as popular with the scans as with the reads. */
+static uint64_t first_record(const Scans *scans, uint64_t number) {
+        uint64_t last = scans->database.records - scans->length, record;
+        Zipf zipf = scans->zipf;
+
+        zipf_seed(&zipf, pool_random(scans->seed, number));
+        record = zipf_next(&zipf);
+        return record < last ? record : last;
 }
 
 bool scans_work(void *context, uint64_t number) {
         const Scans *scans = context;
-        uint64_t first = pool_random(scans->seed, number) % (scans->database.records - scans->length + 1);
-        rocksdb_iterator_t *it = rocksdb_create_iterator(scans->database.db, scans->database.read);
-        char first_key[KV_KEY_SIZE + 1], key[KV_KEY_SIZE + 1];
-        bool good = true;
+        uint64_t first = first_record(scans, number);
+        char first_key[KV_KEY_SIZE + 1], last_key[KV_KEY_SIZE + 1];
+        bool good;
 
         kv_key(first_key, first);
-        rocksdb_iter_seek(it, first_key, KV_KEY_SIZE);
-        for (uint64_t i = 0; i < scans->length && good; i++) {
-                if (i > 0)
-                        rocksdb_iter_next(it);
-                kv_key(key, first + i);
-                good = is_at(scans, it, key, first + i);
-        }
-        rocksdb_iter_destroy(it);
-
+        kv_key(last_key, first + scans->length - 1);
+        good = scan(scans, first, first_key, last_key);
         if (scans->advice == ADVICE_DONTNEED)
-                good = advise(scans, first_key, key, POSIX_FADV_DONTNEED) >= 0 && good;
+                good = advise(scans, first_key, last_key, POSIX_FADV_DONTNEED) >= 0 && good;
         return good;
 }

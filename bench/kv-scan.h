@@ -4,8 +4,9 @@
 #include "kv-db.h"
 #include "kv-read.h"
 
-/* Scans: runs of records that follow each other, from a random one on.  They have a handle of the database
- * for themselves, and so file descriptors to which advice can be given that does not concern the reads. */
+/* Scans: runs of records that follow each other, from one on that is drawn as the reads are.  They have a
+ * handle of the database for themselves, and so file descriptors to which advice can be given that does not
+ * concern the reads. */
 typedef struct Scans Scans;
 
 int scans_new(const ReadOptions *options, Scans **ret);

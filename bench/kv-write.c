@@ -8,7 +8,7 @@
 #define WRITES_SEED (UINT64_C(1) << 32)
 
 rocksdb_options_t *writes_options(const ReadOptions *options) {
-        rocksdb_options_t *o = kv_options_new(options->block_cache, options->open_files);
+        rocksdb_options_t *o = kv_options_new(options->block_cache, options->open_files, options->index_in_cache);
 
         if (!o)
                 return NULL;
@@ -18,6 +18,8 @@ rocksdb_options_t *writes_options(const ReadOptions *options) {
         rocksdb_options_set_write_buffer_size(o, options->write_buffer);
         rocksdb_options_set_max_bytes_for_level_base(o, options->write_buffer * 4);
         rocksdb_options_set_target_file_size_base(o, options->write_buffer);
+        /* RocksDB's 2 MiB are more than a small cache can wait with; this is the kernel's own */
+        rocksdb_options_compaction_readahead_size(o, UINT64_C(128) << 10);
         return o;
 }
 

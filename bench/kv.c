@@ -19,6 +19,8 @@ static int help(void) {
                "Key-value load on RocksDB: YCSB-C, scrambled Zipfian.\n\n"
                "  --records=N          records of the database\n"
                "  --value-size=BYTES   size of a value (1000)\n"
+               "  --levels=BYTES       records are written in random order, to tables of so many bytes, and\n"
+               "                       levels left as compaction makes them (one sorted run)\n"
                "  --ops=N              measured reads, all threads together\n"
                "  --warmup=N           reads before them (0)\n"
                "  --threads=N          threads (1)\n"
@@ -27,8 +29,9 @@ static int help(void) {
                "  --seed=N             seed of the request sequence (1)\n"
                "  --block-cache=BYTES  RocksDB's own cache (65536)\n"
                "  --open-files=N       RocksDB's limit of open tables (512)\n"
+               "  --index-in-cache     indexes of tables are read like their data, not kept in memory\n"
                "  --scan-threads=N     threads beside the reads, called kv-scan, that scan (0)\n"
-               "  --scan-every=N       one scan for so many reads (1999)\n"
+               "  --scan-every=N       one scan for so many reads (1999); 0: without a pause\n"
                "  --scan-length=N      records of a scan (1000)\n"
                "  --scan-advice=WHAT   dontneed, noreuse, sequential: posix_fadvise() of the scans (none)\n"
                "  --write-threads=N    threads beside the reads, called kv-write, that update records (0);\n"
@@ -97,6 +100,7 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *re
         const Option numbers[] = {
                 { "records",     2,            UINT64_C(1000000000), &load->records    },
                 { "value-size",  KV_VALUE_MIN, KV_VALUE_MAX,         &load->value_size },
+                { "levels",      65536,        UINT64_C(1) << 30,    &load->table_size },
                 { "ops",         1,            UINT64_C(1) << 40,    &read->operations },
                 { "warmup",      0,            UINT64_C(1) << 40,    &read->warmup     },
                 { "threads",     1,            256,                  &read->threads    },
@@ -105,14 +109,14 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *re
                 { "block-cache", 0,            UINT64_C(1) << 40,    &read->block_cache },
                 { "open-files",  16,           1000000,              &read->open_files },
                 { "scan-threads",  0,          POOL_THREADS_MAX,     &read->scan_threads  },
-                { "scan-every",    1,          UINT64_C(1) << 40,    &read->scan_every    },
+                { "scan-every",    0,          UINT64_C(1) << 40,    &read->scan_every    },
                 { "scan-length",   1,          UINT64_C(1000000000), &read->scan_length   },
                 { "write-threads", 0,          POOL_THREADS_MAX,     &read->write_threads },
                 { "write-every",   1,          UINT64_C(1) << 40,    &read->write_every   },
                 { "write-buffer",  65536,      UINT64_C(1) << 30,    &read->write_buffer  },
         };
-        enum { ARG_NUMBER = 0x100, ARG_ZIPF, ARG_ADVICE, ARG_DISK, ARG_JSON, ARG_HELP };
-        struct option long_options[ELEMENTSOF(numbers) + 6] = {};
+        enum { ARG_NUMBER = 0x100, ARG_ZIPF, ARG_ADVICE, ARG_DISK, ARG_INDEX, ARG_JSON, ARG_HELP };
+        struct option long_options[ELEMENTSOF(numbers) + 7] = {};
         size_t n = 0;
         int c, r, index;
 
@@ -121,6 +125,7 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *re
         long_options[n++] = (struct option) { "zipf", required_argument, NULL, ARG_ZIPF };
         long_options[n++] = (struct option) { "scan-advice", required_argument, NULL, ARG_ADVICE };
         long_options[n++] = (struct option) { "disk", required_argument, NULL, ARG_DISK };
+        long_options[n++] = (struct option) { "index-in-cache", no_argument, NULL, ARG_INDEX };
         long_options[n++] = (struct option) { "json", no_argument,       NULL, ARG_JSON };
         long_options[n++] = (struct option) { "help", no_argument,       NULL, ARG_HELP };
 
@@ -144,6 +149,9 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *re
                         break;
                 case ARG_DISK:
                         read->disk = optarg;
+                        break;
+                case ARG_INDEX:
+                        read->index_in_cache = true;
                         break;
                 case ARG_JSON:
                         read->json = true;

@@ -17,7 +17,8 @@ static void *pool_main(void *argument) {
         for (;;) {
                 uint64_t begin;
 
-                take(&pool->tasks);
+                if (pool->every > 0)
+                        take(&pool->tasks);
                 if (pool->stop)
                         return NULL;
 
@@ -26,14 +27,14 @@ static void *pool_main(void *argument) {
                         pool->errors++;
                 atomic_fetch_add(&pool->busy_ns, now_nsec() - begin);
                 pool->done++;
-                (void) sem_post(&pool->room);
+                if (pool->every > 0)
+                        (void) sem_post(&pool->room);
         }
 }
 
 int pool_start(Pool *pool) {
         assert(pool->threads > 0 && pool->threads <= POOL_THREADS_MAX);
         assert(pool->depth >= pool->threads);
-        assert(pool->every > 0);
 
         (void) sem_init(&pool->room, 0, pool->depth);
         (void) sem_init(&pool->tasks, 0, 0);
@@ -52,7 +53,7 @@ int pool_start(Pool *pool) {
 }
 
 void pool_before_read(Pool *pool) {
-        if ((atomic_fetch_add(&pool->reads, 1) + 1) % pool->every != 0)
+        if (pool->every == 0 || (atomic_fetch_add(&pool->reads, 1) + 1) % pool->every != 0)
                 return;
 
         if (sem_trywait(&pool->room) < 0) {
@@ -63,6 +64,8 @@ void pool_before_read(Pool *pool) {
 }
 
 void pool_drain(Pool *pool) {
+        if (pool->every == 0)
+                return;
         for (unsigned i = 0; i < pool->depth; i++)
                 take(&pool->room);
         for (unsigned i = 0; i < pool->depth; i++)

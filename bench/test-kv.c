@@ -75,6 +75,18 @@ static void test_zipf_repeats(void **state) {
         assert_true(same < 200);
 }
 
+/* A generator that is seeded anew goes on like a new one: each scan has a seed of its own. */
+static void test_zipf_seed(void **state) {
+        Zipf a, b;
+
+        zipf_init(&a, 100000, 100000, 0.99, 7);
+        (void) zipf_next(&a);
+        zipf_seed(&a, 8);
+        zipf_init(&b, 100000, 100000, 0.99, 8);
+        for (unsigned i = 0; i < 1000; i++)
+                assert_int_equal(zipf_next(&a), zipf_next(&b));
+}
+
 static void test_histogram_quantile(void **state) {
         _cleanup_free_ Histogram *h = calloc(1, sizeof(Histogram)), *other = calloc(1, sizeof(Histogram));
 
@@ -184,6 +196,36 @@ static void test_pool_waits(void **state) {
         (void) sem_destroy(&permission);
 }
 
+/* Without a proportion the threads work on their own, and reads never wait for them. */
+static void test_pool_free(void **state) {
+        sem_t permission;
+        Work work = { .permission = &permission };
+        Pool pool = {
+                .name = "test", .work = work_main, .context = &work, .threads = 1, .depth = 1, .every = 0,
+        };
+
+        (void) sem_init(&permission, 0, 0);
+        assert_int_equal(pool_start(&pool), 0);
+        assert_null(read_1000(&pool));
+        pool_drain(&pool);      /* does not wait either: no task can end yet */
+        assert_int_equal(pool_counters(&pool).done, 0);
+
+        for (unsigned i = 0; i < 50; i++)
+                (void) sem_post(&permission);
+        while (pool_counters(&pool).done < 50)
+                (void) sched_yield();
+        assert_int_equal(pool_counters(&pool).waits, 0);
+        assert_int_equal(pool_counters(&pool).errors, 5);
+        for (unsigned i = 0; i < 50; i++)
+                assert_int_equal(work.done[i], 1);
+
+        pool.stop = true;
+        for (unsigned i = 0; i < pool.threads; i++)
+                (void) sem_post(&permission);
+        pool_stop(&pool);
+        (void) sem_destroy(&permission);
+}
+
 static void test_pool_random(void **state) {
         unsigned quarter[4] = {};
 
@@ -201,10 +243,12 @@ int main(void) {
                 cmocka_unit_test(test_zeta),
                 cmocka_unit_test(test_zipf_shares),
                 cmocka_unit_test(test_zipf_repeats),
+                cmocka_unit_test(test_zipf_seed),
                 cmocka_unit_test(test_histogram_quantile),
                 cmocka_unit_test(test_histogram_ends),
                 cmocka_unit_test(test_pool_proportion),
                 cmocka_unit_test(test_pool_waits),
+                cmocka_unit_test(test_pool_free),
                 cmocka_unit_test(test_pool_random),
         };
 

@@ -81,7 +81,10 @@ void zipf_init(Zipf *z, uint64_t records, uint64_t universe, double theta, uint6
                 .eta = (1.0 - pow(2.0 / (double) universe, 1.0 - theta)) /
                        (1.0 - zipf_zeta(2, theta) / zeta),
         };
+        zipf_seed(z, seed);
+}
 
+void zipf_seed(Zipf *z, uint64_t seed) {
         for (unsigned i = 0; i < 4; i++)
                 z->random[i] = splitmix(&seed);
 }

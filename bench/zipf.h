@@ -19,6 +19,9 @@ typedef struct Zipf {
 
 void zipf_init(Zipf *z, uint64_t records, uint64_t universe, double theta, uint64_t seed);
 
+/* Begin another sequence. */
+void zipf_seed(Zipf *z, uint64_t seed);
+
 /* A record number, 0 … records-1. */
 uint64_t zipf_next(Zipf *z);
 
