@@ -58,7 +58,7 @@ class GetScan(Mixed):
     """The load of the papers' artifact: look-ups by three threads, scans by a fourth, all without a pause.
 
     A scan is 540 pages, and begins where a look-up may go; a look-up goes through the levels of the tree and reads an
-    index and a block in each.  With that disk there are as many look-ups for a scan as in the artifact (36)."""
+    index and a block in each.  With a disk of 2 ms there are some 50 look-ups for a scan; in the artifact 36."""
 
     TITLE = "key-value reads beside scans"
     POLICY = "get-scan"
@@ -111,9 +111,10 @@ class Admission(Mixed):
     VARIANTS = (*BASELINES, Variant(POLICY, attached="noop",
                                     settings=("CacheAdmission=yes", "CacheScanThreads=rocksdb:low*")))
 
-    FIGURES = ("writes", "writes_per_second", "write_waits")
+    FIGURES = ("writes", "writes_per_second", "write_waits", "compaction_mib", "compaction_disk_mib")
     COLUMNS = (("p99_us", "P99 us", 0), ("p50_us", "P50 us", 0), ("ops_per_second", "reads/s", 0),
-               ("get_misses", "misses of reads", 0), ("disk_reads", "disk reads", 0))
+               ("get_misses", "misses of reads", 0), ("compaction_mib", "MiB compacted", 0),
+               ("compaction_disk_mib", "from disk", 0))
     RATIOS = (("p99_us", "P99"), ("ops_per_second", "reads"))
     # the application-informed admission filter: 2.61 ms to 2.16 ms, the throughput as before
     PAPER = {"admission": (0.83, None)}
@@ -124,10 +125,15 @@ class Admission(Mixed):
     def prepare(self):
         self.disk.fill_anew(self.database.name)
 
+    def add_ratios(self, result):
+        # More from the disk than was asked for: what was read ahead has been read twice.
+        result["compaction_mib"] = result["beside_requested"] / MIB
+        result["compaction_disk_mib"] = result["beside_bytes"] / MIB
+
     def say(self, name, result):
         self.progress.say(f"  {name}: P99 {result['p99_us']:.0f} us, {result['ops_per_second']:.0f} reads/s; "
                           f"{result['get_misses']:.0f} misses of reads; compaction: "
-                          f"{result['beside_requested'] / MIB:.1f} MiB, {result['beside_bytes'] / MIB:.1f} from disk")
+                          f"{result['compaction_mib']:.1f} MiB, {result['compaction_disk_mib']:.1f} from disk")
         if result["policy_counters"]:
             counters = ", ".join(f"{key} {result['policy_counters'][key]}" for key in self.COUNTERS)
             self.progress.say(f"    {counters}")
