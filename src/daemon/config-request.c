@@ -329,20 +329,23 @@ void config_requests_reloaded(Manager *m) {
 
 /* ---- after a reconcile */
 
+static void unit_reconciled(ConfigRequest *q) {
+        bool pending = is_pending(q->manager, manager_find_unit(q->manager, q->change.unit));
+
+        if (q->cookie != 0 && !hold_find(q->manager, q->cookie))
+                (void) refuse(q, -ECANCELED, NULL);
+        else if (q->cookie != 0 && !pending)
+                (void) answer(q, &(const ConfigOutcome) {}, NULL);
+        else if (q->changed && !pending)
+                (void) answer_changed(q);
+}
+
 void config_requests_reconciled(Manager *m) {
         _cleanup_ptr_array_ GPtrArray *requests = list_requests(m);
 
-        for (guint i = 0; i < requests->len; i++) {
-                ConfigRequest *q = requests->pdata[i];
-                bool pending = is_pending(m, manager_find_unit(m, q->change.unit));
-
-                if (q->changed && !pending)
-                        (void) answer_changed(q);
-                else if (q->cookie != 0 && !hold_find(m, q->cookie))
-                        (void) refuse(q, -ECANCELED, NULL);
-                else if (q->cookie != 0 && !pending)
-                        (void) answer(q, &(const ConfigOutcome) {}, NULL);
-        }
+        for (guint i = 0; i < requests->len; i++)
+                if (!is_reload(requests->pdata[i]))
+                        unit_reconciled(requests->pdata[i]);
 }
 
 void config_requests_disconnected(Manager *m, sd_varlink *link) {

@@ -268,16 +268,10 @@ void hold_end(Hold *h) {
 }
 
 /* The last one first: what one held that ends as well does not become known. */
-static bool end_those(Manager *m, bool (*test)(const Hold *h, const void *userdata), const void *userdata) {
-        bool any = false;
-
+static void end_those(Manager *m, bool (*test)(const Hold *h, const void *userdata), const void *userdata) {
         for (guint i = m->holds ? m->holds->len : 0; i > 0; i--)
-                if (test(m->holds->pdata[i - 1], userdata)) {
+                if (test(m->holds->pdata[i - 1], userdata))
                         hold_end(m->holds->pdata[i - 1]);
-                        any = true;
-                }
-
-        return any;
 }
 
 static bool has_link(const Hold *h, const void *link) {
@@ -293,13 +287,13 @@ static bool is_any(const Hold *h, const void *userdata) {
 }
 
 void holds_disconnected(Manager *m, sd_varlink *link) {
-        (void) end_those(m, has_link, link);
+        end_those(m, has_link, link);
 }
 
 void holds_end_of_bus(Manager *m) {
-        (void) end_those(m, is_on_bus, NULL);
+        end_those(m, is_on_bus, NULL);
 }
 
-bool holds_end_all(Manager *m) {
-        return end_those(m, is_any, NULL);
+void holds_end_all(Manager *m) {
+        end_those(m, is_any, NULL);
 }

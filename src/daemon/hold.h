@@ -47,5 +47,5 @@ int hold_format_holder(const Hold *h, char **ret);
 /* A client of varlink went away, or nobody can tell any more whether those on the bus did. */
 void holds_disconnected(Manager *m, sd_varlink *link);
 void holds_end_of_bus(Manager *m);
-/* The daemon ends. Returns whether there were any. */
-bool holds_end_all(Manager *m);
+/* The daemon ends. */
+void holds_end_all(Manager *m);

@@ -243,8 +243,8 @@ void manager_unit_overridden(Manager *m, const char *unit) {
 
         if (u->files_known && unit_resolve_setting(u) < 0)
                 log_oom();
-        /* A unit that had no policy: its control group is not known yet. */
-        if (u->active && m->watch)
+        /* Without a policy its control group is not known, or no longer. */
+        if (u->active && m->watch && !u->link)
                 systemd_fetch_active(m->watch, u);
         manager_mark_dirty(m, u);
 }
