@@ -16,6 +16,9 @@
  * Source: Megiddo and Modha, "ARC: a self-tuning, low overhead replacement
  * cache", FAST 2003, figure 4.
  */
+/* it has more of them than others, for what they take of memory */
+#define GHOSTS_PER_SET	16
+
 #include "ghost.bpf.h"
 
 #define FRACTION	16

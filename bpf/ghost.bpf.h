@@ -2,9 +2,11 @@
 /*
  * Ghosts: which folios were evicted not long ago, without the folios.
  *
- * A ghost is 4 bytes in the bucket that its folio's key hashes to: a fingerprint
- * (one comparison in 262144 is a mistake), its queue, and when it was made,
- * in units of the queue.  Where a bucket is full its oldest ghost makes room.
+ * A ghost is 4 bytes in the set, a part of a bucket or all of it, that its
+ * folio's key hashes to: a fingerprint (one comparison in 262144 is a mistake),
+ * its queue, and when it was made, in units of the queue.  Where a set is full
+ * its oldest ghost makes room.  Sets are searched without branches: the verifier
+ * would follow each both ways, slot after slot.
  *
  * A unit ends when ghosts for 1/64 of the cache were made in it.  A queue counts
  * what is left of each unit, so it knows its length in pages, and forgets its
@@ -13,8 +15,13 @@
 #pragma once
 
 #include "cachebpf.bpf.h"
+#include "branchless.bpf.h"
 
 #define GHOSTS_PER_BUCKET	16
+/* of all or half of a bucket: costs more, or loses more ghosts before their time */
+#ifndef GHOSTS_PER_SET
+#define GHOSTS_PER_SET		8
+#endif
 /* numbered from 1; 0 is no ghost */
 #define GHOST_QUEUES		4
 #define GHOST_UNITS_PER_CACHE	64
@@ -22,8 +29,13 @@
 #define GHOST_UNITS		256
 #define GHOST_UNIT_MASK		0xfff
 
-struct ghost {
-	__u32 fingerprint : 18, queue : 2, unit : 12;
+#define GHOST_FINGERPRINT	0x3ffff
+
+union ghost {
+	struct {
+		__u32 fingerprint : 18, queue : 2, unit : 12;
+	};
+	__u32 word;
 };
 
 static struct ghost_queue {
@@ -32,15 +44,32 @@ static struct ghost_queue {
 	/* pages whose ghosts were made in the newest unit */
 	__u32 nr_made;
 	__u32 oldest, newest;
-} ghost_queues[GHOST_QUEUES];
+} ghost_queues[GHOST_QUEUES] = {
+	/* so that what is no ghost, all 0, is one that was forgotten */
+	[0] = { .oldest = 1, .newest = 1 },
+};
 
-/* In units of its queue, from 0 for the newest; GHOST_UNITS if it is none, or is forgotten. */
-static __always_inline __u32 ghost_age(struct ghost ghost)
+/* In units of its queue, from 0 for the newest. */
+static __always_inline __u32 ghost_age(union ghost ghost)
+{
+	return (ghost_queues[ghost.queue].newest - ghost.unit) & GHOST_UNIT_MASK;
+}
+
+/* 1 if there is none, or it was forgotten, else 0. */
+static __always_inline __u32 ghost_gone(union ghost ghost)
 {
 	struct ghost_queue *q = &ghost_queues[ghost.queue];
-	__u32 age = (q->newest - ghost.unit) & GHOST_UNIT_MASK;
 
-	return ghost.queue && age <= q->newest - q->oldest ? age : GHOST_UNITS;
+	return bl_less(q->newest - q->oldest, ghost_age(ghost));
+}
+
+/* The ghosts among which that of @key is, or would be; NULL if there are none. */
+static __always_inline union ghost *ghost_set(struct cachebpf_policy *policy, __u64 key)
+{
+	union ghost *ghosts = (void *)bpf_cachebpf_bucket(policy, key, 64);
+	__u32 nr = key / (GHOST_FINGERPRINT + 1) % (GHOSTS_PER_BUCKET / GHOSTS_PER_SET);
+
+	return ghosts ? ghosts + nr * GHOSTS_PER_SET : NULL;
 }
 
 /* Atomically, or lost updates would add up. */
@@ -52,9 +81,8 @@ static __always_inline void ghost_count(struct ghost_queue *q, __u32 unit, __s32
 
 static __always_inline __u64 ghost_pages(__u32 queue)
 {
-	__s32 nr_pages = ghost_queues[queue].nr_pages;
-
-	return nr_pages < 0 ? 0 : nr_pages;
+	/* what others are just counting may be missing */
+	return bl_positive(ghost_queues[queue].nr_pages);
 }
 
 /* Forget the oldest ghosts of @queue. */
@@ -72,8 +100,13 @@ static __always_inline void ghost_forget(__u32 queue)
 /* Forget ghosts of @queue until it has no more than @max pages; if there are many, next time. */
 static __always_inline void ghost_limit(__u32 queue, __u64 max)
 {
-	for (int i = 0; i < 8 && ghost_pages(queue) > max; i++)
+	if (ghost_pages(queue) <= max)
+		return;
+	bpf_repeat(8) {
 		ghost_forget(queue);
+		if (ghost_pages(queue) <= max)
+			break;
+	}
 }
 
 /* In folio_removed(): leave a ghost of @folio in @queue; the cache has @nr_cached pages. */
@@ -82,11 +115,11 @@ static __always_inline void ghost_make(struct cachebpf_policy *policy,
 {
 	struct ghost_queue *q = &ghost_queues[queue];
 	__u64 key = bpf_cachebpf_key(folio);
-	struct ghost *ghosts = (void *)bpf_cachebpf_bucket(policy, key, 64);
+	union ghost *set = ghost_set(policy, key), *victim;
 	__s32 nr_pages = 1 << folio->order;
-	__u32 victim = 0, age, oldest = 0;
+	__u64 oldest = 0;
 
-	if (!ghosts)
+	if (!set)
 		return;
 	if (q->nr_made >= nr_cached / GHOST_UNITS_PER_CACHE) {
 		if (q->newest - q->oldest == GHOST_UNITS - 1)
@@ -96,20 +129,18 @@ static __always_inline void ghost_make(struct cachebpf_policy *policy,
 	}
 	q->nr_made += nr_pages;
 
-	for (int i = 0; i < GHOSTS_PER_BUCKET; i++) {
-		age = ghost_age(ghosts[i]);
+	/* the oldest is gone, if any is; behind its age comes its number */
+	for (int i = 0; i < GHOSTS_PER_SET; i++) {
+		__u32 gone = ghost_gone(set[i]);
+
+		oldest = bl_max(oldest, (gone << 12 | ghost_age(set[i])) * GHOSTS_PER_SET + i);
 		/* or it would be one again when the time of its queue comes round */
-		if (age == GHOST_UNITS)
-			ghosts[i] = (struct ghost) {};
-		if (age >= oldest) {
-			oldest = age;
-			victim = i;
-		}
+		set[i].word &= gone - 1;
 	}
-	ghosts += victim % GHOSTS_PER_BUCKET;
-	if (oldest < GHOST_UNITS)
-		ghost_count(&ghost_queues[ghosts->queue], ghosts->unit, -nr_pages);
-	*ghosts = (struct ghost) { .fingerprint = key, .queue = queue, .unit = q->newest };
+	victim = set + oldest % GHOSTS_PER_SET;
+	if (victim->word)
+		ghost_count(&ghost_queues[victim->queue], victim->unit, -nr_pages);
+	*victim = (union ghost) { .fingerprint = key, .queue = queue, .unit = q->newest };
 	ghost_count(q, q->newest, nr_pages);
 }
 
@@ -121,16 +152,19 @@ static __always_inline __u32 ghost_take(struct cachebpf_policy *policy,
 					struct cachebpf_folio *folio)
 {
 	__u64 key = bpf_cachebpf_key(folio);
-	struct ghost *ghosts = (void *)bpf_cachebpf_bucket(policy, key, 64), ghost;
-	struct ghost wanted = { .fingerprint = key };
+	union ghost *set = ghost_set(policy, key), ghost;
+	__u64 found = 0;
 
-	for (int i = 0; ghosts && i < GHOSTS_PER_BUCKET; i++) {
-		ghost = ghosts[i];
-		if (ghost.fingerprint != wanted.fingerprint || ghost_age(ghost) == GHOST_UNITS)
-			continue;
-		ghosts[i] = (struct ghost) {};
-		ghost_count(&ghost_queues[ghost.queue], ghost.unit, -(1 << folio->order));
-		return ghost.queue;
-	}
-	return 0;
+	if (!set)
+		return 0;
+	for (int i = 0; i < GHOSTS_PER_SET; i++)
+		found |= bl_less((set[i].word ^ key) & GHOST_FINGERPRINT, 1) * i;
+	set += found % GHOSTS_PER_SET;
+	ghost = *set;
+	/* two of the same fingerprint look like a third one; that is rare */
+	if ((ghost.word ^ key) & GHOST_FINGERPRINT || ghost_gone(ghost))
+		return 0;
+	set->word = 0;
+	ghost_count(&ghost_queues[ghost.queue], ghost.unit, -(1 << folio->order));
+	return ghost.queue;
 }

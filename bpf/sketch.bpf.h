@@ -15,6 +15,7 @@
 #pragma once
 
 #include "cachebpf.bpf.h"
+#include "branchless.bpf.h"
 
 /* to be passed to bpf_cachebpf_buckets_create() */
 #define SKETCH_BYTES_PER_PAGE	6
@@ -35,12 +36,10 @@ static __u64 sketch_uses;
 /* Halve the counters of @b as often as all have been, since it was used last. */
 static __always_inline void sketch_age(union sketch_bucket *b)
 {
-	__u32 nr = sketch_epoch - b->epoch;
+	__u32 nr = bl_min(sketch_epoch - b->epoch, 4);
 
 	if (!nr)
 		return;
-	if (nr > 4)
-		nr = 4;
 	for (int i = 0; i < 8; i++)
 		b->words[i] = b->words[i] >> nr & 0x1111111111111111 * (SKETCH_MAX >> nr);
 	b->epoch = sketch_epoch;
@@ -73,19 +72,16 @@ static __always_inline __u32 sketch_count(struct cachebpf_policy *policy, __u64 
 	sketch_age(b);
 	for (row = 0; row < SKETCH_ROWS; row++) {
 		counter = sketch_counter(b, key, row, &shift);
-		count = *counter >> shift & SKETCH_MAX;
-		if (total > count)
-			total = count;
+		total = bl_min(total, *counter >> shift & SKETCH_MAX);
 	}
 	if (!uses)
 		return total;
 
-	total = total + uses < SKETCH_MAX ? total + uses : SKETCH_MAX;
+	total = bl_min(total + uses, SKETCH_MAX);
 	for (row = 0; row < SKETCH_ROWS; row++) {
 		counter = sketch_counter(b, key, row, &shift);
 		count = *counter >> shift & SKETCH_MAX;
-		if (count < total)
-			*counter += (total - count) << shift;
+		*counter += bl_positive((__s64)total - count) << shift;
 	}
 	sketch_uses += uses;
 	if (nr_cached && sketch_uses >= SKETCH_SAMPLE * nr_cached) {

@@ -309,6 +309,7 @@ void __cachebpf_folio_accessed(struct folio *folio)
 	if (likely((s16)data_race(f->accesses) > 0)) {
 		/* or gcc makes three instructions of one that adds to memory */
 		barrier();
+		/* lost if another processor does the same */
 		data_race(f->accesses++);
 	} else if (!READ_ONCE(f->accesses)) {
 		/* the first one is the miss that brought the folio in */
