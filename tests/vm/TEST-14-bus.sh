@@ -46,7 +46,7 @@ like "$(runuser -u nobody -- busctl call --json=short org.cachebpf1 /org/cachebp
         org.freedesktop.DBus.ObjectManager GetManagedObjects)" '"VerifiedPolicy":\{"type":"s","data":"lfu"\}' \
         'nobody may see all objects'
 
-runuser -u nobody -- /usr/share/doc/cachebpf/examples/watch-units.py >example &
+setpriv --reuid=nobody --regid=nogroup --clear-groups /usr/share/doc/cachebpf/examples/watch-units.py >example &
 example=$!
 succeeds 'the example lists units' wait_until 30 grep -q '^t14b.slice: attached mru, ' example
 systemctl stop t14b.slice
