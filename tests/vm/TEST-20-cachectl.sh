@@ -59,7 +59,9 @@ is "$(cachectl list --no-legend 'ct[il]*' | awk '{ print $1, $2, $3, $4, $5 }')"
         $'ctidle.slice inactive fifo - -\nctlfu.slice attached lfu lfu lfu' 'list shows a line a unit'
 
 # --- stats
-dd if=/dev/zero of=data bs=1M count=8 oflag=direct status=none # so that nobody has it cached
+dd if=/dev/zero of=data bs=1M count=8 status=none
+sync data
+echo 1 >/proc/sys/vm/drop_caches
 in_slice ctlfu.slice sh -c "cat $PWD/data $PWD/data >/dev/null"
 counters=$(cachectl stats --json=short ctlfu | jq -c '.[0].counters')
 compare "$(jq .hits <<<"$counters")" -gt 0 'reading a file again makes hits'
