@@ -1,10 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
-# machine: --memory 1920M
 # timeout: 180
-# The system bus goes away and comes back; policies do not notice. In a machine of its own: others want a bus that never
-# went away.
+# The system bus goes away and comes back; policies do not notice.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
