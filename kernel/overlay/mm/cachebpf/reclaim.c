@@ -15,6 +15,9 @@
 
 #include "internal.h"
 
+/* Rejected pages that are spared in any case: two windows of readahead of 512 KiB. */
+#define REJECTED_SPARED	256UL
+
 /*
  * How many of @nr pages fall to a node on which @policy has @here.  Reclaim for
  * a cgroup tries one node after the other: the first one is not to pay for all.
@@ -30,6 +33,19 @@ static unsigned long share_of_node(struct cachebpf_policy *policy, unsigned long
 	for_each_node_state(nid, N_MEMORY)
 		all += cachebpf_pages_on(policy, nid);
 	return DIV_ROUND_UP(nr * here, max(all, here));
+}
+
+/*
+ * How many of @nr rejected folios are not taken while the policy has others.
+ * Read, they would have been dropped: most of those that are left were read
+ * ahead, and are read next.  To take them all would have them read twice.
+ */
+static unsigned long nr_to_spare(struct cachebpf_policy *policy, int nid, unsigned long nr)
+{
+	unsigned long max = max(REJECTED_SPARED, cachebpf_pages_on(policy, nid) / 32);
+	unsigned long pages = READ_ONCE(policy->nodes[nid]->lists[CACHEBPF_REJECTED]->nr_pages);
+
+	return pages > max ? mult_frac(nr, max, pages) : nr;
 }
 
 /**
@@ -61,6 +77,8 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	policy = rcu_dereference(memcg->cachebpf);
 	/* what was rejected goes first, whoever decides about the others */
 	r->nr_rejected = policy ? cachebpf_nr_rejected(policy, nid) : 0;
+	r->nr_spared = r->nr_rejected ? nr_to_spare(policy, nid, r->nr_rejected) : 0;
+	r->nr_rejected -= r->nr_spared;
 	if (!policy || (READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED && !r->nr_rejected) ||
 	    !refcount_inc_not_zero(&policy->ref)) {
 		rcu_read_unlock();
@@ -243,6 +261,11 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 		cachebpf_offer_rejected(&evict, &r->nr_rejected);
 	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED))
 		ask(r, &evict);
+	if (!evict.nr_proposed && r->nr_spared) {
+		r->nr_rejected = r->nr_spared;
+		r->nr_spared = 0;
+		cachebpf_offer_rejected(&evict, &r->nr_rejected);
+	}
 	pin_candidates(r, &evict);
 	rcu_read_unlock();
 
