@@ -235,35 +235,50 @@ out:
 	rcu_read_unlock();
 }
 
-void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
+/* Begin to manage @folio, locked and just cached, with its entry @f. */
+static __always_inline void begin(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				  struct folio *folio, gfp_t gfp, bool refault)
 {
-	struct cachebpf_policy *policy;
-	struct cachebpf_folio *f;
 	u32 why = 0;
 
-	rcu_read_lock();
-	policy = cachebpf_policy_of(folio);
-	if (!policy)
-		goto out;
-	f = cachebpf_table_get(folio_pfn(folio));
-	if (unlikely(!f))
-		f = get_entry(&policy, folio, gfp);
-	if (unlikely(!f)) {
-		if (policy)
-			cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
-		goto out;
-	}
-
 	own(policy, f, folio);
-	cachebpf_count(policy, CACHEBPF_STAT_ADDED, 1UL << f->order);
+	cachebpf_count(policy, CACHEBPF_STAT_ADDED, folio_nr_pages(folio));
 	if (refault) {
-		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, 1UL << f->order);
+		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, folio_nr_pages(folio));
 		why = CACHEBPF_ADDED_REFAULT;
 		if (folio_test_active(folio) || folio_test_workingset(folio))
 			why |= CACHEBPF_ADDED_WORKINGSET;
 	}
 	if (!cachebpf_admission_enabled() || cachebpf_admit(policy, folio, f, gfp))
 		introduce(policy, f, folio, why);
+}
+
+/* The same where there is no memory for an entry yet. */
+static noinline void begin_without_entry(struct cachebpf_policy *policy, struct folio *folio,
+					 gfp_t gfp, bool refault)
+{
+	struct cachebpf_folio *f = get_entry(&policy, folio, gfp);
+
+	if (f)
+		begin(policy, f, folio, gfp, refault);
+	else if (policy)
+		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
+}
+
+void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
+{
+	struct cachebpf_policy *policy;
+	struct cachebpf_folio *f;
+
+	rcu_read_lock();
+	policy = cachebpf_policy_of(folio);
+	if (!policy)
+		goto out;
+	f = cachebpf_table_get(folio_pfn(folio));
+	if (likely(f))
+		begin(policy, f, folio, gfp, refault);
+	else
+		begin_without_entry(policy, folio, gfp, refault);
 out:
 	rcu_read_unlock();
 }
