@@ -9,6 +9,7 @@
 #include "hold.h"
 #include "log.h"
 #include "manager-bus.h"
+#include "messages.h"
 
 /* More than this at a time is not a system but an attack. */
 #define HOLDS_MAX 256U
@@ -221,11 +222,12 @@ static int hold_new(Manager *m, const char *unit, const HoldArguments *a, Hold *
         return 0;
 }
 
-static void log_hold(const Hold *h, const char *what) {
+static void log_hold(const Hold *h, const char *message_id, const char *what) {
         _cleanup_free_ char *holder = NULL;
 
         (void) hold_format_holder(h, &holder);
-        log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = h->unit, .policy = h->setting.policy, .reason = h->reason),
+        log_full_fields(LOG_INFO, 0, LOG_FIELDS(.message_id = message_id, .unit = h->unit, .policy = h->setting.policy,
+                                   .reason = h->reason, .program = h->program, .cookie = h->cookie),
                         "%s: %s %s%s%s.", h->unit, what, strna(holder), h->reason ? ": " : "", strempty(h->reason));
 }
 
@@ -251,7 +253,7 @@ int hold_begin(Manager *m, const char *unit, char **assignments, const HoldArgum
         if (!m->holds)
                 m->holds = g_ptr_array_new_with_free_func(hold_free);
         g_ptr_array_add(m->holds, h);
-        log_hold(h, "Its settings are held from now on by");
+        log_hold(h, MESSAGE_HOLD_BEGUN, "Its settings are held from now on by");
         changed(h);
         *ret = TAKE_PTR(h);
         return 0;
@@ -260,7 +262,7 @@ int hold_begin(Manager *m, const char *unit, char **assignments, const HoldArgum
 void hold_end(Hold *h) {
         guint i;
 
-        log_hold(h, "Its settings are not held any more by");
+        log_hold(h, MESSAGE_HOLD_ENDED, "Its settings are not held any more by");
         if (g_ptr_array_find(h->manager->holds, h, &i))
                 (void) g_ptr_array_steal_index(h->manager->holds, i);
         changed(h);

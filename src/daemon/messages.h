@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* MESSAGE_ID= of the journal entries about units, for "journalctl MESSAGE_ID=...". */
+/* MESSAGE_ID= of the journal entries about units and holds, for "journalctl MESSAGE_ID=...". */
 #define MESSAGE_POLICY_ATTACHED "5e789ee9f2154352af4c4a061c71fbc5"
 #define MESSAGE_POLICY_ADOPTED "3e8a4df3d2b942cb870e97b119a7d025"
 #define MESSAGE_POLICY_UPDATED "b01d6b0f045545279910acc0486afe6c"
 #define MESSAGE_POLICY_DETACHED "a1947ad7ff78412d9d098cd1ed940277"
 #define MESSAGE_POLICY_FAILED "11ac88399c7940a6ba5b79864dd0503e"
 #define MESSAGE_POLICY_LOST "c71e1737a8724a1db20eff7c71cafac8"
+#define MESSAGE_HOLD_BEGUN "893e1225c9354ea78f3ecc8d01314692"
+#define MESSAGE_HOLD_ENDED "e68a520267224fc5b099da97502e3f9f"
 #define MESSAGE_KERNEL_UNSUPPORTED "6bf66dabd1c7404d8ddcbd5010801629"

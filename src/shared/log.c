@@ -115,7 +115,7 @@ static void add_field_u(struct iovec *iov, size_t *n, const char *key, unsigned 
 
 static int write_to_journal(int level, int error, const LogFields *f,
                             const char *file, int line, const char *func, const char *message) {
-        struct iovec iov[16];
+        struct iovec iov[24];
         size_t n = 0;
         int r;
 
@@ -137,6 +137,9 @@ static int write_to_journal(int level, int error, const LogFields *f,
                 add_field(iov, &n, "CONFIG_FILE", f->config_file);
                 if (f->config_line > 0)
                         add_field_u(iov, &n, "CONFIG_LINE", f->config_line);
+                add_field(iov, &n, "PROGRAM", f->program);
+                if (f->cookie > 0)
+                        add_field_u(iov, &n, "COOKIE", f->cookie);
         }
 
         r = n > 0 ? sd_journal_sendv(iov, n) : -ENOMEM;

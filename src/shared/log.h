@@ -25,6 +25,8 @@ typedef struct LogFields {
         const char *reason;
         const char *config_file;
         unsigned config_line;
+        const char *program;
+        unsigned cookie;
 } LogFields;
 
 void log_set_target(LogTarget target);

@@ -10,7 +10,9 @@
 #include "config-request.h"
 #include "hold-varlink.h"
 #include "hold.h"
+#include "log.h"
 #include "manager-varlink.h"
+#include "messages.h"
 #include "varlink-org.cachebpf.Manager.h"
 
 #define NOBODY 65534
@@ -272,6 +274,33 @@ static void test_refused(void **state) {
         assert_true(!fixture->manager->holds || fixture->manager->holds->len == 0);
 }
 
+/* ---- the journal */
+
+static void note_message(int level, const LogFields *fields, const char *message, void *userdata) {
+        if (fields && fields->cookie > 0)
+                g_string_append_printf(userdata, "%s %s by %s for %s; ", fields->message_id, fields->unit,
+                                       fields->program, fields->reason);
+}
+
+/* The fields that say more than the message. */
+static void test_journal(void **state) {
+        g_autoptr(GString) heard = g_string_new(NULL);
+        _cleanup_client_ Client c = {};
+
+        (void) add_unit("a.slice", "lfu", 1);
+        run();
+        log_set_hook(note_message, heard);
+        hold(&c, "a.slice", "CachePolicy=mru");
+        assert_string_equal(heard->str, MESSAGE_HOLD_BEGUN " a.slice by backup for every night; ");
+
+        g_string_truncate(heard, 0);
+        client_done(&c);
+        assert_string_equal(heard->str, MESSAGE_HOLD_ENDED " a.slice by backup for every night; ");
+        log_set_hook(NULL, NULL);
+}
+
+/* ---- who may, and the end of the daemon */
+
 static int last_error;
 
 static int note_error(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
@@ -346,6 +375,7 @@ int main(void) {
                 TEST(test_several),
                 TEST(test_set_meanwhile),
                 TEST(test_refused),
+                TEST(test_journal),
                 TEST(test_who_may),
                 TEST(test_end_of_the_daemon),
         };

@@ -45,6 +45,16 @@ holds() { # UNIT: how many it has
         unit_key "$1" holds | jq -r length
 }
 
+# The ids are those of src/daemon/messages.h.
+BEGUN=893e1225c9354ea78f3ecc8d01314692
+ENDED=e68a520267224fc5b099da97502e3f9f
+
+journal() { # FIELD=VALUE…: what there is of this test, a line each
+        journalctl --quiet --sync 2>/dev/null
+        journalctl --quiet --no-pager --output=json --since="@$(stat -c %Y "$MARK")" _COMM=cachebpfd "$@" |
+                jq -r '"\(.UNIT) \(.POLICY) \(.PROGRAM) \(.REASON) \(.COOKIE)"'
+}
+
 counting() { # UNIT: its lines that count, KEY=VALUE (LAYER)
         cachectl show --json=short "$1" |
                 jq -r '[.[0].settings[] | select(.effective) | "\(.key)=\(.value) (\(.layer))"] | join(", ")'
@@ -78,10 +88,15 @@ like "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit Holds)" \
         '^a\(usasssuut\) 1 [0-9]+ "t28.slice" 2 "CachePolicy=mru" "CacheAdmission=yes" "sh" "test first"' 'and D-Bus'
 cachectl set --quiet t28 fifo
 unit_runs t28.slice mru
+cookie=$(unit_key t28.slice holds | jq -r '.[0].cookie')
+is "$(journal MESSAGE_ID=$BEGUN REASON='test first')" "t28.slice mru sh test first $cookie" \
+        'the journal tells who holds what, and why'
+is "$(journal MESSAGE_ID=$ENDED COOKIE="$cookie")" '' 'and nothing of an end'
 release first
 is $status 5 'the command goes on until it ends'
 unit_runs t28.slice fifo
 is "$(holds t28.slice)" '' 'nobody holds it any more'
+is "$(journal MESSAGE_ID=$ENDED COOKIE="$cookie")" "t28.slice mru sh test first $cookie" 'the journal tells the end'
 cachectl reset --quiet t28
 unit_runs t28.slice lfu
 is "$(kernel_stat detached)" "$detached" 'all of that was done in place'
