@@ -13,6 +13,23 @@ __cachectl_policies() {
         done
 }
 
+# INDEX in COMP_WORDS of the name of a command. What completes all commands had another name in earlier versions of
+# bash-completion; the newer one takes an index in "words", unless that is unset.
+__cachectl_command() {
+        local words
+        unset -v words
+        if declare -F _comp_command_offset >/dev/null; then
+                _comp_command_offset "$1"
+        elif declare -F _command_offset >/dev/null; then
+                _command_offset "$1"
+        else
+                compopt -o filenames 2>/dev/null
+                mapfile -t COMPREPLY < <(compgen -A file -- "${COMP_WORDS[COMP_CWORD]}")
+                ((COMP_CWORD > $1)) ||
+                        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -c -- "${COMP_WORDS[COMP_CWORD]}")
+        fi
+}
+
 _cachectl() {
         local -A options=(
                 [all]="-h --help --version"
@@ -64,11 +81,7 @@ _cachectl() {
         if [[ $verb == hold ]]; then
                 for ((j = i + 1; j < COMP_CWORD; j++)); do
                         [[ ${COMP_WORDS[j]} == -- ]] || continue
-                        if declare -F _command_offset >/dev/null; then
-                                _command_offset $((j + 1))
-                        else
-                                mapfile -t COMPREPLY < <(compgen -A command -A file -- "$cur")
-                        fi
+                        __cachectl_command $((j + 1))
                         return
                 done
         fi
