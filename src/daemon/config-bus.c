@@ -83,20 +83,33 @@ static int reply_files(Manager *m, sd_bus_message *msg, sd_varlink *link, const 
         return reply_strings(msg, files ? (char **) files->pdata : NULL);
 }
 
+int config_bus_read_settings(sd_bus_message *msg, const char **ret_unit, char ***ret_assignments,
+                             sd_bus_error *error) {
+        _cleanup_strv_free_ char **assignments = NULL;
+        int r;
+
+        r = sd_bus_message_read(msg, "s", ret_unit);
+        if (r >= 0)
+                r = sd_bus_message_read_strv(msg, &assignments);
+        if (r < 0)
+                return r;
+        if (!assignments || !assignments[0])
+                return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "There are no settings in the call");
+
+        *ret_assignments = TAKE_PTR(assignments);
+        return 0;
+}
+
 int config_bus_set_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_strv_free_ char **assignments = NULL;
         int persistent, dry_run, r;
         const char *unit;
 
-        r = sd_bus_message_read(msg, "s", &unit);
-        if (r >= 0)
-                r = sd_bus_message_read_strv(msg, &assignments);
+        r = config_bus_read_settings(msg, &unit, &assignments, error);
         if (r >= 0)
                 r = sd_bus_message_read(msg, "bb", &persistent, &dry_run);
         if (r < 0)
                 return r;
-        if (!assignments || !assignments[0])
-                return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "There are no settings in the call");
 
         return request(msg, userdata, &(const ConfigChange) {
                                               .unit = unit,

@@ -78,15 +78,11 @@ int hold_bus_begin(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         const char *unit, *program, *reason;
         int r;
 
-        r = sd_bus_message_read(msg, "s", &unit);
-        if (r >= 0)
-                r = sd_bus_message_read_strv(msg, &assignments);
+        r = config_bus_read_settings(msg, &unit, &assignments, error);
         if (r >= 0)
                 r = sd_bus_message_read(msg, "ss", &program, &reason);
         if (r < 0)
                 return r;
-        if (!assignments || !assignments[0])
-                return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "There are no settings in the call");
 
         return config_bus_request(msg, userdata, &(const ConfigRequestArguments) {
                                                          .change = {
