@@ -4,6 +4,18 @@
 
 #include "harness.h"
 
+/* Runs it, and compares all that comes of it. */
+static void check_run(int status, const char *out, const char *err, const char *const *arguments) {
+        _cleanup_(outcome_done) Outcome o = {};
+
+        run_with(0, &o, arguments);
+        assert_int_equal(o.status, status);
+        assert_string_equal(o.out, out);
+        assert_string_equal(o.err, err);
+}
+
+#define check(status, out, err, ...) check_run(status, out, err, (const char *const[]) { __VA_ARGS__, NULL })
+
 static void test_show(void **state) {
         _cleanup_(outcome_done) Outcome table = {}, json = {}, unknown = {};
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
@@ -35,19 +47,12 @@ static void test_show(void **state) {
 }
 
 static void test_set(void **state) {
-        _cleanup_(outcome_done) Outcome runtime = {}, persistent = {}, quiet = {}, dry = {};
+        _cleanup_(outcome_done) Outcome dry = {};
 
         play("normal");
-        run(&runtime, "set", "batch", "lfu", "CacheAdmission=yes");
-        assert_int_equal(runtime.status, EXIT_SUCCESS);
-        assert_string_equal(runtime.out, "Changed /run/file.\n");
-
-        run(&persistent, "set", "batch.slice", "--persistent", "CacheAdmission=");
-        assert_string_equal(persistent.out, "Changed /etc/file.\n");
-
-        run(&quiet, "set", "-q", "batch.slice", "lfu");
-        assert_int_equal(quiet.status, EXIT_SUCCESS);
-        assert_string_equal(quiet.out, "");
+        check(EXIT_SUCCESS, "Changed /run/file.\n", "", "set", "batch", "lfu", "CacheAdmission=yes");
+        check(EXIT_SUCCESS, "Changed /etc/file.\n", "", "set", "batch.slice", "--persistent", "CacheAdmission=");
+        check(EXIT_SUCCESS, "", "", "set", "-q", "batch.slice", "lfu");
 
         run(&dry, "set", "-n", "batch", "lfu");
         assert_int_equal(dry.status, EXIT_SUCCESS);
@@ -57,35 +62,17 @@ static void test_set(void **state) {
 
 /* It is set, and the unit does not have it. */
 static void test_set_without_effect(void **state) {
-        _cleanup_(outcome_done) Outcome rejected = {}, quiet = {}, slow = {}, not_waited_for = {};
+        static const char rejected[] = "The policy of batch.slice is not in effect: the kernel rejects its program.\n";
+        _cleanup_(outcome_done) Outcome slow = {};
 
         play("normal");
-        run(&rejected, "set", "batch", "rejected");
-        assert_int_equal(rejected.status, EXIT_NOT_IN_EFFECT);
-        assert_string_equal(rejected.out, "Changed /run/file.\n");
-        assert_string_equal(rejected.err, "The policy of batch.slice is not in effect: the kernel rejects its program.\n");
-
-        run(&quiet, "set", "--quiet", "batch", "rejected");
-        assert_int_equal(quiet.status, EXIT_NOT_IN_EFFECT);
-        assert_string_equal(quiet.out, "");
+        check(EXIT_NOT_IN_EFFECT, "Changed /run/file.\n", rejected, "set", "batch", "rejected");
+        check(EXIT_NOT_IN_EFFECT, "", rejected, "set", "--quiet", "batch", "rejected");
+        check(EXIT_SUCCESS, "Changed /run/file.\n", "", "set", "--no-block", "batch", "rejected");
 
         run(&slow, "set", "batch", "slow");
         assert_int_equal(slow.status, EXIT_NOT_IN_EFFECT);
         assert_contains(slow.err, "\"cachectl status batch.slice\" tells");
-
-        run(&not_waited_for, "set", "--no-block", "batch", "rejected");
-        assert_int_equal(not_waited_for.status, EXIT_SUCCESS);
-        assert_string_equal(not_waited_for.err, "");
-        assert_string_equal(not_waited_for.out, "Changed /run/file.\n");
-}
-
-static void check_error(int status, const char *message, const char *unit, const char *setting) {
-        _cleanup_(outcome_done) Outcome o = {};
-
-        run(&o, "set", unit, setting);
-        assert_int_equal(o.status, status);
-        assert_string_equal(o.out, "");
-        assert_string_equal(o.err, message);
 }
 
 static void test_set_errors(void **state) {
@@ -93,13 +80,14 @@ static void test_set_errors(void **state) {
 
         play("normal");
         /* The name of a policy alone is short for CachePolicy=. */
-        check_error(EXIT_USAGE, "Nothing was changed: unknown policy 'nosuch'.\n", "batch", "nosuch");
-        check_error(EXIT_USAGE, "Nothing was changed: unknown policy 'nosuch'.\n", "batch", "CachePolicy=nosuch");
-        check_error(EXIT_FAILURE, "Nothing was changed: cannot write '/run/file': full.\n", "batch", "CacheAdmission=full");
-        check_error(EXIT_UNKNOWN, "There is no unit \"nosuch.service\".\n", "nosuch.service", "lfu");
-        check_error(EXIT_USAGE, "A setting is not valid UTF-8.\n", "batch", "\xff");
-        check_error(EXIT_FAILURE, "cachebpfd does not permit you to call org.cachebpf.Manager.SetUnitSettings.\n", "batch",
-                    "CacheAdmission=root");
+        check(EXIT_USAGE, "", "Nothing was changed: unknown policy 'nosuch'.\n", "set", "batch", "nosuch");
+        check(EXIT_USAGE, "", "Nothing was changed: unknown policy 'nosuch'.\n", "set", "batch", "CachePolicy=nosuch");
+        check(EXIT_FAILURE, "", "Nothing was changed: cannot write '/run/file': full.\n",
+              "set", "batch", "CacheAdmission=full");
+        check(EXIT_UNKNOWN, "", "There is no unit \"nosuch.service\".\n", "set", "nosuch.service", "lfu");
+        check(EXIT_USAGE, "", "A setting is not valid UTF-8.\n", "set", "batch", "\xff");
+        check(EXIT_FAILURE, "", "cachebpfd does not permit you to call org.cachebpf.Manager.SetUnitSettings.\n",
+              "set", "batch", "CacheAdmission=root");
 
         run(&few, "set", "batch");
         assert_int_equal(few.status, EXIT_USAGE);
@@ -107,17 +95,15 @@ static void test_set_errors(void **state) {
 }
 
 static void test_reset(void **state) {
-        _cleanup_(outcome_done) Outcome o = {}, web = {}, unknown = {};
+        _cleanup_(outcome_done) Outcome unknown = {};
 
         play("normal");
-        run(&o, "reset", "batch");
-        assert_int_equal(o.status, EXIT_SUCCESS);
-        assert_string_equal(o.out, "Removed /run/file.\n"
-                                   "What is set for batch.slice to stay still holds; "
-                                   "\"cachectl reset --persistent batch.slice\" takes it back.\n");
-
-        run(&web, "reset", "--persistent", "web");
-        assert_string_equal(web.out, "Removed /etc/file.\n");
+        check(EXIT_SUCCESS,
+              "Removed /run/file.\n"
+              "What is set for batch.slice to stay still holds; "
+              "\"cachectl reset --persistent batch.slice\" takes it back.\n",
+              "", "reset", "batch");
+        check(EXIT_SUCCESS, "Removed /etc/file.\n", "", "reset", "--persistent", "web");
 
         run(&unknown, "reset", "nosuch", "web");
         assert_int_equal(unknown.status, EXIT_UNKNOWN);
@@ -125,13 +111,10 @@ static void test_reset(void **state) {
 }
 
 static void test_reload(void **state) {
-        _cleanup_(outcome_done) Outcome bad = {}, good = {};
+        _cleanup_(outcome_done) Outcome good = {};
 
         play("normal");
-        run(&bad, "reload");
-        assert_int_equal(bad.status, EXIT_NOT_IN_EFFECT);
-        assert_string_equal(bad.err, "/etc/x.conf:3: Unknown key\nweb.slice: unknown policy 'lru2'\n");
-        assert_string_equal(bad.out, "");
+        check(EXIT_NOT_IN_EFFECT, "", "/etc/x.conf:3: Unknown key\nweb.slice: unknown policy 'lru2'\n", "reload");
 
         play("empty");
         run(&good, "reload");
