@@ -227,6 +227,29 @@ static sd_json_variant *find_settings(sd_varlink *link, sd_json_variant *paramet
         return settings;
 }
 
+/* The setting that a call asks for first; it says how the call ends. */
+static const char *first_setting(sd_json_variant *parameters) {
+        sd_json_variant *asked = sd_json_variant_by_key(parameters, "settings");
+
+        return asked ? sd_json_variant_string(sd_json_variant_by_index(asked, 0)) : "";
+}
+
+/* Whether it did. */
+static bool refuse_setting(sd_varlink *link, const char *setting) {
+        if (streq(setting, "CachePolicy=nosuch"))
+                (void) sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_INVALID_SETTING,
+                                          SD_JSON_BUILD_PAIR_STRING("problem", "unknown policy 'nosuch'"));
+        else if (streq(setting, "CacheAdmission=full"))
+                (void) sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_CANNOT_STORE,
+                                          SD_JSON_BUILD_PAIR_STRING("problem", "cannot write '/run/file': full"));
+        else if (streq(setting, "CacheAdmission=root"))
+                (void) sd_varlink_error(link, SD_VARLINK_ERROR_PERMISSION_DENIED, NULL);
+        else
+                return false;
+
+        return true;
+}
+
 static int method_get_unit_settings(
                 sd_varlink *link,
                 sd_json_variant *parameters,
@@ -246,24 +269,16 @@ static int method_set_unit_settings(
                 sd_varlink_method_flags_t flags,
                 void *userdata) {
 
-        sd_json_variant *settings = find_settings(link, parameters), *asked = sd_json_variant_by_key(parameters, "settings");
-        const char *first = asked ? sd_json_variant_string(sd_json_variant_by_index(asked, 0)) : "";
+        const char *first = first_setting(parameters);
         const char *file = sd_json_variant_boolean(sd_json_variant_by_key(parameters, "persistent")) ? "/etc/file"
                                                                                                      : "/run/file";
         bool waits = sd_json_variant_boolean(sd_json_variant_by_key(parameters, "wait"));
-        const char *state = streq(first, "CachePolicy=rejected") ? "failed" : streq(first, "CachePolicy=slow") ? "pending"
-                                                                                                               : "attached";
+        const char *state = streq(first, "CachePolicy=rejected") ? "failed" :
+                            streq(first, "CachePolicy=slow")     ? "pending" : "attached";
+        sd_json_variant *settings = find_settings(link, parameters);
 
-        if (!settings)
+        if (!settings || refuse_setting(link, first))
                 return 0;
-        if (streq(first, "CachePolicy=nosuch"))
-                return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_INVALID_SETTING,
-                                          SD_JSON_BUILD_PAIR_STRING("problem", "unknown policy 'nosuch'"));
-        if (streq(first, "CacheAdmission=full"))
-                return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_CANNOT_STORE,
-                                          SD_JSON_BUILD_PAIR_STRING("problem", "cannot write '/run/file': full"));
-        if (streq(first, "CacheAdmission=root"))
-                return sd_varlink_error(link, SD_VARLINK_ERROR_PERMISSION_DENIED, NULL);
 
         return sd_varlink_replybo(link,
                                   SD_JSON_BUILD_PAIR_STRV("files", ((char *[]) { (char *) file, NULL })),
@@ -281,17 +296,13 @@ static int method_hold_unit(
                 sd_varlink_method_flags_t flags,
                 void *userdata) {
 
-        sd_json_variant *settings = find_settings(link, parameters), *asked = sd_json_variant_by_key(parameters, "settings");
-        const char *first = asked ? sd_json_variant_string(sd_json_variant_by_index(asked, 0)) : "";
+        const char *first = first_setting(parameters);
         sd_json_variant *units = sd_json_variant_by_key(document, "units"), *unit = NULL;
         static unsigned cookie;
         int r;
 
-        if (!settings || misbehave(link) > 0)
+        if (!find_settings(link, parameters) || misbehave(link) > 0 || refuse_setting(link, first))
                 return 0;
-        if (streq(first, "CachePolicy=nosuch"))
-                return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_INVALID_SETTING,
-                                          SD_JSON_BUILD_PAIR_STRING("problem", "unknown policy 'nosuch'"));
 
         for (size_t i = 0; i < sd_json_variant_elements(units); i++)
                 if (sd_json_variant_equal(sd_json_variant_by_key(sd_json_variant_by_index(units, i), "unit"),
