@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "config-change.h"
 #include "log.h"
 
 static const char *const no_directories[] = { NULL };
@@ -128,4 +129,20 @@ void set_cgroup(Unit *u, uint64_t id) {
         if (id > 0)
                 make_cgroup(u, id);
         manager_mark_dirty(fixture->manager, u);
+}
+
+void assert_lines(const char *unit, bool counting, const char *expected) {
+        _cleanup_(config_outcome_done) ConfigOutcome o = {};
+        g_autoptr(GString) s = g_string_new(NULL);
+
+        config_show(fixture->manager, unit, &o);
+        assert_int_equal(o.error, 0);
+        for (guint i = 0; i < policy_setting_count_lines(&o.setting); i++) {
+                const PolicyLine *l = policy_setting_get_line(&o.setting, i);
+
+                if (policy_setting_line_counts(&o.setting, l) == counting)
+                        g_string_append_printf(s, "%s%s=%s %s", s->len > 0 ? ", " : "", l->key, l->value,
+                                               policy_layer_to_string(l->layer));
+        }
+        assert_string_equal(s->str, expected);
 }

@@ -42,6 +42,9 @@ void set(Unit *u, const char *key, const char *value, unsigned line);
 /* What systemd says when a unit stopped (0) or started. */
 void set_cgroup(Unit *u, uint64_t id);
 
+/* "key=value layer, ..." of the lines about a unit that count, or of those that do not. */
+void assert_lines(const char *unit, bool counting, const char *expected);
+
 #define assert_state(u, s) assert_string_equal(unit_state_to_string((u)->state), unit_state_to_string(s))
 #define assert_reason(u, part)                                                            \
         do {                                                                              \

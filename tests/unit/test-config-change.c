@@ -119,23 +119,6 @@ static unsigned count_files(const char *path) {
         return n;
 }
 
-/* "key=value layer, ..." of the lines that count, or of those that do not. */
-static void check_lines(const char *unit, bool counting, const char *expected) {
-        _cleanup_(config_outcome_done) ConfigOutcome o = {};
-        g_autoptr(GString) s = g_string_new(NULL);
-
-        config_show(fixture->manager, unit, &o);
-        assert_int_equal(o.error, 0);
-        for (guint i = 0; i < policy_setting_count_lines(&o.setting); i++) {
-                const PolicyLine *l = policy_setting_get_line(&o.setting, i);
-
-                if (policy_setting_line_counts(&o.setting, l) == counting)
-                        g_string_append_printf(s, "%s%s=%s %s", s->len > 0 ? ", " : "", l->key, l->value,
-                                               policy_layer_to_string(l->layer));
-        }
-        assert_string_equal(s->str, expected);
-}
-
 /* ---- tests */
 
 static void test_stronger_than_files(void **state) {
@@ -144,7 +127,7 @@ static void test_stronger_than_files(void **state) {
 
         run();
         assert_string_equal(u->effective, "lfu");
-        check_lines("a.slice", true, "CachePolicy=lfu unit");
+        assert_lines("a.slice", true, "CachePolicy=lfu unit");
 
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
         assert_state(u, UNIT_ATTACHED);
@@ -153,8 +136,8 @@ static void test_stronger_than_files(void **state) {
         check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=mru\n");
         check_file(OVERRIDE_PERSISTENT, "a.slice", NULL);
         assert_int_equal(count_files(directories[OVERRIDE_RUNTIME]), 1);
-        check_lines("a.slice", true, "CachePolicy=mru runtime");
-        check_lines("a.slice", false, "CachePolicy=lfu unit");
+        assert_lines("a.slice", true, "CachePolicy=mru runtime");
+        assert_lines("a.slice", false, "CachePolicy=lfu unit");
 
         assert_int_equal(unit_source(u, &source), 0);
         assert_true(asprintf(&expected, "%s/a.slice.conf:3", directories[OVERRIDE_RUNTIME]) > 0);
@@ -190,7 +173,7 @@ static void test_merging(void **state) {
         do_set("a.slice", 0, "CacheAdmission=", NULL);
         check_file(OVERRIDE_RUNTIME, "a.slice",
                    "CachePolicy=lfu\nCachePolicyOptions=nr_scan=32 nr_scan=33\nCacheAdmission=\n");
-        check_lines("a.slice", true,
+        assert_lines("a.slice", true,
                     "CachePolicy=lfu runtime, CachePolicyOptions=nr_scan=32 nr_scan=33 runtime, CacheAdmission= runtime");
 
         /* A policy begins anew: what was set may mean nothing to it. */
@@ -201,7 +184,7 @@ static void test_merging(void **state) {
         check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=\n");
         assert_state(u, UNIT_UNCONFIGURED);
         assert_null(u->link);
-        check_lines("a.slice", true, "CachePolicy= runtime");
+        assert_lines("a.slice", true, "CachePolicy= runtime");
 
         do_set("a.slice", 0, "CacheAdmission=no", NULL);
         assert_null(u->link);
@@ -218,7 +201,7 @@ static void test_persistent(void **state) {
         /* Until the next boot goes first … */
         do_set("a.slice", 0, "CachePolicy=get-scan", "CacheAdmission=yes");
         assert_string_equal(u->effective, "get-scan");
-        check_lines("a.slice", false, "CachePolicy=lfu unit, CachePolicy=mru persistent");
+        assert_lines("a.slice", false, "CachePolicy=lfu unit, CachePolicy=mru persistent");
 
         /* … unless the same is set to stay afterwards. */
         do_set("a.slice", PERSISTENT, "CacheAdmission=no", NULL);
@@ -228,14 +211,14 @@ static void test_persistent(void **state) {
         check_file(OVERRIDE_PERSISTENT, "a.slice", "CachePolicy=lfu\n");
         check_file(OVERRIDE_RUNTIME, "a.slice", NULL);
         assert_string_equal(u->effective, "lfu");
-        check_lines("a.slice", true, "CachePolicy=lfu persistent");
+        assert_lines("a.slice", true, "CachePolicy=lfu persistent");
 
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
         assert_int_equal(do_reset("a.slice", 0), 1);
         check_file(OVERRIDE_PERSISTENT, "a.slice", "CachePolicy=lfu\n");
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
         assert_int_equal(do_reset("a.slice", PERSISTENT), 2);
-        check_lines("a.slice", true, "CachePolicy=lfu unit");
+        assert_lines("a.slice", true, "CachePolicy=lfu unit");
 }
 
 static void test_dry_run(void **state) {
@@ -250,7 +233,7 @@ static void test_dry_run(void **state) {
         assert_true(o.files_known);
         assert_int_equal(count_files(directories[OVERRIDE_RUNTIME]), 0);
         assert_string_equal(u->effective, "lfu");
-        check_lines("a.slice", true, "CachePolicy=lfu unit");
+        assert_lines("a.slice", true, "CachePolicy=lfu unit");
 
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
         change("a.slice", DRY_RUN, NULL, NULL, &reset);
@@ -322,7 +305,7 @@ static void test_cannot_write(void **state) {
         check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=mru\n");
         assert_int_equal(count_files(directories[OVERRIDE_RUNTIME]), 1);
         assert_string_equal(u->effective, "mru");
-        check_lines("a.slice", true, "CachePolicy=mru runtime");
+        assert_lines("a.slice", true, "CachePolicy=mru runtime");
 
         /* A directory where the file should be: nothing is left over of the attempt. */
         assert_int_equal(do_reset("a.slice", 0), 1);
@@ -370,7 +353,7 @@ static void test_units(void **state) {
 
         /* Not loaded: what is set waits. */
         do_set("later.slice", 0, "CachePolicy=mru", NULL);
-        check_lines("later.slice", true, "CachePolicy=mru runtime");
+        assert_lines("later.slice", true, "CachePolicy=mru runtime");
         assert_string_equal((add_unit("later.slice", "lfu", 1), run(),
                              manager_find_unit(fixture->manager, "later.slice")->effective), "mru");
 
@@ -407,7 +390,7 @@ static void test_implied(void **state) {
         do_set("a.slice", 0, "CacheAdmission=yes", NULL);
         assert_string_equal(u->effective, "noop");
         /* which is no line of the configuration */
-        check_lines("a.slice", true, "CacheAdmission=yes runtime");
+        assert_lines("a.slice", true, "CacheAdmission=yes runtime");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -2,34 +2,25 @@
 
 /* Holds: what they are stronger than, what ends them, who may, and what clients of varlink are told. */
 
-#include "reconcile-fixture.h"
+#include "varlink-fixture.h"
 
 #include <stdio.h>
-#include <sys/socket.h>
 
 #include "config-request.h"
 #include "hold-varlink.h"
 #include "hold.h"
 #include "log.h"
-#include "manager-varlink.h"
 #include "messages.h"
 #include "varlink-org.cachebpf.Manager.h"
 
 #define NOBODY 65534
 
 static char *dir, *directories[_OVERRIDE_MAX];
-static sd_varlink_server *server;
 
 static void start(void) {
-        Manager *m = fixture->manager;
-
-        m->paths.overrides = (const char *const *) directories;
-        assert_true(sd_varlink_server_new(&server, SD_VARLINK_SERVER_INHERIT_USERDATA) >= 0);
-        (void) sd_varlink_server_set_userdata(server, m);
-        assert_true(sd_varlink_server_add_interface(server, &vl_interface_org_cachebpf_Manager) >= 0);
+        fixture->manager->paths.overrides = (const char *const *) directories;
+        server_start();
         assert_true(hold_varlink_bind(server) >= 0);
-        assert_true(sd_varlink_server_bind_disconnect(server, manager_varlink_on_disconnect) >= 0);
-        assert_true(sd_varlink_server_attach_event(server, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
 }
 
 static int setup(void **state) {
@@ -42,7 +33,7 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-        server = sd_varlink_server_unref(server);
+        server_stop();
         fixture_teardown(state);
         test_dir_remove(dir);
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
@@ -53,71 +44,42 @@ static int teardown(void **state) {
 /* ---- clients */
 
 typedef struct Client {
-        sd_varlink *link;
+        Connection connection;
         unsigned n_replies;
         uint32_t cookie;
         char *state, *effective; /* of the unit in the reply */
-        char *error, *problem;
 } Client;
 
-static char *member(sd_json_variant *v, const char *key) {
-        sd_json_variant *s = sd_json_variant_by_key(v, key);
-
-        return s && !sd_json_variant_is_null(s) ? strdup(sd_json_variant_string(s)) : NULL;
-}
-
-static int on_reply(sd_varlink *link, sd_json_variant *parameters, const char *error_id,
-                    sd_varlink_reply_flags_t flags, void *userdata) {
+static void on_reply(sd_json_variant *parameters, void *userdata) {
+        sd_json_variant *unit = sd_json_variant_by_key(parameters, "unit");
         Client *c = ASSERT_PTR(userdata);
-        sd_json_variant *unit;
 
-        if (error_id) {
-                c->error = strdup(error_id);
-                c->problem = member(parameters, "problem");
-                return 0;
-        }
-
-        assert_true(flags & SD_VARLINK_REPLY_CONTINUES);
         c->n_replies++;
         c->cookie = (uint32_t) sd_json_variant_unsigned(sd_json_variant_by_key(parameters, "cookie"));
-        unit = sd_json_variant_by_key(parameters, "unit");
         if (unit && !sd_json_variant_is_null(unit)) {
-                c->state = member(unit, "state");
-                c->effective = member(unit, "effective");
+                assert_true(free_and_strdup(&c->state, member_string(unit, "state")) >= 0);
+                assert_true(free_and_strdup(&c->effective, member_string(unit, "effective")) >= 0);
         }
-        return 0;
 }
 
 static void client_done(Client *c) {
-        c->link = sd_varlink_close_unref(c->link);
+        connection_done(&c->connection);
         free(c->state);
         free(c->effective);
-        free(c->error);
-        free(c->problem);
-        run();
         *c = (Client) {};
 }
 
 #define _cleanup_client_ _cleanup_(client_done)
 
-static void send_hold(Client *c, const char *unit, const char *setting,
-                      int (*send)(sd_varlink *link, const char *method, sd_json_variant *parameters)) {
+static void send_hold(Client *c, const char *unit, const char *setting, send_t send) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL;
-        int fds[2];
 
-        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
-        assert_true(sd_varlink_server_add_connection(server, fds[0], NULL) >= 0);
-        assert_true(sd_varlink_connect_fd(&c->link, fds[1]) >= 0);
-        assert_true(sd_varlink_attach_event(c->link, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
-        (void) sd_varlink_set_userdata(c->link, c);
-        assert_true(sd_varlink_bind_reply(c->link, on_reply) >= 0);
         assert_true(sd_json_buildo(&parameters,
                                    SD_JSON_BUILD_PAIR_STRING("unit", unit),
                                    SD_JSON_BUILD_PAIR_STRV("settings", ((char *[]) { (char *) setting, NULL })),
                                    SD_JSON_BUILD_PAIR_STRING("program", "backup"),
                                    SD_JSON_BUILD_PAIR_STRING("reason", "every night")) >= 0);
-        assert_true(send(c->link, CACHEBPF_VARLINK_INTERFACE ".HoldUnit", parameters) >= 0);
-        run();
+        connection_call(&c->connection, send, CACHEBPF_VARLINK_INTERFACE ".HoldUnit", parameters, on_reply, c);
 }
 
 static void hold(Client *c, const char *unit, const char *setting) {
@@ -125,27 +87,10 @@ static void hold(Client *c, const char *unit, const char *setting) {
 }
 
 static void assert_held(const Client *c, const char *effective) {
-        assert_null(c->error);
+        assert_null(c->connection.error);
         assert_int_equal(c->n_replies, 1);
         assert_string_equal(c->state, "attached");
         assert_string_equal(c->effective, effective);
-}
-
-/* "key=value layer, ..." of the lines that count. */
-static void assert_lines(const char *unit, const char *expected) {
-        _cleanup_(config_outcome_done) ConfigOutcome o = {};
-        g_autoptr(GString) s = g_string_new(NULL);
-
-        config_show(fixture->manager, unit, &o);
-        assert_int_equal(o.error, 0);
-        for (guint i = 0; i < policy_setting_count_lines(&o.setting); i++) {
-                const PolicyLine *l = policy_setting_get_line(&o.setting, i);
-
-                if (policy_setting_line_counts(&o.setting, l))
-                        g_string_append_printf(s, "%s%s=%s %s", s->len > 0 ? ", " : "", l->key, l->value,
-                                               policy_layer_to_string(l->layer));
-        }
-        assert_string_equal(s->str, expected);
 }
 
 /* ---- tests */
@@ -161,7 +106,7 @@ static void test_as_long_as_the_client(void **state) {
         hold(&c, "a.slice", "CachePolicy=mru");
         assert_held(&c, "mru"); /* it was in effect when the answer came */
         assert_int_equal(fixture->kernel.n_update, 1);
-        assert_lines("a.slice", "CachePolicy=mru hold");
+        assert_lines("a.slice", true, "CachePolicy=mru hold");
 
         h = hold_find(fixture->manager, c.cookie);
         assert_non_null(h);
@@ -179,7 +124,7 @@ static void test_as_long_as_the_client(void **state) {
         assert_string_equal(u->effective, "lfu");
         assert_int_equal(fixture->kernel.n_update, 2); /* in place both times */
         assert_int_equal(fixture->kernel.n_detach, 0);
-        assert_lines("a.slice", "CachePolicy=lfu unit");
+        assert_lines("a.slice", true, "CachePolicy=lfu unit");
         assert_int_equal(fixture->manager->holds->len, 0);
 }
 
@@ -215,16 +160,16 @@ static void test_several(void **state) {
         hold(&second, "a.slice", "CachePolicy=get-scan");
         hold(&third, "a.slice", "CacheAdmission=yes");
         assert_held(&third, "get-scan");
-        assert_lines("a.slice", "CachePolicy=get-scan hold, CacheAdmission=yes hold");
+        assert_lines("a.slice", true, "CachePolicy=get-scan hold, CacheAdmission=yes hold");
 
         client_done(&second);
         assert_string_equal(u->effective, "mru");
-        assert_lines("a.slice", "CachePolicy=mru hold, CacheAdmission=yes hold");
+        assert_lines("a.slice", true, "CachePolicy=mru hold, CacheAdmission=yes hold");
         client_done(&first);
         assert_string_equal(u->effective, "lfu");
-        assert_lines("a.slice", "CachePolicy=lfu unit, CacheAdmission=yes hold");
+        assert_lines("a.slice", true, "CachePolicy=lfu unit, CacheAdmission=yes hold");
         client_done(&third);
-        assert_lines("a.slice", "CachePolicy=lfu unit");
+        assert_lines("a.slice", true, "CachePolicy=lfu unit");
 }
 
 /* What is set meanwhile is checked by itself, and counts afterwards. */
@@ -254,8 +199,8 @@ static void assert_refused(const char *setting, const char *problem) {
 
         hold(&c, "a.slice", setting);
         assert_int_equal(c.n_replies, 0);
-        assert_string_equal(c.error, CACHEBPF_VARLINK_ERROR_INVALID_SETTING);
-        assert_string_equal(c.problem, problem);
+        assert_string_equal(c.connection.error, CACHEBPF_VARLINK_ERROR_INVALID_SETTING);
+        assert_string_equal(c.connection.problem, problem);
 }
 
 static void test_refused(void **state) {
@@ -270,7 +215,7 @@ static void test_refused(void **state) {
 
         /* One answer and no stream: nothing would tell the end. */
         send_hold(&once, "a.slice", "CachePolicy=mru", sd_varlink_invoke);
-        assert_string_equal(once.error, SD_VARLINK_ERROR_EXPECTED_MORE);
+        assert_string_equal(once.connection.error, SD_VARLINK_ERROR_EXPECTED_MORE);
         assert_true(!fixture->manager->holds || fixture->manager->holds->len == 0);
 }
 
@@ -346,8 +291,8 @@ static void test_end_of_the_daemon(void **state) {
         hold(&c, "a.slice", "CachePolicy=mru");
 
         /* Killed: what was held goes on until the next one comes, and not longer. */
-        c.link = sd_varlink_close_unref(c.link);
-        server = sd_varlink_server_unref(server);
+        connection_close(&c.connection);
+        server_stop();
         stop_daemon();
         assert_string_equal(fixture->kernel.cgroups[1].policy, "mru");
         start_daemon();

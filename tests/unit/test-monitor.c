@@ -2,84 +2,53 @@
 
 /* The varlink method Monitor: what clients are told of the units of a reconciler on a fake kernel. */
 
-#include "reconcile-fixture.h"
-
-#include <sys/socket.h>
+#include "varlink-fixture.h"
 
 #include "cleanup.h"
-#include "manager-varlink.h"
 #include "monitor-varlink.h"
 #include "string-util.h"
 #include "varlink-org.cachebpf.Manager.h"
 
 typedef struct Client {
-        sd_varlink *link;
+        Connection connection;
         GString *heard; /* "change:name:state " for each reply */
-        const char *error;
 } Client;
 
-static sd_varlink_server *server;
-
 static const char *text(sd_json_variant *v, const char *key) {
-        sd_json_variant *s = sd_json_variant_by_key(v, key);
-
-        return s && !sd_json_variant_is_null(s) ? sd_json_variant_string(s) : "-";
+        return member_string(v, key) ?: "-";
 }
 
-static int on_reply(sd_varlink *link, sd_json_variant *parameters, const char *error_id,
-                    sd_varlink_reply_flags_t flags, void *userdata) {
+static void on_reply(sd_json_variant *parameters, void *userdata) {
+        sd_json_variant *unit = sd_json_variant_by_key(parameters, "unit");
         Client *c = ASSERT_PTR(userdata);
-        sd_json_variant *unit;
 
-        if (error_id) {
-                c->error = g_intern_string(error_id);
-                return 0;
-        }
-
-        assert_true(flags & SD_VARLINK_REPLY_CONTINUES);
-        unit = sd_json_variant_by_key(parameters, "unit");
         assert_true(!unit || streq(text(unit, "unit"), text(parameters, "name")));
         g_string_append_printf(c->heard, "%s:%s:%s ", text(parameters, "change"), text(parameters, "name"),
                                unit ? text(unit, "state") : "-");
-        return 0;
 }
 
 static void start_server(void) {
         Manager *m = fixture->manager;
 
-        assert_true(sd_varlink_server_new(&server, SD_VARLINK_SERVER_INHERIT_USERDATA) >= 0);
-        (void) sd_varlink_server_set_userdata(server, m);
-        assert_true(sd_varlink_server_add_interface(server, &vl_interface_org_cachebpf_Manager) >= 0);
+        server_start();
         assert_true(monitor_varlink_bind(server, m) >= 0);
-        assert_true(sd_varlink_server_bind_disconnect(server, manager_varlink_on_disconnect) >= 0);
-        assert_true(sd_varlink_server_attach_event(server, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
         m->unit_changed = monitor_unit_changed;
         m->unit_removed = monitor_unit_changed;
 }
 
 static void stop_server(void) {
-        server = sd_varlink_server_unref(server);
+        server_stop();
         monitor_varlink_stop(fixture->manager);
 }
 
-static void client_start(Client *c, int (*send)(sd_varlink *link, const char *method, sd_json_variant *parameters)) {
-        int fds[2];
-
+static void client_start(Client *c, send_t send) {
         c->heard = g_string_new(NULL);
-        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
-        assert_true(sd_varlink_server_add_connection(server, fds[0], NULL) >= 0);
-        assert_true(sd_varlink_connect_fd(&c->link, fds[1]) >= 0);
-        assert_true(sd_varlink_attach_event(c->link, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
-        (void) sd_varlink_set_userdata(c->link, c);
-        assert_true(sd_varlink_bind_reply(c->link, on_reply) >= 0);
-        assert_true(send(c->link, CACHEBPF_VARLINK_INTERFACE ".Monitor", NULL) >= 0);
-        run();
+        connection_call(&c->connection, send, CACHEBPF_VARLINK_INTERFACE ".Monitor", NULL, on_reply, c);
 }
 
 static void client_stop(Client *c) {
-        c->link = sd_varlink_close_unref(c->link);
+        connection_done(&c->connection);
         g_string_free(c->heard, TRUE);
-        run();
 }
 
 /* What the client heard since it was asked last. */
@@ -194,8 +163,8 @@ static void test_too_many(void **state) {
         run();
 
         for (size_t i = 0; i < ELEMENTSOF(c); i++) {
-                if (c[i].error) {
-                        assert_string_equal(c[i].error, SD_VARLINK_ERROR_SYSTEM);
+                if (c[i].connection.error) {
+                        assert_string_equal(c[i].connection.error, SD_VARLINK_ERROR_SYSTEM);
                         n_refused++;
                 } else
                         assert_non_null(strstr(c[i].heard->str, "changed:a.slice"));
@@ -210,7 +179,7 @@ static void test_needs_more(void **state) {
 
         start_server();
         client_start(&c, sd_varlink_invoke);
-        assert_string_equal(c.error, SD_VARLINK_ERROR_EXPECTED_MORE);
+        assert_string_equal(c.connection.error, SD_VARLINK_ERROR_EXPECTED_MORE);
         client_stop(&c);
         stop_server();
 }
