@@ -223,10 +223,29 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_FIELD_COMMENT("Whether it counts, or lost against a later line"),
                 SD_VARLINK_DEFINE_FIELD(effective, SD_VARLINK_BOOL, 0));
 
+/* Fields that several methods have. */
+#define INPUT_UNIT                                         \
+        SD_VARLINK_FIELD_COMMENT("Full name of the unit"), \
+        SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0)
+#define INPUT_INTERACTIVE                                            \
+        SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"), \
+        SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE)
+#define INPUT_WAIT                                                                                \
+        SD_VARLINK_FIELD_COMMENT("Answer when the unit has what was changed, or cannot have it; " \
+                                 "after 20 s at the latest"),                                     \
+        SD_VARLINK_DEFINE_INPUT(wait, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE)
+#define OUTPUT_OF_CHANGE                                                                                     \
+        SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),                         \
+        SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),                               \
+        SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0),                                        \
+        SD_VARLINK_FIELD_COMMENT("What came of it, if that was waited for; pending if it is not known yet"), \
+        SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(state, UnitState, SD_VARLINK_NULLABLE),                             \
+        SD_VARLINK_FIELD_COMMENT("Why it is in that state, one sentence"),                                   \
+        SD_VARLINK_DEFINE_OUTPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE)
+
 static SD_VARLINK_DEFINE_METHOD(
                 GetUnitSettings,
-                SD_VARLINK_FIELD_COMMENT("Full name of the unit"),
-                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0),
+                INPUT_UNIT,
                 SD_VARLINK_FIELD_COMMENT("Every line that says something about it, from the weakest to the strongest"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
                 SD_VARLINK_FIELD_COMMENT("False if no files of the unit were found"),
@@ -234,63 +253,43 @@ static SD_VARLINK_DEFINE_METHOD(
 
 static SD_VARLINK_DEFINE_METHOD(
                 SetUnitSettings,
-                SD_VARLINK_FIELD_COMMENT("Full name of the unit"),
-                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0),
+                INPUT_UNIT,
                 SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. CachePolicy= replaces all that was set before"),
                 SD_VARLINK_DEFINE_INPUT(settings, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
                 SD_VARLINK_FIELD_COMMENT("To stay; if false or unset only until the next boot"),
                 SD_VARLINK_DEFINE_INPUT(persistent, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Only check it, and tell what would come of it; everybody may"),
                 SD_VARLINK_DEFINE_INPUT(dryRun, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("Answer when the unit has what was changed, or cannot have it; after 20 s at the latest"),
-                SD_VARLINK_DEFINE_INPUT(wait, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
-                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                INPUT_WAIT,
+                INPUT_INTERACTIVE,
                 SD_VARLINK_FIELD_COMMENT("The files that changed, or would"),
                 SD_VARLINK_DEFINE_OUTPUT(files, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
-                SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),
-                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
-                SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0),
-                SD_VARLINK_FIELD_COMMENT("What came of it, if that was waited for; pending if it is not known yet"),
-                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(state, UnitState, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("Why it is in that state, one sentence"),
-                SD_VARLINK_DEFINE_OUTPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
+                OUTPUT_OF_CHANGE);
 
 static SD_VARLINK_DEFINE_METHOD(
                 ResetUnit,
-                SD_VARLINK_FIELD_COMMENT("Full name of the unit"),
-                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0),
+                INPUT_UNIT,
                 SD_VARLINK_FIELD_COMMENT("Also what was set to stay"),
                 SD_VARLINK_DEFINE_INPUT(persistent, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Only tell what would come of it; everybody may"),
                 SD_VARLINK_DEFINE_INPUT(dryRun, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("Answer when the unit has what was changed, or cannot have it; after 20 s at the latest"),
-                SD_VARLINK_DEFINE_INPUT(wait, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
-                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                INPUT_WAIT,
+                INPUT_INTERACTIVE,
                 SD_VARLINK_FIELD_COMMENT("The files that went, or would; none if nothing was set"),
                 SD_VARLINK_DEFINE_OUTPUT(files, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
-                SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),
-                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
-                SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0),
-                SD_VARLINK_FIELD_COMMENT("What came of it, if that was waited for; pending if it is not known yet"),
-                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(state, UnitState, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("Why it is in that state, one sentence"),
-                SD_VARLINK_DEFINE_OUTPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
+                OUTPUT_OF_CHANGE);
 
 static SD_VARLINK_DEFINE_METHOD_FULL(
                 HoldUnit,
                 SD_VARLINK_REQUIRES_MORE,
-                SD_VARLINK_FIELD_COMMENT("Full name of the unit"),
-                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0),
+                INPUT_UNIT,
                 SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. CachePolicy= replaces all that is configured or held"),
                 SD_VARLINK_DEFINE_INPUT(settings, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
                 SD_VARLINK_FIELD_COMMENT("What the client is, to be shown to others; the name of its process if unset"),
                 SD_VARLINK_DEFINE_INPUT(program, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Why, to be shown to others"),
                 SD_VARLINK_DEFINE_INPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
-                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                INPUT_INTERACTIVE,
                 SD_VARLINK_FIELD_COMMENT("The number of the hold"),
                 SD_VARLINK_DEFINE_OUTPUT(cookie, SD_VARLINK_INT, 0),
                 SD_VARLINK_FIELD_COMMENT("The unit after the daemon did what it could; unset if systemd has not loaded it"),
@@ -298,8 +297,7 @@ static SD_VARLINK_DEFINE_METHOD_FULL(
 
 static SD_VARLINK_DEFINE_METHOD(
                 Reload,
-                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"),
-                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                INPUT_INTERACTIVE,
                 SD_VARLINK_FIELD_COMMENT("What is wrong with the configuration, a sentence each"),
                 SD_VARLINK_DEFINE_OUTPUT(problems, SD_VARLINK_STRING, SD_VARLINK_ARRAY));
 
