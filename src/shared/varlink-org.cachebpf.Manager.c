@@ -46,17 +46,21 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_DEFINE_FIELD(cgroupId, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the configuration asks for"),
                 SD_VARLINK_DEFINE_FIELD(configured, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("How the configuration wants it: tunables (CachePolicyOptions=), …"),
+                SD_VARLINK_FIELD_COMMENT("How the configuration wants it: "
+                                         "tunables (CachePolicyOptions=), …"),
                 SD_VARLINK_DEFINE_FIELD(options, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("… patterns of the names of scanning threads (CacheScanThreads=), …"),
-                SD_VARLINK_DEFINE_FIELD(scanThreads, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("… patterns of the names of scanning "
+                                         "threads (CacheScanThreads=), …"),
+                SD_VARLINK_DEFINE_FIELD(scanThreads, SD_VARLINK_STRING,
+                                        SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("… and the admission filter (CacheAdmission=)"),
                 SD_VARLINK_DEFINE_FIELD(admission, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Clients that hold it, the strongest last"),
                 SD_VARLINK_DEFINE_FIELD_BY_TYPE(holds, Hold, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the daemon attached or adopted"),
                 SD_VARLINK_DEFINE_FIELD(effective, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("Policy the kernel reports at this moment; 'none' for the stock one"),
+                SD_VARLINK_FIELD_COMMENT("Policy the kernel reports at this moment; "
+                                         "'none' for the stock one"),
                 SD_VARLINK_DEFINE_FIELD(verified, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("What the policy of this unit is doing"),
                 SD_VARLINK_DEFINE_FIELD_BY_TYPE(state, UnitState, 0),
@@ -66,7 +70,8 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_DEFINE_FIELD(source, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("When the unit entered its state (CLOCK_REALTIME, microseconds)"),
                 SD_VARLINK_DEFINE_FIELD(sinceUSec, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("The kernel's id of the attachment; stays the same while nothing was detached or replaced"),
+                SD_VARLINK_FIELD_COMMENT("The kernel's id of the attachment; "
+                                         "stays the same while nothing was detached or replaced"),
                 SD_VARLINK_DEFINE_FIELD(policyId, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("True if an earlier instance of the daemon attached the policy"),
                 SD_VARLINK_DEFINE_FIELD(adopted, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE));
@@ -93,15 +98,18 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
                 PolicyAbility,
                 SD_VARLINK_FIELD_COMMENT("Has the admission filter, for CacheAdmission="),
                 SD_VARLINK_DEFINE_ENUM_VALUE(admission),
-                SD_VARLINK_FIELD_COMMENT("Has a program of its own that the daemon runs when the policy asks for it"),
+                SD_VARLINK_FIELD_COMMENT("Has a program of its own that the "
+                                         "daemon runs when the policy asks for it"),
                 SD_VARLINK_DEFINE_ENUM_VALUE(reconfigure),
-                SD_VARLINK_FIELD_COMMENT("Can tell threads by their class, and by name with CacheScanThreads="),
+                SD_VARLINK_FIELD_COMMENT("Can tell threads by their class, "
+                                         "and by name with CacheScanThreads="),
                 SD_VARLINK_DEFINE_ENUM_VALUE(threads));
 
 static SD_VARLINK_DEFINE_METHOD_FULL(
                 ListUnits,
                 SD_VARLINK_SUPPORTS_MORE,
-                SD_VARLINK_FIELD_COMMENT("Only this unit; if unset all units with a policy configured or attached"),
+                SD_VARLINK_FIELD_COMMENT("Only this unit; "
+                                         "if unset all units with a policy configured or attached"),
                 SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("One unit, one reply a unit"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(unit, Unit, 0));
@@ -134,7 +142,8 @@ static SD_VARLINK_DEFINE_METHOD_FULL(
                 SD_VARLINK_FIELD_COMMENT("Why the object cannot be used; unset if it can"),
                 SD_VARLINK_DEFINE_OUTPUT(problem, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("What it can do besides evicting"),
-                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(abilities, PolicyAbility, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(abilities, PolicyAbility,
+                                                 SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Its documented constants"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(tunables, Tunable, SD_VARLINK_ARRAY));
 
@@ -176,10 +185,13 @@ static SD_VARLINK_DEFINE_METHOD(
                 SD_VARLINK_DEFINE_INPUT(thread, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("All threads that a process has now, by its number"),
                 SD_VARLINK_DEFINE_INPUT(process, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("One thread, by the index of a file descriptor of pidfd_open(2) that comes with the call"),
+                SD_VARLINK_FIELD_COMMENT("One thread, by the index of a file descriptor "
+                                         "of pidfd_open(2) that comes with the call"),
                 SD_VARLINK_DEFINE_INPUT(pidfd, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user about threads that are not the caller's own"),
-                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user about "
+                                         "threads that are not the caller's own"),
+                SD_VARLINK_DEFINE_INPUT(allowInteractiveAuthentication, SD_VARLINK_BOOL,
+                                        SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("How many threads have got the class"),
                 SD_VARLINK_DEFINE_OUTPUT(threads, SD_VARLINK_INT, 0));
 
@@ -212,7 +224,8 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
 
 static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 Setting,
-                SD_VARLINK_FIELD_COMMENT("CachePolicy, CachePolicyOptions, CacheScanThreads or CacheAdmission"),
+                SD_VARLINK_FIELD_COMMENT("CachePolicy, CachePolicyOptions, "
+                                         "CacheScanThreads or CacheAdmission"),
                 SD_VARLINK_DEFINE_FIELD(key, SD_VARLINK_STRING, 0),
                 SD_VARLINK_FIELD_COMMENT("What the line assigns, as it was written; empty: it resets"),
                 SD_VARLINK_DEFINE_FIELD(value, SD_VARLINK_STRING, 0),
@@ -234,19 +247,21 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
         SD_VARLINK_FIELD_COMMENT("Answer when the unit has what was changed, or cannot have it; " \
                                  "after 20 s at the latest"),                                     \
         SD_VARLINK_DEFINE_INPUT(wait, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE)
-#define OUTPUT_OF_CHANGE                                                                                     \
-        SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),                         \
-        SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),                               \
-        SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0),                                        \
-        SD_VARLINK_FIELD_COMMENT("What came of it, if that was waited for; pending if it is not known yet"), \
-        SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(state, UnitState, SD_VARLINK_NULLABLE),                             \
-        SD_VARLINK_FIELD_COMMENT("Why it is in that state, one sentence"),                                   \
+#define OUTPUT_OF_CHANGE                                                                    \
+        SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),        \
+        SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),              \
+        SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0),                       \
+        SD_VARLINK_FIELD_COMMENT("What came of it, "                                        \
+                                 "if that was waited for; pending if it is not known yet"), \
+        SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(state, UnitState, SD_VARLINK_NULLABLE),            \
+        SD_VARLINK_FIELD_COMMENT("Why it is in that state, one sentence"),                  \
         SD_VARLINK_DEFINE_OUTPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE)
 
 static SD_VARLINK_DEFINE_METHOD(
                 GetUnitSettings,
                 INPUT_UNIT,
-                SD_VARLINK_FIELD_COMMENT("Every line that says something about it, from the weakest to the strongest"),
+                SD_VARLINK_FIELD_COMMENT("Every line that says something about it, "
+                                         "from the weakest to the strongest"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
                 SD_VARLINK_FIELD_COMMENT("False if no files of the unit were found"),
                 SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0));
@@ -254,7 +269,8 @@ static SD_VARLINK_DEFINE_METHOD(
 static SD_VARLINK_DEFINE_METHOD(
                 SetUnitSettings,
                 INPUT_UNIT,
-                SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. CachePolicy= replaces all that was set before"),
+                SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. "
+                                         "CachePolicy= replaces all that was set before"),
                 SD_VARLINK_DEFINE_INPUT(settings, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
                 SD_VARLINK_FIELD_COMMENT("To stay; if false or unset only until the next boot"),
                 SD_VARLINK_DEFINE_INPUT(persistent, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
@@ -283,16 +299,19 @@ static SD_VARLINK_DEFINE_METHOD_FULL(
                 HoldUnit,
                 SD_VARLINK_REQUIRES_MORE,
                 INPUT_UNIT,
-                SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. CachePolicy= replaces all that is configured or held"),
+                SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. "
+                                         "CachePolicy= replaces all that is configured or held"),
                 SD_VARLINK_DEFINE_INPUT(settings, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
-                SD_VARLINK_FIELD_COMMENT("What the client is, to be shown to others; the name of its process if unset"),
+                SD_VARLINK_FIELD_COMMENT("What the client is, "
+                                         "to be shown to others; the name of its process if unset"),
                 SD_VARLINK_DEFINE_INPUT(program, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Why, to be shown to others"),
                 SD_VARLINK_DEFINE_INPUT(reason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 INPUT_INTERACTIVE,
                 SD_VARLINK_FIELD_COMMENT("The number of the hold"),
                 SD_VARLINK_DEFINE_OUTPUT(cookie, SD_VARLINK_INT, 0),
-                SD_VARLINK_FIELD_COMMENT("The unit after the daemon did what it could; unset if systemd has not loaded it"),
+                SD_VARLINK_FIELD_COMMENT("The unit after the daemon did what it could; "
+                                         "unset if systemd has not loaded it"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(unit, Unit, SD_VARLINK_NULLABLE));
 
 static SD_VARLINK_DEFINE_METHOD(
@@ -383,17 +402,21 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_method_GetStatus,
                 SD_VARLINK_SYMBOL_COMMENT("What a thread is there for, as policies see it"),
                 &vl_type_ThreadClass,
-                SD_VARLINK_SYMBOL_COMMENT("Gives threads a class. One's own always, those of others if polkit permits. Exactly one of thread, process and pidfd has to be given"),
+                SD_VARLINK_SYMBOL_COMMENT("Gives threads a class. One's own always, "
+                                          "those of others if polkit permits. "
+                                          "Exactly one of thread, process and pidfd has to be given"),
                 &vl_method_SetThreadClass,
                 SD_VARLINK_SYMBOL_COMMENT("Lists threads and the classes they were given"),
                 &vl_method_ListThreads,
                 SD_VARLINK_SYMBOL_COMMENT("What can happen to a unit"),
                 &vl_type_UnitChange,
-                SD_VARLINK_SYMBOL_COMMENT("Lists the units with a policy, and then tells every change, until the client hangs up"),
+                SD_VARLINK_SYMBOL_COMMENT("Lists the units with a policy, "
+                                          "and then tells every change, until the client hangs up"),
                 &vl_method_Monitor,
                 SD_VARLINK_SYMBOL_COMMENT("There is no thread of that number (any more)"),
                 &vl_error_NoSuchThread,
-                SD_VARLINK_SYMBOL_COMMENT("This is a thread, and not the one that its process is numbered by"),
+                SD_VARLINK_SYMBOL_COMMENT("This is a thread, "
+                                          "and not the one that its process is numbered by"),
                 &vl_error_NoProcess,
                 SD_VARLINK_SYMBOL_COMMENT("The running kernel has no cachebpf"),
                 &vl_error_KernelUnsupported,
@@ -407,9 +430,12 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_method_SetUnitSettings,
                 SD_VARLINK_SYMBOL_COMMENT("Takes back what was set by SetUnitSettings"),
                 &vl_method_ResetUnit,
-                SD_VARLINK_SYMBOL_COMMENT("Gives a unit settings that are stronger than all configuration, for as long as the client keeps the connection. One reply says that it began, and no other follows"),
+                SD_VARLINK_SYMBOL_COMMENT("Gives a unit settings that are stronger than all "
+                                          "configuration, for as long as the client keeps the "
+                                          "connection. One reply says that it began, and no other follows"),
                 &vl_method_HoldUnit,
-                SD_VARLINK_SYMBOL_COMMENT("Reads rules, policies and what was set again, and tries again what failed"),
+                SD_VARLINK_SYMBOL_COMMENT("Reads rules, "
+                                          "policies and what was set again, and tries again what failed"),
                 &vl_method_Reload,
                 SD_VARLINK_SYMBOL_COMMENT("A setting is none, or would not work; nothing was changed"),
                 &vl_error_InvalidSetting,
