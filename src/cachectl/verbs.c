@@ -48,10 +48,11 @@ const Verb verbs[] = {
                 .options = OPTION_PLAIN | OPTION_DELAY | OPTION_ITERATIONS | OPTION_SORT | OPTION_NO_LEGEND |
                            OPTION_FULL | OPTION_REMOTE,
                 .summary = "Show hits, misses and evictions as they happen",
-                .details = "Shows the units that have a policy and what it does, again and again, until q is\n"
-                           "pressed. Keys: u, p, c, h, m, r, e sort by unit, policy, cached, hits, misses,\n"
-                           "hit ratio, evictions; + and - change the delay; space looks again at once.\n"
-                           "If the output is no terminal: once, unless --iterations= says otherwise.\n",
+                .details = "Shows the units that have a policy and what it does, again and again, until q\n"
+                           "is pressed. Keys: u, p, c, h, m, r, e sort by unit, policy, cached, hits,\n"
+                           "misses, hit ratio, evictions; + and - change the delay; space looks again at\n"
+                           "once. If the output is no terminal: once, unless --iterations= says\n"
+                           "otherwise.\n",
                 .run = verb_top,
         },
         {
@@ -63,7 +64,8 @@ const Verb verbs[] = {
                 .details = "Waits for changes of units with a policy, and prints a line for each: what it\n"
                            "was, the unit, its state, policy and the reason. With --json=, each is an\n"
                            "object, after one for each unit that there is (listed) and one that says so\n"
-                           "(complete). Ends if the daemon does. --quiet: no word before the first change.\n",
+                           "(complete). Ends if the daemon does. --quiet: no word before the first\n"
+                           "change.\n",
                 .run = verb_monitor,
         },
         {
@@ -83,9 +85,9 @@ const Verb verbs[] = {
                 .max_arguments = VERB_ANY_NUMBER,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_REMOTE,
                 .summary = "Show policies with their tunables",
-                .details = "Shows what the policies named (patterns are allowed) are, where they come from,\n"
-                           "what they can do, and the tunables that CachePolicyOptions= may set. The same\n"
-                           "as \"policies\" with NAMEs.\n",
+                .details = "Shows what the policies named (patterns are allowed) are, where they come\n"
+                           "from, what they can do, and the tunables that CachePolicyOptions= may set.\n"
+                           "The same as \"policies\" with NAMEs.\n",
                 .run = verb_policies,
         },
         {
@@ -95,9 +97,10 @@ const Verb verbs[] = {
                 .max_arguments = 1,
                 .options = OPTION_OUTPUT | OPTION_QUIET,
                 .summary = "Write the beginning of an own policy",
-                .details = "Writes the source of a policy that is called NAME, with comments on what can be\n"
-                           "changed, and a Makefile, into the directory NAME or into that which --output=\n"
-                           "names. /usr/share/doc/cachebpf/writing-a-policy.md tells how to go on.\n",
+                .details = "Writes the source of a policy that is called NAME, with comments on what can\n"
+                           "be changed, and a Makefile, into the directory NAME or into that which\n"
+                           "--output= names. /usr/share/doc/cachebpf/writing-a-policy.md tells how to go\n"
+                           "on.\n",
                 .run = verb_new_policy,
         },
         {
@@ -107,9 +110,9 @@ const Verb verbs[] = {
                 .max_arguments = VERB_ANY_NUMBER,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_REMOTE,
                 .summary = "Show where the settings of units come from",
-                .details = "Shows every line of the configuration that says something about the UNITs, with\n"
-                           "its file: rules, the unit's own files, and what \"set\" has set; and which of them\n"
-                           "count. The strongest comes first.\n",
+                .details = "Shows every line of the configuration that says something about the UNITs,\n"
+                           "with its file: rules, the unit's own files, and what \"set\" has set; and\n"
+                           "which of them count. The strongest comes first.\n",
                 .run = verb_show,
         },
         {
@@ -117,12 +120,13 @@ const Verb verbs[] = {
                 .arguments = "UNIT SETTING...",
                 .min_arguments = 2,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_NO_BLOCK | OPTION_REMOTE,
+                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_NO_BLOCK |
+                           OPTION_REMOTE,
                 .summary = "Set the policy of a unit, whatever its files say",
-                .details = "Gives the unit settings until the next boot: the name of a policy, or KEY=VALUE as\n"
-                           "in unit files, such as CacheAdmission=yes. CachePolicy= replaces all that is\n"
-                           "configured, other KEYs only themselves; an empty VALUE means none. Waits until\n"
-                           "the unit has it.\n",
+                .details = "Gives the unit settings until the next boot: the name of a policy, or\n"
+                           "KEY=VALUE as in unit files, such as CacheAdmission=yes. CachePolicy= replaces\n"
+                           "all that is configured, other KEYs only themselves; an empty VALUE means\n"
+                           "none. Waits until the unit has it.\n",
                 .run = verb_set,
         },
         {
@@ -132,9 +136,10 @@ const Verb verbs[] = {
                 .max_arguments = VERB_ANY_NUMBER,
                 .options = OPTION_QUIET | OPTION_REASON,
                 .summary = "Set the policy of a unit while a command runs",
-                .details = "Runs COMMAND, and gives the unit settings as \"set\" does until it ends. They are\n"
-                           "stronger than all others; of several that hold a unit the last one is. The exit\n"
-                           "status is that of COMMAND, or 125 if it was not run because the unit cannot be held.\n",
+                .details = "Runs COMMAND, and gives the unit settings as \"set\" does until it ends. They\n"
+                           "are stronger than all others; of several that hold a unit the last one is.\n"
+                           "The exit status is that of COMMAND, or 125 if it was not run because the unit\n"
+                           "cannot be held.\n",
                 .run = verb_hold,
         },
         {
@@ -142,10 +147,12 @@ const Verb verbs[] = {
                 .arguments = "UNIT...",
                 .min_arguments = 1,
                 .max_arguments = VERB_ANY_NUMBER,
-                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_NO_BLOCK | OPTION_REMOTE,
+                .options = OPTION_QUIET | OPTION_PERSISTENT | OPTION_DRY_RUN | OPTION_NO_BLOCK |
+                           OPTION_REMOTE,
                 .summary = "Take back what was set for units",
                 .details = "Takes back what was set by \"set\" until the next boot, or with --persistent\n"
-                           "everything: the units' files count again. Waits until the units have what those say.\n",
+                           "everything: the units' files count again. Waits until the units have what\n"
+                           "those say.\n",
                 .run = verb_reset,
         },
         {
@@ -154,8 +161,8 @@ const Verb verbs[] = {
                 .max_arguments = 0,
                 .options = OPTION_QUIET | OPTION_REMOTE,
                 .summary = "Have the daemon read its configuration again",
-                .details = "Has the daemon read rules, policies and what was set again, try again what failed,\n"
-                           "and tell what is wrong. The exit status is 3 if something is.\n",
+                .details = "Has the daemon read rules, policies and what was set again, try again what\n"
+                           "failed, and tell what is wrong. The exit status is 3 if something is.\n",
                 .run = verb_reload,
         },
         {
@@ -164,9 +171,10 @@ const Verb verbs[] = {
                 .max_arguments = VERB_ANY_NUMBER,
                 .options = OPTION_QUIET | OPTION_ROOT,
                 .summary = "Check configuration files, without the daemon",
-                .details = "Reads files (unit files, drop-ins, rules, policy objects), or all that is said about\n"
-                           "UNITs, as the daemon would, and tells what is wrong; without arguments everything.\n"
-                           "The exit status is 3 if something is wrong, 4 if a FILE or UNIT does not exist.\n",
+                .details = "Reads files (unit files, drop-ins, rules, policy objects), or all that is\n"
+                           "said about UNITs, as the daemon would, and tells what is wrong; without\n"
+                           "arguments everything. The exit status is 3 if something is wrong, 4 if a FILE\n"
+                           "or UNIT does not exist.\n",
                 .run = verb_verify,
         },
         {
@@ -175,8 +183,8 @@ const Verb verbs[] = {
                 .max_arguments = 0,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_REMOTE,
                 .summary = "Show what the kernel and the daemon can do",
-                .details = "Shows what kernel, daemon and policies can do, and what is missing. The exit status\n"
-                           "is 3 if the kernel cannot attach policies.\n",
+                .details = "Shows what kernel, daemon and policies can do, and what is missing. The exit\n"
+                           "status is 3 if the kernel cannot attach policies.\n",
                 .run = verb_features,
         },
         {
@@ -187,9 +195,9 @@ const Verb verbs[] = {
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_THREAD |
                            OPTION_REMOTE,
                 .summary = "List threads and the classes they were given",
-                .details = "Lists the threads of processes, or with --thread single threads, and the classes\n"
-                           "they were given by \"classify\" or by themselves. Threads without go by their\n"
-                           "names, as CacheScanThreads= says.\n",
+                .details = "Lists the threads of processes, or with --thread single threads, and the\n"
+                           "classes they were given by \"classify\" or by themselves. Threads without go\n"
+                           "by their names, as CacheScanThreads= says.\n",
                 .run = verb_threads,
         },
         {
@@ -210,10 +218,11 @@ const Verb verbs[] = {
                 .max_arguments = 1,
                 .options = OPTION_OUTPUT | OPTION_DURATION | OPTION_READAHEAD | OPTION_TEXT | OPTION_QUIET,
                 .summary = "Record accesses to the page cache, to simulate them",
-                .details = "Records what the threads of the unit, or of a control group (/PATH), and of those\n"
-                           "below it use of the page cache, until Ctrl-C. The trace is written to FILE, or\n"
-                           "to NAME.trace.zst in this directory, NAME being that of the unit or group;\n"
-                           "it is compressed if the name ends with .zst. Needs root, and Linux 6.12.\n",
+                .details = "Records what the threads of the unit, or of a control group (/PATH), and of\n"
+                           "those below it use of the page cache, until Ctrl-C. The trace is written to\n"
+                           "FILE, or to NAME.trace.zst in this directory, NAME being that of the unit or\n"
+                           "group; it is compressed if the name ends with .zst. Needs root, and Linux\n"
+                           "6.12.\n",
                 .run = verb_record,
         },
         {
@@ -223,9 +232,10 @@ const Verb verbs[] = {
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_POLICY | OPTION_SIZE |
                            OPTION_BATCH | OPTION_OPTION | OPTION_ADMISSION | OPTION_FORMAT | OPTION_PLOT,
                 .summary = "Simulate policies with a trace, and compare their misses",
-                .details = "Runs policies on the requests in the file TRACE, without a kernel that knows them,\n"
-                           "and shows how many miss with each policy and cache size, and with the optimum of\n"
-                           "Belady. Without options: all policies, 1%, 10% and 30% of the trace's pages.\n",
+                .details = "Runs policies on the requests in the file TRACE, without a kernel that knows\n"
+                           "them, and shows how many miss with each policy and cache size, and with the\n"
+                           "optimum of Belady. Without options: all policies, 1%, 10% and 30% of the\n"
+                           "trace's pages.\n",
                 .run = verb_simulate,
         },
         {
