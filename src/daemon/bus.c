@@ -97,7 +97,8 @@ static int connect_bus(Manager *m) {
                 return r;
 
         r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.DBus.Local", "/org/freedesktop/DBus/Local",
-                                      "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL, m);
+                                      "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL,
+                                      m);
         if (r < 0)
                 return r;
 

@@ -12,7 +12,7 @@
 #define BUS_ERROR_NO_SUCH_HOLD "org.cachebpf1.NoSuchHold"
 #define BUS_ERROR_NO_SUCH_THREAD "org.cachebpf1.NoSuchThread"
 
-/* Connects to the system bus: our own objects and the watch on systemd. While there is no bus the daemon goes on
- * with what it knows, and tries again. */
+/* Connects to the system bus: our own objects and the watch on systemd. While there is no bus the daemon
+ * goes on with what it knows, and tries again. */
 int manager_bus_connect(Manager *m);
 void manager_bus_disconnect(Manager *m);

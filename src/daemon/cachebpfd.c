@@ -173,7 +173,8 @@ static int run(void) {
                 log_error_errno(r, "The event loop failed: %m");
 
         (void) sd_notify(0, "STOPPING=1\nSTATUS=Stopping, attached policies go on");
-        /* Holds end: those of varlink have already, with their connections. The configuration counts again. */
+        /* Holds end: those of varlink have already,
+         * with their connections. The configuration counts again. */
         holds_end_all(m);
         manager_reconcile(m);
         manager_varlink_stop(m);

@@ -111,7 +111,8 @@ int cgroup_read_policy(const char *root, const char *path, uint64_t id, KernelPo
         return 0;
 }
 
-int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func, void *userdata) {
+int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func,
+                        void *userdata) {
         _cleanup_free_ char *text = NULL;
         int r;
 

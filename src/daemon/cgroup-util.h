@@ -26,4 +26,5 @@ static inline const char *kernel_policy_own(const KernelPolicy *p) {
  * the control group is gone or another one with the same path (id 0: any) took its place, and -EOPNOTSUPP
  * when it has no such file: no memory controller there, or no cachebpf in the kernel. */
 int cgroup_read_policy(const char *root, const char *path, uint64_t id, KernelPolicy *ret);
-int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func, void *userdata);
+int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func,
+                        void *userdata);

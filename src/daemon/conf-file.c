@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* systemd's unit file syntax, as its manual defines it in systemd.syntax(7). systemd's own parser is not a
- * library, and GKeyFile refuses half of the syntax (';' comments, continuations, repeated keys), so this is the
- * one reader for unit files and for policies.d: users meet one syntax. */
+ * library, and GKeyFile refuses half of the syntax (';' comments, continuations, repeated keys), so this is
+ * the one reader for unit files and for policies.d: users meet one syntax. */
 
 #include "cleanup.h"
 #include "conf-file.h"
@@ -53,7 +53,8 @@ static int parse_logical_line(ConfParser *p, unsigned line, char *s) {
 
         e = strchr(s, '=');
         if (!e || e == s) {
-                log_syntax(p->level, p->file, line, "Missing %s'=', ignoring line.", e ? "key name before " : "");
+                log_syntax(p->level, p->file, line, "Missing %s'=', ignoring line.",
+                           e ? "key name before " : "");
                 return 0;
         }
         if (p->section_broken)

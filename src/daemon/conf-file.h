@@ -30,6 +30,7 @@ typedef int (*conf_assignment_func_t)(const ConfAssignment *a, void *userdata);
 int conf_parse_text(const char *file, char *text, size_t size, int level,
                     conf_assignment_func_t func, void *userdata);
 
-/* Finds "*.conf" in directories, given from highest to lowest priority: a name found first hides the same name in
- * later ones; an empty file or a link to /dev/null hides it without taking its place. Paths, in the order of names. */
+/* Finds "*.conf" in directories, given from highest to lowest priority: a name found first hides the same
+ * name in later ones; an empty file or a link to /dev/null hides it without taking its place. Paths, in the
+ * order of names. */
 GPtrArray *conf_files_list(const char *const *dirs);

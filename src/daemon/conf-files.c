@@ -40,8 +40,8 @@ static void collect_names(const char *path, GHashTable *names) {
                 }
 
                 g_hash_table_insert(names, g_strdup(de->d_name),
-                                    is_mask(dirfd(d), de->d_name) ? g_strdup("")
-                                                                  : g_build_filename(path, de->d_name, NULL));
+                                    is_mask(dirfd(d), de->d_name) ? g_strdup("") :
+                                    g_build_filename(path, de->d_name, NULL));
         }
 }
 
@@ -50,7 +50,8 @@ static int compare_names(gconstpointer a, gconstpointer b) {
 }
 
 GPtrArray *conf_files_list(const char *const *dirs) {
-        _cleanup_hash_table_ GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+        _cleanup_hash_table_ GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+                                                                       g_free);
         GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);
         _cleanup_ptr_array_ GPtrArray *sorted = NULL;
 

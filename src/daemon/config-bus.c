@@ -10,12 +10,15 @@ static int set_error(sd_bus_error *error, const ConfigReply *reply) {
         const ConfigOutcome *o = reply->outcome;
 
         if (o->problem)
-                return sd_bus_error_set(error, o->error == -EINVAL ? SD_BUS_ERROR_INVALID_ARGS : BUS_ERROR_CANNOT_STORE,
+                return sd_bus_error_set(error,
+                                        o->error == -EINVAL ? SD_BUS_ERROR_INVALID_ARGS :
+                                                              BUS_ERROR_CANNOT_STORE,
                                         o->problem);
 
         switch (o->error) {
         case -ESRCH:
-                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_UNIT, "There is no unit '%s'", reply->unit);
+                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_UNIT, "There is no unit '%s'",
+                                         reply->unit);
         case -EACCES:
                 return sd_bus_error_setf(error, SD_BUS_ERROR_ACCESS_DENIED,
                                          "Not authorized to change the configuration of cache policies");
@@ -68,8 +71,10 @@ int config_bus_request(sd_bus_message *msg, Manager *m, const ConfigRequestArgum
         return r < 0 ? r : 1;
 }
 
-static int request(sd_bus_message *msg, Manager *m, const ConfigChange *change, config_request_reply_t reply) {
-        return config_bus_request(msg, m, &(const ConfigRequestArguments) { .change = *change, .reply = reply });
+static int request(sd_bus_message *msg, Manager *m, const ConfigChange *change,
+                   config_request_reply_t reply) {
+        return config_bus_request(msg, m,
+                                  &(const ConfigRequestArguments) { .change = *change, .reply = reply });
 }
 
 static int reply_files(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
@@ -94,7 +99,8 @@ int config_bus_read_settings(sd_bus_message *msg, const char **ret_unit, char **
         if (r < 0)
                 return r;
         if (!assignments || !assignments[0])
-                return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "There are no settings in the call");
+                return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS,
+                                        "There are no settings in the call");
 
         *ret_assignments = TAKE_PTR(assignments);
         return 0;
@@ -137,7 +143,8 @@ int config_bus_reset_unit(sd_bus_message *msg, void *userdata, sd_bus_error *err
 }
 
 static int reply_reload(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
-        return reply->outcome->error < 0 ? config_bus_reply_error(msg, reply) : reply_strings(msg, reply->problems);
+        return reply->outcome->error < 0 ? config_bus_reply_error(msg, reply) :
+                                           reply_strings(msg, reply->problems);
 }
 
 int config_bus_reload(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
@@ -173,7 +180,8 @@ int config_bus_get_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_err
                         return -ENOMEM;
                 }
 
-                r = sd_bus_message_append(reply, "(ssssb)", l->key, l->value, source, policy_layer_to_string(l->layer),
+                r = sd_bus_message_append(reply, "(ssssb)", l->key, l->value, source,
+                                          policy_layer_to_string(l->layer),
                                           (int) policy_setting_line_counts(&o.setting, l));
         }
 

@@ -52,7 +52,8 @@ static bool settings_say_the_same(const PolicySetting *a, const PolicySetting *b
 }
 
 /* Makes the setting the one that will be read from its file: that is the only syntax there is. */
-static int plan_format(Manager *m, const char *unit, OverrideKind kind, Plan *p, char **ret_text, ConfigOutcome *o) {
+static int plan_format(Manager *m, const char *unit, OverrideKind kind, Plan *p, char **ret_text,
+                       ConfigOutcome *o) {
         _cleanup_policy_setting_ PolicySetting back = {};
         _cleanup_free_ char *text = NULL;
         int r;
@@ -61,13 +62,15 @@ static int plan_format(Manager *m, const char *unit, OverrideKind kind, Plan *p,
         if (!text)
                 return -ENOMEM;
 
-        /* What does not come back as it went may be several lines, or half of one: nobody gets at the file. */
+        /* What does not come back as it went may be several lines,
+         * or half of one: nobody gets at the file. */
         r = unit_override_parse(m->paths.overrides[kind], kind, unit, text, &back);
         if (r < 0)
                 return r;
         if (!settings_say_the_same(&back, p->settings + kind))
-                return config_refuse(o, -EINVAL, "a value has characters that a configuration file cannot hold "
-                                          "(line breaks, a backslash at its end, bytes that are not UTF-8)");
+                return config_refuse(o, -EINVAL,
+                                     "a value has characters that a configuration file cannot hold "
+                                     "(line breaks, a backslash at its end, bytes that are not UTF-8)");
 
         policy_setting_done(p->settings + kind);
         p->settings[kind] = back;
@@ -102,12 +105,14 @@ static bool forget_keys(PolicySetting *dest, const PolicySetting *keys) {
 static int resolve(Manager *m, const ConfigChange *c, const Plan *p, bool with_holds, ConfigOutcome *o) {
         _cleanup_ptr_array_ GPtrArray *holds = with_holds ? holds_list_settings(m, c->unit) : NULL;
 
-        return config_resolve(m, c->unit, (const PolicySetting *[]) { p->settings, p->settings + OVERRIDE_RUNTIME },
+        return config_resolve(m, c->unit,
+                              (const PolicySetting *[]) { p->settings, p->settings + OVERRIDE_RUNTIME },
                               holds, o);
 }
 
 /* What is set has to make sense by itself, whatever is held at the moment. */
-static int check(Manager *m, const ConfigChange *c, const Plan *p, const PolicySetting *asked, ConfigOutcome *o) {
+static int check(Manager *m, const ConfigChange *c, const Plan *p, const PolicySetting *asked,
+                 ConfigOutcome *o) {
         OverrideKind kind = c->persistent ? OVERRIDE_PERSISTENT : OVERRIDE_RUNTIME;
         _cleanup_free_ char *path = unit_override_path(m->paths.overrides[kind], c->unit);
         int r;
@@ -123,7 +128,8 @@ static int check(Manager *m, const ConfigChange *c, const Plan *p, const PolicyS
 
 /* ---- doing it */
 
-static int prepare(Manager *m, const ConfigChange *c, OverrideKind kind, const char *text, Plan *p, ConfigOutcome *o) {
+static int prepare(Manager *m, const ConfigChange *c, OverrideKind kind, const char *text, Plan *p,
+                   ConfigOutcome *o) {
         _cleanup_free_ char *path = unit_override_path(m->paths.overrides[kind], c->unit);
         int r;
 
@@ -138,7 +144,8 @@ static int prepare(Manager *m, const ConfigChange *c, OverrideKind kind, const c
         if (c->dry_run)
                 return 0;
 
-        r = file_update_prepare(path, policy_setting_is_set(p->settings + kind) ? text : NULL, p->updates + kind);
+        r = file_update_prepare(path, policy_setting_is_set(p->settings + kind) ? text : NULL,
+                                p->updates + kind);
         return r < 0 && r != -ENOMEM ? config_refuse(o, r, "cannot write '%s': %s", path, strerror(-r)) : r;
 }
 
@@ -151,8 +158,9 @@ static int commit(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome *o) 
 
                 r = file_update_commit(p->updates + k);
                 if (r < 0)
-                        return config_refuse(o, r, "cannot %s '%s': %s", p->updates[k].temporary ? "write" : "remove",
-                                      p->updates[k].path, strerror(-r));
+                        return config_refuse(o, r, "cannot %s '%s': %s",
+                                             p->updates[k].temporary ? "write" : "remove",
+                                             p->updates[k].path, strerror(-r));
 
                 r = unit_overrides_put(&m->overrides, k, c->unit, p->settings + k);
                 if (r < 0)
@@ -205,7 +213,8 @@ static int plan_reset(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome 
                         continue;
 
                 policy_setting_done(p->settings + k);
-                if (file_exists(m->paths.overrides[k], c->unit) || unit_overrides_get(&m->overrides, k, c->unit))
+                if (file_exists(m->paths.overrides[k], c->unit) ||
+                    unit_overrides_get(&m->overrides, k, c->unit))
                         r = prepare(m, c, k, NULL, p, o);
         }
         if (r < 0)

@@ -7,13 +7,14 @@
 typedef struct ConfigChange {
         const char *unit;
         char **assignments; /* KEY=VALUE; NULL: take back what was set */
-        bool persistent;    /* until it is taken back, not only until the next boot; taking back: that as well */
+        bool persistent;    /* until it is taken back, not only until the next boot;
+                             * taking back: that as well */
         bool dry_run;       /* only say what would come of it */
 } ConfigChange;
 
 typedef struct ConfigOutcome {
-        int error;             /* 0; -EINVAL, others: see the problem; -ESRCH: no such unit; -EACCES, -ENOKEY: not
-                                * permitted, not without asking the user */
+        int error;             /* 0; -EINVAL, others: see the problem; -ESRCH: no such unit;
+                                * -EACCES, -ENOKEY: not permitted, not without asking the user */
         char *problem;         /* one sentence, without a full stop */
         GPtrArray *files;      /* those that are other ones now, strings */
         PolicySetting setting; /* what holds for the unit now */

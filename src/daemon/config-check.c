@@ -88,7 +88,8 @@ static void strip_source(char *problem, const char *path) {
         }
 }
 
-int config_check(Manager *m, const char *unit, const PolicySetting *asked, const char *source, ConfigOutcome *o) {
+int config_check(Manager *m, const char *unit, const PolicySetting *asked, const char *source,
+                 ConfigOutcome *o) {
         _cleanup_free_ char *problem = NULL;
         _cleanup_policy_config_ PolicyConfig config = {};
         const Policy *policy;
@@ -97,7 +98,8 @@ int config_check(Manager *m, const char *unit, const PolicySetting *asked, const
         if (!o->setting.policy) {
                 if (o->files_known && (policy_words_count(asked->more + POLICY_KEY_OPTIONS) > 0 ||
                                        policy_words_count(asked->more + POLICY_KEY_SCAN_THREADS) > 0))
-                        return config_refuse(o, -EINVAL, "unit '%s' has no cache policy that this could be for; name "
+                        return config_refuse(o, -EINVAL,
+                                             "unit '%s' has no cache policy that this could be for; name "
                                              "one with %s=", unit, policy_setting_key_name(0));
                 return 0;
         }

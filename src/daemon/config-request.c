@@ -125,7 +125,8 @@ static int wait_for_unit(ConfigRequest *q, ConfigOutcome *o) {
         if (!is_pending(m, manager_find_unit(m, q->change.unit)))
                 return answer_changed(q);
 
-        r = sd_event_add_time_relative(m->event, &q->timer, CLOCK_MONOTONIC, WAIT_USEC, 0, on_waited_long, q);
+        r = sd_event_add_time_relative(m->event, &q->timer, CLOCK_MONOTONIC, WAIT_USEC, 0, on_waited_long,
+                                       q);
         return r < 0 ? answer_changed(q) : 0;
 }
 
@@ -164,7 +165,8 @@ static int change(ConfigRequest *q) {
                 for (guint i = 0; i < o.files->len; i++)
                         log_full_fields(LOG_INFO, 0,
                                         LOG_FIELDS(.unit = q->change.unit, .config_file = o.files->pdata[i]),
-                                        "%s: Settings were %s at the request of user %u: '%s'.", q->change.unit,
+                                        "%s: Settings were %s at the request of user %u: '%s'.",
+                                        q->change.unit,
                                         q->change.assignments ? "changed" : "taken back", (unsigned) q->uid,
                                         (const char *) o.files->pdata[i]);
 
@@ -178,7 +180,8 @@ static int change(ConfigRequest *q) {
 
 /* ---- whether there is such a unit
  *
- * systemd need not have loaded it: a setting may wait for the day on which it is started. A slice needs no file. */
+ * systemd need not have loaded it: a setting may wait for
+ * the day on which it is started. A slice needs no file. */
 
 static int on_load_state(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         ConfigRequest *q = ASSERT_PTR(userdata);
@@ -235,7 +238,8 @@ static int find_unit(ConfigRequest *q) {
                 return refuse(q, -EAGAIN, "systemd cannot be asked about the unit, there is no system bus");
 
         r = sd_bus_call_method_async(q->manager->bus, &q->slot, SYSTEMD_SERVICE, SYSTEMD_PATH,
-                                     SYSTEMD_MANAGER_INTERFACE, "LoadUnit", on_unit_loaded, q, "s", q->change.unit);
+                                     SYSTEMD_MANAGER_INTERFACE, "LoadUnit", on_unit_loaded, q, "s",
+                                     q->change.unit);
         return r < 0 ? refuse(q, r, NULL) : 0;
 }
 

@@ -4,9 +4,9 @@
 #include "config-change.h"
 #include "polkit.h"
 
-/* A client asks for a change of the configuration, for a hold, or for all of it to be read again. Root may, and
- * whom polkit permits it; polkit may take its time, and so may systemd, which is asked whether there is such a unit. What only
- * asks what would come of it is for everybody. */
+/* A client asks for a change of the configuration, for a hold, or for all of it to be read again. Root may,
+ * and whom polkit permits it; polkit may take its time, and so may systemd, which is asked whether there is
+ * such a unit. What only asks what would come of it is for everybody. */
 typedef struct ConfigRequest ConfigRequest;
 
 typedef struct ConfigReply {
@@ -14,12 +14,14 @@ typedef struct ConfigReply {
         const Hold *hold;    /* that has begun, and is in effect as far as it can be */
         const ConfigOutcome *outcome;
         char **problems; /* of a reload: what is wrong with the configuration */
-        UnitState state; /* of a change that was waited for: what came of it, pending if that is not known yet; */
+        /* of a change that was waited for: what came of it, pending if that is not known yet; */
+        UnitState state;
         const char *reason;
 } ConfigReply;
 
 /* Answers the client; exactly one of msg and link is set. */
-typedef int (*config_request_reply_t)(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply);
+typedef int (*config_request_reply_t)(Manager *m, sd_bus_message *msg, sd_varlink *link,
+                                      const ConfigReply *reply);
 
 typedef struct ConfigRequestArguments {
         ConfigChange change;   /* copied; without unit: a reload */

@@ -16,15 +16,16 @@ typedef struct Parameters {
         int interactive;
 } Parameters;
 
-#define FIELD_UNIT \
-        { "unit", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, unit), SD_JSON_MANDATORY }
-#define FIELD_FLAG(name, member)                                                                           \
-        { name, SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate, offsetof(Parameters, member),         \
+#define FIELD_UNIT                                                                                   \
+        { "unit", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, unit), \
+          SD_JSON_MANDATORY }
+#define FIELD_FLAG(name, member)                                                                  \
+        { name, SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate, offsetof(Parameters, member), \
           SD_JSON_NULLABLE }
 #define FIELD_INTERACTIVE FIELD_FLAG("allowInteractiveAuthentication", interactive)
-#define FIELDS_OF_CHANGE \
-        FIELD_UNIT, FIELD_FLAG("persistent", persistent), FIELD_FLAG("dryRun", dry_run), FIELD_FLAG("wait", wait), \
-                FIELD_INTERACTIVE
+#define FIELDS_OF_CHANGE                                                                 \
+        FIELD_UNIT, FIELD_FLAG("persistent", persistent), FIELD_FLAG("dryRun", dry_run), \
+                FIELD_FLAG("wait", wait), FIELD_INTERACTIVE
 
 static void parameters_done(Parameters *p) {
         strv_free(p->settings);
@@ -81,8 +82,8 @@ static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
 
 /* ---- GetUnitSettings */
 
-static int method_get_unit_settings(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
-                                    void *userdata) {
+static int method_get_unit_settings(sd_varlink *link, sd_json_variant *parameters,
+                                    sd_varlink_method_flags_t flags, void *userdata) {
         static const sd_json_dispatch_field table[] = {
                 FIELD_UNIT,
                 {},
@@ -123,7 +124,8 @@ static int reply_change(Manager *m, sd_bus_message *msg, sd_varlink *link, const
         if (r >= 0)
                 r = sd_json_variant_new_array(&files, NULL, 0);
         for (guint i = 0; r >= 0 && o->files && i < o->files->len; i++)
-                r = sd_json_variant_append_arrayb(&files, SD_JSON_BUILD_STRING((const char *) o->files->pdata[i]));
+                r = sd_json_variant_append_arrayb(&files,
+                                                  SD_JSON_BUILD_STRING((const char *) o->files->pdata[i]));
         if (r < 0)
                 return r;
 
@@ -131,8 +133,9 @@ static int reply_change(Manager *m, sd_bus_message *msg, sd_varlink *link, const
                                   SD_JSON_BUILD_PAIR_VARIANT("files", files),
                                   SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
                                   SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", o->files_known),
-                                  SD_JSON_BUILD_PAIR_CONDITION(reply->state >= 0, "state",
-                                                               SD_JSON_BUILD_STRING(unit_state_to_string(reply->state))),
+                                  SD_JSON_BUILD_PAIR_CONDITION(
+                                                  reply->state >= 0, "state",
+                                                  SD_JSON_BUILD_STRING(unit_state_to_string(reply->state))),
                                   SD_JSON_BUILD_PAIR_CONDITION(!!reply->reason, "reason",
                                                                SD_JSON_BUILD_STRING(reply->reason)));
 }
@@ -166,8 +169,8 @@ static int request(sd_varlink *link, Manager *m, const Parameters *p, char **ass
                                                });
 }
 
-static int method_set_unit_settings(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
-                                    void *userdata) {
+static int method_set_unit_settings(sd_varlink *link, sd_json_variant *parameters,
+                                    sd_varlink_method_flags_t flags, void *userdata) {
         static const sd_json_dispatch_field table[] = {
                 FIELDS_OF_CHANGE,
                 { "settings", SD_JSON_VARIANT_ARRAY, sd_json_dispatch_strv, offsetof(Parameters, settings),

@@ -108,7 +108,8 @@ int hold_bus_release(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
 
         h = hold_find(userdata, cookie);
         if (!h || !h->track || !sd_bus_track_contains(h->track, sd_bus_message_get_sender(msg)))
-                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_HOLD, "You have no hold with the cookie %u", cookie);
+                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_HOLD,
+                                         "You have no hold with the cookie %u", cookie);
 
         hold_end(h);
         return sd_bus_reply_method_return(msg, NULL);

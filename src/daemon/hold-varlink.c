@@ -72,7 +72,8 @@ static int reply_hold(Manager *m, sd_bus_message *msg, sd_varlink *link, const C
 
         return sd_varlink_notifybo(link,
                                    SD_JSON_BUILD_PAIR_UNSIGNED("cookie", reply->hold->cookie),
-                                   SD_JSON_BUILD_PAIR_CONDITION(!!unit, "unit", SD_JSON_BUILD_VARIANT(unit)));
+                                   SD_JSON_BUILD_PAIR_CONDITION(!!unit, "unit",
+                                                                SD_JSON_BUILD_VARIANT(unit)));
 }
 
 typedef struct Parameters {
@@ -94,10 +95,10 @@ static int method_hold(sd_varlink *link, sd_json_variant *parameters, sd_varlink
                   SD_JSON_MANDATORY },
                 { "settings", SD_JSON_VARIANT_ARRAY, sd_json_dispatch_strv, offsetof(Parameters, settings),
                   SD_JSON_MANDATORY },
-                { "program", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, program),
-                  SD_JSON_NULLABLE },
-                { "reason", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, reason),
-                  SD_JSON_NULLABLE },
+                { "program", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string,
+                  offsetof(Parameters, program), SD_JSON_NULLABLE },
+                { "reason", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string,
+                  offsetof(Parameters, reason), SD_JSON_NULLABLE },
                 { "allowInteractiveAuthentication", SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate,
                   offsetof(Parameters, interactive), SD_JSON_NULLABLE },
                 {},

@@ -69,7 +69,8 @@ static int check_text(const char *what, const char *text, ConfigOutcome *o) {
                 if ((unsigned char) *s < ' ' || *s == 0x7f)
                         return config_refuse(o, -EINVAL, "the %s has control characters", what);
 
-        return utf8_is_valid_n(text, strlen(text)) ? 0 : config_refuse(o, -EINVAL, "the %s is not valid UTF-8", what);
+        return utf8_is_valid_n(text, strlen(text)) ? 0 :
+               config_refuse(o, -EINVAL, "the %s is not valid UTF-8", what);
 }
 
 /* The process need not be there any more. */
@@ -121,7 +122,8 @@ static int set_source(PolicySetting *s, const char *source) {
                 if (!words->set)
                         continue;
                 for (guint i = 0; i < policy_words_count(words); i++)
-                        g_string_append_printf(text, "%s%s", i > 0 ? " " : "", policy_words_get(words, i)->text);
+                        g_string_append_printf(text, "%s%s", i > 0 ? " " : "",
+                                               policy_words_get(words, i)->text);
                 r = policy_setting_assign(&new, policy_setting_key_name(k + 1), text->str, source, 0);
         }
         if (r < 0)
@@ -226,12 +228,15 @@ static void log_hold(const Hold *h, const char *message_id, const char *what) {
         _cleanup_free_ char *holder = NULL;
 
         (void) hold_format_holder(h, &holder);
-        log_full_fields(LOG_INFO, 0, LOG_FIELDS(.message_id = message_id, .unit = h->unit, .policy = h->setting.policy,
+        log_full_fields(LOG_INFO, 0,
+                        LOG_FIELDS(.message_id = message_id, .unit = h->unit, .policy = h->setting.policy,
                                    .reason = h->reason, .program = h->program, .cookie = h->cookie),
-                        "%s: %s %s%s%s.", h->unit, what, strna(holder), h->reason ? ": " : "", strempty(h->reason));
+                        "%s: %s %s%s%s.", h->unit, what, strna(holder), h->reason ? ": " : "",
+                        strempty(h->reason));
 }
 
-int hold_begin(Manager *m, const char *unit, char **assignments, const HoldArguments *a, ConfigOutcome *o, Hold **ret) {
+int hold_begin(Manager *m, const char *unit, char **assignments, const HoldArguments *a, ConfigOutcome *o,
+               Hold **ret) {
         _cleanup_(hold_freep) Hold *h = NULL;
         int r;
 

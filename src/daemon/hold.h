@@ -3,9 +3,10 @@
 
 #include "config-change.h"
 
-/* A client holds a unit: gives it settings that are stronger than all configuration, for as long as the client is
- * there. Several may hold one unit; the later ones are stronger, by the same rule as between layers of configuration.
- * Nothing of it is on disk: holds end with the daemon, as the connections of their clients do. */
+/* A client holds a unit: gives it settings that are stronger than all configuration, for as long as the
+ * client is there. Several may hold one unit; the later ones are stronger, by the same rule as between
+ * layers of configuration. Nothing of it is on disk: holds end with the daemon, as the connections of their
+ * clients do. */
 struct Hold {
         Manager *manager;
         uint32_t cookie;         /* tells it from others; never 0 */
@@ -31,9 +32,10 @@ typedef struct HoldArguments {
         const char *bus_name;
 } HoldArguments;
 
-/* Begins a hold: the unit has the settings after the next reconcile. A failure is in the outcome. The unit's name has
- * been checked, and what the client may. */
-int hold_begin(Manager *m, const char *unit, char **assignments, const HoldArguments *a, ConfigOutcome *o, Hold **ret);
+/* Begins a hold: the unit has the settings after the next reconcile. A failure is in the outcome. The unit's
+ * name has been checked, and what the client may. */
+int hold_begin(Manager *m, const char *unit, char **assignments, const HoldArguments *a, ConfigOutcome *o,
+               Hold **ret);
 /* The configuration, and what others hold, counts again after the next reconcile. */
 void hold_end(Hold *h);
 

@@ -35,17 +35,20 @@ static int check_support(const KernelPaths *paths, KernelFeatures *f, int abi_er
 
         if (abi_error == -ENOENT)
                 r = asprintf(&f->reason,
-                             "kernel %s has no cachebpf (no directory %s): boot a kernel with CONFIG_CACHEBPF=y",
+                             "kernel %s has no cachebpf (no directory %s): "
+                             "boot a kernel with CONFIG_CACHEBPF=y",
                              u.release, paths->sysfs);
         else if (abi_error < 0)
                 r = asprintf(&f->reason, "cannot read %s/abi: %s", paths->sysfs, strerror(-abi_error));
         else if (f->abi != CACHEBPF_KERNEL_ABI)
                 r = asprintf(&f->reason,
-                             "kernel %s has version %llu of the cachebpf interface, this daemon needs version %d",
+                             "kernel %s has version %llu of the cachebpf "
+                             "interface, this daemon needs version %d",
                              u.release, (unsigned long long) f->abi, CACHEBPF_KERNEL_ABI);
         else if (statfs(paths->cgroup, &sfs) < 0 || sfs.f_type != CGROUP2_SUPER_MAGIC)
                 r = asprintf(&f->reason,
-                             "no unified control group hierarchy (cgroup v2) is mounted on %s", paths->cgroup);
+                             "no unified control group hierarchy (cgroup v2) is mounted on %s",
+                             paths->cgroup);
         else if (paths->bpffs && (statfs(paths->bpffs, &sfs) < 0 || sfs.f_type != BPF_FS_MAGIC))
                 r = asprintf(&f->reason, "no BPF file system is mounted on %s", paths->bpffs);
 
@@ -145,7 +148,8 @@ const char *policy_step_error(PolicyStep step, int error) {
                 break;
 
         case POLICY_STEP_PIN:
-                /* The unit sees /sys read-only but for the pins, if their directory is there when it starts. */
+                /* The unit sees /sys read-only but for the pins,
+                 * if their directory is there when it starts. */
                 if (error == EROFS)
                         return "the directory of the pins is missing: run 'systemd-tmpfiles --create "
                                "cachebpfd.conf', then 'systemctl restart cachebpfd.service'";

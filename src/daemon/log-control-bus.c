@@ -62,6 +62,7 @@ static const sd_bus_vtable log_control_vtable[] = {
 };
 
 int log_control_bus_add(sd_bus *bus) {
-        return sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/LogControl1", "org.freedesktop.LogControl1",
+        return sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/LogControl1",
+                                        "org.freedesktop.LogControl1",
                                         log_control_vtable, NULL);
 }

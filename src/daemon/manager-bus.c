@@ -87,8 +87,9 @@ static int append_unit(sd_bus_message *reply, Unit *u) {
         if (r < 0)
                 return r;
 
-        return sd_bus_message_append(reply, "(ssssso)", u->name, strempty(u->setting.policy), strempty(u->effective),
-                                     strempty(unit_read_verified(u, &k)), unit_state_to_string(u->state), path);
+        return sd_bus_message_append(reply, "(ssssso)", u->name, strempty(u->setting.policy),
+                                     strempty(u->effective), strempty(unit_read_verified(u, &k)),
+                                     unit_state_to_string(u->state), path);
 }
 
 static int method_list_units(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
@@ -174,21 +175,26 @@ static const sd_bus_vtable manager_vtable[] = {
                                 method_get_unit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetKernelStat", SD_BUS_NO_ARGS, SD_BUS_RESULT("a{st}", counters),
                                 method_get_kernel_stat, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("SetThreadClass", SD_BUS_ARGS("u", thread, "s", class), SD_BUS_RESULT("u", threads),
+        SD_BUS_METHOD_WITH_ARGS("SetThreadClass", SD_BUS_ARGS("u", thread, "s", class),
+                                SD_BUS_RESULT("u", threads),
                                 threads_bus_set_thread_class, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("SetProcessClass", SD_BUS_ARGS("u", process, "s", class), SD_BUS_RESULT("u", threads),
+        SD_BUS_METHOD_WITH_ARGS("SetProcessClass", SD_BUS_ARGS("u", process, "s", class),
+                                SD_BUS_RESULT("u", threads),
                                 threads_bus_set_process_class, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("ListThreads", SD_BUS_ARGS("u", process), SD_BUS_RESULT("a(uss)", threads),
                                 threads_bus_list, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("GetUnitSettings", SD_BUS_ARGS("s", unit), SD_BUS_RESULT("a(ssssb)", settings),
+        SD_BUS_METHOD_WITH_ARGS("GetUnitSettings", SD_BUS_ARGS("s", unit),
+                                SD_BUS_RESULT("a(ssssb)", settings),
                                 config_bus_get_unit_settings, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("SetUnitSettings",
                                 SD_BUS_ARGS("s", unit, "as", settings, "b", persistent, "b", dry_run),
                                 SD_BUS_RESULT("as", files), config_bus_set_unit_settings,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("ResetUnit", SD_BUS_ARGS("s", unit, "b", persistent, "b", dry_run),
-                                SD_BUS_RESULT("as", files), config_bus_reset_unit, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_METHOD_WITH_ARGS("HoldUnit", SD_BUS_ARGS("s", unit, "as", settings, "s", program, "s", reason),
+                                SD_BUS_RESULT("as", files), config_bus_reset_unit,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("HoldUnit",
+                                SD_BUS_ARGS("s", unit, "as", settings, "s", program, "s", reason),
                                 SD_BUS_RESULT("u", cookie), hold_bus_begin, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("ReleaseHold", SD_BUS_ARGS("u", cookie), SD_BUS_NO_RESULT, hold_bus_release,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
@@ -204,15 +210,18 @@ int manager_bus_add(Manager *m, sd_bus *bus) {
 void manager_bus_counts_changed(Manager *m) {
         if (m->bus)
                 (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER,
-                                                      "UnitsConfigured", "UnitsAttached", "UnitsFailed", NULL);
+                                                      "UnitsConfigured", "UnitsAttached", "UnitsFailed",
+                                                      NULL);
 }
 
 void manager_bus_policies_changed(Manager *m) {
         if (m->bus)
-                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Policies", NULL);
+                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Policies",
+                                                      NULL);
 }
 
 void manager_bus_holds_changed(Manager *m) {
         if (m->bus)
-                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Holds", NULL);
+                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Holds",
+                                                      NULL);
 }

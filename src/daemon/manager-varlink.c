@@ -22,7 +22,8 @@
 #define BUILD_PAIR_NULLABLE(name, s) \
         SD_JSON_BUILD_PAIR_CONDITION(!!(s), name, SD_JSON_BUILD_STRING(s))
 
-static int dispatch_name(sd_varlink *link, sd_json_variant *parameters, const char *field, const char **ret) {
+static int dispatch_name(sd_varlink *link, sd_json_variant *parameters, const char *field,
+                         const char **ret) {
         const sd_json_dispatch_field table[] = {
                 { field, SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, 0, SD_JSON_NULLABLE },
                 {},
@@ -38,13 +39,15 @@ static int build_words(const PolicyWords *words, sd_json_variant **ret) {
         int r = 0;
 
         for (guint i = 0; r >= 0 && i < policy_words_count(words); i++)
-                r = sd_json_variant_append_arrayb(ret, SD_JSON_BUILD_STRING(policy_words_get(words, i)->text));
+                r = sd_json_variant_append_arrayb(ret,
+                                                  SD_JSON_BUILD_STRING(policy_words_get(words, i)->text));
 
         return r;
 }
 
 static int build_unit(Unit *u, sd_json_variant **ret) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *options = NULL, *threads = NULL, *admission = NULL,
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *options = NULL, *threads = NULL,
+                        *admission = NULL,
                         *holds = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
         _cleanup_free_ char *source = NULL;
@@ -74,8 +77,10 @@ static int build_unit(Unit *u, sd_json_variant **ret) {
                                 SD_JSON_BUILD_PAIR_CONDITION(u->cgroup_id != 0, "cgroupId",
                                                              SD_JSON_BUILD_UNSIGNED(u->cgroup_id)),
                                 BUILD_PAIR_NULLABLE("configured", u->setting.policy),
-                                SD_JSON_BUILD_PAIR_CONDITION(!!options, "options", SD_JSON_BUILD_VARIANT(options)),
-                                SD_JSON_BUILD_PAIR_CONDITION(!!threads, "scanThreads", SD_JSON_BUILD_VARIANT(threads)),
+                                SD_JSON_BUILD_PAIR_CONDITION(!!options, "options",
+                                                             SD_JSON_BUILD_VARIANT(options)),
+                                SD_JSON_BUILD_PAIR_CONDITION(!!threads, "scanThreads",
+                                                             SD_JSON_BUILD_VARIANT(threads)),
                                 SD_JSON_BUILD_PAIR_CONDITION(!!admission, "admission",
                                                              SD_JSON_BUILD_VARIANT(admission)),
                                 SD_JSON_BUILD_PAIR_CONDITION(!!holds, "holds", SD_JSON_BUILD_VARIANT(holds)),
@@ -85,7 +90,8 @@ static int build_unit(Unit *u, sd_json_variant **ret) {
                                 BUILD_PAIR_NULLABLE("reason", u->reason),
                                 BUILD_PAIR_NULLABLE("source", source),
                                 SD_JSON_BUILD_PAIR_UNSIGNED("sinceUSec", u->since),
-                                SD_JSON_BUILD_PAIR_CONDITION(k.id != 0, "policyId", SD_JSON_BUILD_UNSIGNED(k.id)),
+                                SD_JSON_BUILD_PAIR_CONDITION(k.id != 0, "policyId",
+                                                             SD_JSON_BUILD_UNSIGNED(k.id)),
                                 SD_JSON_BUILD_PAIR_CONDITION(!!u->link, "adopted",
                                                              SD_JSON_BUILD_BOOLEAN(u->adopted)))));
 }
@@ -292,8 +298,8 @@ static int build_policy(const Policy *p, sd_json_variant **ret) {
                               SD_JSON_BUILD_PAIR_VARIANT("tunables", tunables));
 }
 
-static int method_list_policies(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
-                                void *userdata) {
+static int method_list_policies(sd_varlink *link, sd_json_variant *parameters,
+                                sd_varlink_method_flags_t flags, void *userdata) {
         Stream s = { .link = link, .more = flags & SD_VARLINK_METHOD_MORE };
         Manager *m = ASSERT_PTR(userdata);
         const char *name;
@@ -344,7 +350,8 @@ static int method_get_status(sd_varlink *link, sd_json_variant *parameters, sd_v
                 SD_JSON_BUILD_PAIR_STRING("version", PROJECT_VERSION),
                 SD_JSON_BUILD_PAIR_BOOLEAN("kernelSupport", m->kernel.supported),
                 BUILD_PAIR_NULLABLE("kernelReason", m->kernel.reason),
-                SD_JSON_BUILD_PAIR_CONDITION(m->kernel.abi != 0, "kernelAbi", SD_JSON_BUILD_UNSIGNED(m->kernel.abi)),
+                SD_JSON_BUILD_PAIR_CONDITION(m->kernel.abi != 0, "kernelAbi",
+                                             SD_JSON_BUILD_UNSIGNED(m->kernel.abi)),
                 SD_JSON_BUILD_PAIR_STRV("kernelFeatures", m->kernel.features),
                 SD_JSON_BUILD_PAIR_VARIANT("kernelStat", stat),
                 SD_JSON_BUILD_PAIR_UNSIGNED("unitsConfigured", c.configured),

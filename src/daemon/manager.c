@@ -128,7 +128,8 @@ static void log_changed_policies(GPtrArray *old, GPtrArray *new) {
                 const Policy *p = new->pdata[i], *before = policies_find(old, p->name);
 
                 if (before && !streq(before->digest, p->digest))
-                        log_full_fields(LOG_INFO, 0, LOG_FIELDS(.policy = p->name), "Policy '%s' has changed: '%s'.",
+                        log_full_fields(LOG_INFO, 0, LOG_FIELDS(.policy = p->name),
+                                        "Policy '%s' has changed: '%s'.",
                                         p->name, p->path);
         }
 }
@@ -185,7 +186,8 @@ int manager_load(Manager *m) {
                 return log_error_errno(r, "Cannot find out what the kernel can do: %m");
         if (!m->kernel.supported)
                 log_full_fields(LOG_WARNING, 0,
-                                LOG_FIELDS(.message_id = MESSAGE_KERNEL_UNSUPPORTED, .reason = m->kernel.reason),
+                                LOG_FIELDS(.message_id = MESSAGE_KERNEL_UNSUPPORTED,
+                                           .reason = m->kernel.reason),
                                 "No cache policy can be attached: %s.", m->kernel.reason);
 
         r = load_configuration(m);

@@ -73,8 +73,8 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Manager *, manager_free);
 
 /* Reads kernel support, policies, policies.d and the pins; connects nothing. */
 int manager_load(Manager *m);
-/* SIGHUP: reads policies and policies.d again and has every unit looked at anew. What is attached from an object that
- * has changed is replaced, in place. */
+/* SIGHUP: reads policies and policies.d again and has every unit looked at anew. What is attached from an
+ * object that has changed is replaced, in place. */
 int manager_reload(Manager *m);
 
 /* What the configuration says of a unit; file_setting is what its own files say, NULL: not known. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Tells clients of the method Monitor what changes. What they know is kept, for all of them together, so that they
- * hear of differences only: a unit is noted when it may have changed, and compared when everything else is done. */
+/* Tells clients of the method Monitor what changes. What they know is kept, for all of them together, so
+ * that they hear of differences only: a unit is noted when it may have changed, and compared when everything
+ * else is done. */
 
 #include "cleanup.h"
 #include "log.h"
@@ -10,7 +11,8 @@
 #include "string-util.h"
 #include "varlink-org.cachebpf.Manager.h"
 
-/* What a client does not read is kept for it, up to what libsystemd permits: nobody shall make that add up. */
+/* What a client does not read is kept for it,
+ * up to what libsystemd permits: nobody shall make that add up. */
 #define MONITORS_MAX 64U
 
 struct Monitor {
@@ -136,7 +138,8 @@ static int on_settled(sd_event_source *s, void *userdata) {
         while (g_hash_table_iter_next(&it, &name, NULL)) {
                 r = compare_unit(o, name);
                 if (r < 0)
-                        log_warning_errno(r, "%s: Cannot tell clients that monitor what changed: %m", (char *) name);
+                        log_warning_errno(r, "%s: Cannot tell clients that monitor what changed: %m",
+                                          (char *) name);
         }
 
         return 0;

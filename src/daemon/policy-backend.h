@@ -24,10 +24,11 @@ PolicyLink *policy_link_new(uint64_t cgroup_id, int fd);
 PolicyLink *policy_link_free(PolicyLink *link);
 DEFINE_TRIVIAL_CLEANUP_FUNC(PolicyLink *, policy_link_free);
 
-/* The kernel as the reconciler sees it: policy-bpf.c is the real one, the unit tests have another. Where there
- * is a ret_reason, a failure also gives the sentence for the user. */
+/* The kernel as the reconciler sees it: policy-bpf.c is the real one, the unit tests have another. Where
+ * there is a ret_reason, a failure also gives the sentence for the user. */
 typedef struct PolicyBackend {
-        /* Puts half-written pins in order and gives the ids of the control groups with a pinned live link. */
+        /* Puts half-written pins in order and gives the
+         * ids of the control groups with a pinned live link. */
         int (*enumerate)(void *userdata, GArray *ret_ids /* of uint64_t */);
         /* Opens the pinned link of a control group; -ENOENT if there is none. */
         int (*open)(void *userdata, uint64_t cgroup_id, PolicyLink **ret);

@@ -35,7 +35,8 @@ static bool link_hung_up(int fd) {
         return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR));
 }
 
-/* Opens a pinned link that is ours and alive. -ENOENT: no link; -ENOLINK: not alive; -EMEDIUMTYPE: not ours. */
+/* Opens a pinned link that is ours and alive.
+ * -ENOENT: no link; -ENOLINK: not alive; -EMEDIUMTYPE: not ours. */
 static int open_link(const char *root, uint64_t cgroup_id) {
         _cleanup_free_ char *path = pin_path(root, cgroup_id, PIN_LINK);
         _cleanup_close_ int fd = -EBADF;
@@ -116,8 +117,8 @@ static int backend_open(void *userdata, uint64_t cgroup_id, PolicyLink **ret) {
         link->incomplete = access(mark, F_OK) >= 0;
         r = open_companions(c->pin_root, link);
         if (r < 0) {
-                log_warning_errno(r, "Cannot open the pins in '%s/%" PRIu64 "', making them anew: %m", c->pin_root,
-                                  cgroup_id);
+                log_warning_errno(r, "Cannot open the pins in '%s/%" PRIu64 "', making them anew: %m",
+                                  c->pin_root, cgroup_id);
                 link->incomplete = true;
         }
 
@@ -195,7 +196,8 @@ static int pin_maps(const char *root, uint64_t cgroup_id, struct bpf_object *obj
         bpf_object__for_each_map(map, obj) {
                 _cleanup_free_ char *name = NULL, *path = NULL;
 
-                if (bpf_map__type(map) == BPF_MAP_TYPE_STRUCT_OPS || endswith(bpf_map__name(map), ".rodata") ||
+                if (bpf_map__type(map) == BPF_MAP_TYPE_STRUCT_OPS ||
+                    endswith(bpf_map__name(map), ".rodata") ||
                     streq(bpf_map__name(map), POLICY_THREADS_MAP) || bpf_map__fd(map) < 0)
                         continue;
 
@@ -244,7 +246,8 @@ static int pin_program(const char *root, uint64_t cgroup_id, struct bpf_object *
 }
 
 /* All but the link. */
-static int pin_companions(const char *root, uint64_t cgroup_id, struct bpf_object *obj, const PolicyConfig *config) {
+static int pin_companions(const char *root, uint64_t cgroup_id, struct bpf_object *obj,
+                          const PolicyConfig *config) {
         int r;
 
         r = pin_maps(root, cgroup_id, obj);
@@ -255,7 +258,8 @@ static int pin_companions(const char *root, uint64_t cgroup_id, struct bpf_objec
         return r;
 }
 
-static int attach_and_pin(BpfContext *c, const Policy *policy, const PolicyConfig *config, uint64_t cgroup_id,
+static int attach_and_pin(BpfContext *c, const Policy *policy, const PolicyConfig *config,
+                          uint64_t cgroup_id,
                           struct bpf_object *obj, struct bpf_map *ops, PolicyLink **ret, char **ret_reason) {
         _cleanup_(policy_link_freep) PolicyLink *attached = NULL;
         _cleanup_(bpf_link__destroyp) struct bpf_link *link = NULL;
@@ -293,8 +297,8 @@ static int attach_and_pin(BpfContext *c, const Policy *policy, const PolicyConfi
         return 0;
 }
 
-static int backend_attach(void *userdata, const Policy *policy, const PolicyConfig *config, uint64_t cgroup_id,
-                          PolicyLink **ret, char **ret_reason) {
+static int backend_attach(void *userdata, const Policy *policy, const PolicyConfig *config,
+                          uint64_t cgroup_id, PolicyLink **ret, char **ret_reason) {
         _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
         BpfContext *c = ASSERT_PTR(userdata);
         struct bpf_map *ops;
@@ -337,7 +341,8 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
                 return policy_step_failed(policy, POLICY_STEP_ATTACH, r, ret_reason);
         }
 
-        /* The new policy runs. Should the rest not get pinned, the mark stays and the next start tries again. */
+        /* The new policy runs.
+         * Should the rest not get pinned, the mark stays and the next start tries again. */
         link->incomplete = true;
         r = pin_directory_clear(c->pin_root, link->cgroup_id);
         if (r >= 0)
@@ -347,7 +352,9 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
         if (r >= 0)
                 r = pin_mark_updating(c->pin_root, link->cgroup_id, false);
         if (r < 0)
-                return log_warning_errno(r, "Cannot pin what belongs to policy '%s' in '%s/%" PRIu64 "', ignoring: %m",
+                return log_warning_errno(r,
+                                         "Cannot pin what belongs to policy '%s' in '%s/%" PRIu64 "', "
+                                         "ignoring: %m",
                                          policy->name, c->pin_root, link->cgroup_id), 0;
 
         link->incomplete = false;
@@ -358,8 +365,8 @@ static int backend_detach(void *userdata, PolicyLink *link) {
         BpfContext *c = ASSERT_PTR(userdata);
         int r;
 
-        /* Detach by hand first, so that it has happened when we return; removing the last pin would do it some
-         * time later. -ENOLINK: the kernel was faster. */
+        /* Detach by hand first, so that it has happened when we return; removing the last pin would do it
+         * some time later. -ENOLINK: the kernel was faster. */
         r = bpf_link_detach(link->fd);
         if (r < 0 && r != -ENOLINK)
                 log_debug_errno(r, "Cannot detach the policy of control group %" PRIu64 ", unpinning it: %m",

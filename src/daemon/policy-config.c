@@ -38,8 +38,9 @@ static int unknown_tunable(const Policy *p, const char *name, const PolicyWord *
                 g_string_append_printf(names, "%s%s", i > 0 ? ", " : "",
                                        g_array_index(p->tunables, PolicyTunable, i).name);
 
-        return problemf(ret_problem, "policy '%s' has no tunable '%s' (" SOURCE_FORMAT "); it has %s", p->name, name,
-                        SOURCE_ARGUMENTS(w->file, w->line), names->len > 0 ? names->str : "none");
+        return problemf(ret_problem, "policy '%s' has no tunable '%s' (" SOURCE_FORMAT "); it has %s",
+                        p->name, name, SOURCE_ARGUMENTS(w->file, w->line),
+                        names->len > 0 ? names->str : "none");
 }
 
 /* What a tunable takes: its range, or what its type can hold. */
@@ -47,7 +48,8 @@ static void tunable_range(const PolicyTunable *t, int64_t *ret_min, int64_t *ret
         unsigned bits = t->size * 8 - t->is_signed;
 
         *ret_max = t->has_range ? t->max : bits >= 63 ? INT64_MAX : (INT64_C(1) << bits) - 1;
-        *ret_min = t->has_range ? t->min : !t->is_signed ? 0 : bits >= 63 ? INT64_MIN : -(INT64_C(1) << bits);
+        *ret_min = t->has_range ? t->min : !t->is_signed ? 0 : bits >= 63 ? INT64_MIN :
+                                                                            -(INT64_C(1) << bits);
 }
 
 static void set_value(PolicyConfig *c, const PolicyTunable *t, int64_t value) {
@@ -75,8 +77,8 @@ static int add_option(const Policy *p, const PolicyWord *w, PolicyConfig *c, cha
         int64_t value, min, max;
 
         if (!equals || equals == w->text)
-                return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is no option, which is NAME=VALUE", w->text,
-                                SOURCE_ARGUMENTS(w->file, w->line));
+                return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is no option, which is NAME=VALUE",
+                                w->text, SOURCE_ARGUMENTS(w->file, w->line));
 
         name = strndup(w->text, equals - w->text);
         if (!name)
@@ -88,8 +90,9 @@ static int add_option(const Policy *p, const PolicyWord *w, PolicyConfig *c, cha
 
         tunable_range(t, &min, &max);
         if (safe_atoi64(equals + 1, &value) < 0 || value < min || value > max)
-                return problemf(ret_problem, "'%s' (" SOURCE_FORMAT "): tunable '%s' of policy '%s' takes a number "
-                                             "from %" PRIi64 " to %" PRIi64 "%s%s%s", w->text,
+                return problemf(ret_problem,
+                                "'%s' (" SOURCE_FORMAT "): tunable '%s' of policy '%s' takes a number "
+                                "from %" PRIi64 " to %" PRIi64 "%s%s%s", w->text,
                                 SOURCE_ARGUMENTS(w->file, w->line), name, p->name, min, max,
                                 t->unit ? " (" : "", strempty(t->unit), t->unit ? ")" : "");
 
@@ -102,15 +105,18 @@ static int add_option(const Policy *p, const PolicyWord *w, PolicyConfig *c, cha
 static int add_glob(const Policy *p, const PolicyWord *w, guint i, PolicyConfig *c, char **ret_problem) {
         if (p->n_globs == 0)
                 return problemf(ret_problem, "policy '%s' does not tell threads by their names, as '%s' "
-                                             "(" SOURCE_FORMAT ") asks for", p->name, w->text, SOURCE_ARGUMENTS(w->file, w->line));
+                                             "(" SOURCE_FORMAT ") asks for", p->name, w->text,
+                                             SOURCE_ARGUMENTS(w->file, w->line));
         if (i >= p->n_globs)
-                return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is more than the %u patterns that policy '%s' "
-                                             "has room for", w->text,
+                return problemf(ret_problem,
+                                "'%s' (" SOURCE_FORMAT ") is more than the %u patterns that policy '%s' "
+                                "has room for", w->text,
                                 SOURCE_ARGUMENTS(w->file, w->line), p->n_globs, p->name);
 
         if (strlen(w->text) >= p->glob_size)
-                return problemf(ret_problem, "the pattern '%s' (" SOURCE_FORMAT ") is longer than the %zu characters "
-                                             "that a thread's name can have", w->text,
+                return problemf(ret_problem,
+                                "the pattern '%s' (" SOURCE_FORMAT ") is longer than the %zu characters "
+                                "that a thread's name can have", w->text,
                                 SOURCE_ARGUMENTS(w->file, w->line), p->glob_size - 1);
 
         c->scan_threads[i] = strdup(w->text);
@@ -156,8 +162,9 @@ static int set_filter(const Policy *p, const PolicySetting *s, PolicyConfig *c, 
         c->filter = true;
         w = policy_words_get(words, 0);
         if (!p->filters)
-                return problemf(ret_problem, "policy '%s' has no admission filter, which '%s' (" SOURCE_FORMAT ") "
-                                             "asks for", p->name, w->text, SOURCE_ARGUMENTS(w->file, w->line));
+                return problemf(ret_problem,
+                                "policy '%s' has no admission filter, which '%s' (" SOURCE_FORMAT ") "
+                                "asks for", p->name, w->text, SOURCE_ARGUMENTS(w->file, w->line));
 
         if (policy_words_count(words) == 1 && parse_boolean(w->text) > 0)
                 return 0;
@@ -168,8 +175,9 @@ static int set_filter(const Policy *p, const PolicySetting *s, PolicyConfig *c, 
                 w = policy_words_get(words, i);
                 class = thread_class_from_string(w->text);
                 if (class < 0)
-                        return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is neither yes nor no nor a class of "
-                                                     "threads, such as 'scan' or 'background'", w->text,
+                        return problemf(ret_problem,
+                                        "'%s' (" SOURCE_FORMAT ") is neither yes nor no nor a class of "
+                                        "threads, such as 'scan' or 'background'", w->text,
                                         SOURCE_ARGUMENTS(w->file, w->line));
                 c->reject_classes |= 1U << class;
         }

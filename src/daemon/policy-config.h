@@ -14,7 +14,8 @@ typedef struct PolicyValue {
         int64_t value;
 } PolicyValue;
 
-/* How one unit wants its policy: a setting after it was checked against the policy object. Valid as long as that. */
+/* How one unit wants its policy: a setting after it was
+ * checked against the policy object. Valid as long as that. */
 typedef struct PolicyConfig {
         GArray *values;          /* of PolicyValue: those that are not the default; NULL: none */
         char **scan_threads;     /* globs; NULL: none */

@@ -138,7 +138,8 @@ static int read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *ops
         p->knows_threads = threads && bpf_map__type(threads) == BPF_MAP_TYPE_TASK_STORAGE &&
                 bpf_map__value_size(threads) == sizeof(uint32_t);
 
-        if (policy_object_find_constant(obj, POLICY_SCAN_THREADS, &t, &globs, &size) >= 0 && btf_is_array(t) &&
+        if (policy_object_find_constant(obj, POLICY_SCAN_THREADS, &t, &globs, &size) >= 0 &&
+            btf_is_array(t) &&
             btf_array(t)->nelems > 0) {
                 p->n_globs = btf_array(t)->nelems;
                 p->glob_size = size / p->n_globs;
@@ -149,7 +150,8 @@ static int read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *ops
 
         p->reconfigures = policy_object_find_reconfigure(obj);
         if (!p->reconfigures && !p->problem &&
-            asprintf(&p->problem, "%s: it has a map " POLICY_EVENTS_MAP " and not one SEC(\"syscall\") program NAME"
+            asprintf(&p->problem,
+                     "%s: it has a map " POLICY_EVENTS_MAP " and not one SEC(\"syscall\") program NAME"
                      POLICY_RECONFIGURE_SUFFIX, p->path) < 0)
                 return -ENOMEM;
 

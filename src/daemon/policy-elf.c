@@ -52,7 +52,8 @@ static bool check_symbols(const Elf *e, const Elf64_Shdr *table) {
         for (uint64_t i = 0; i < table->sh_size / sizeof(Elf64_Sym); i++) {
                 Elf64_Sym s;
 
-                if (!read_at(e, table->sh_offset + i * sizeof(s), &s, sizeof(s)) || !is_sane(s.st_value, s.st_size))
+                if (!read_at(e, table->sh_offset + i * sizeof(s), &s, sizeof(s)) ||
+                    !is_sane(s.st_value, s.st_size))
                         return false;
         }
 

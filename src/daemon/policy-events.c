@@ -22,12 +22,14 @@ struct PolicyEvents {
         struct ring_buffer *ring;
         sd_event_source *source;
         PolicyEventCounts *counts;
-        unsigned long covered; /* position in the ring: the last run began after all events before it were posted */
+        /* position in the ring: the last run began after all events before it were posted */
+        unsigned long covered;
         bool failing;
 };
 
 int policy_events_make_counts(void) {
-        return bpf_map_create(BPF_MAP_TYPE_ARRAY, "reconfigured", sizeof(uint32_t), sizeof(PolicyEventCounts), 1,
+        return bpf_map_create(BPF_MAP_TYPE_ARRAY, "reconfigured", sizeof(uint32_t),
+                              sizeof(PolicyEventCounts), 1,
                               &(struct bpf_map_create_opts) {
                                       .sz = sizeof(struct bpf_map_create_opts),
                                       .map_flags = BPF_F_MMAPABLE,
@@ -50,7 +52,9 @@ static void run_program(PolicyEvents *p) {
 
         p->counts->failed++;
         if (!p->failing) /* once, not each time */
-                log_warning_errno(r, "%s: The program that its cache policy asked for failed, going on without: %m",
+                log_warning_errno(r,
+                                  "%s: The program that its cache policy "
+                                  "asked for failed, going on without: %m",
                                   p->name);
         p->failing = true;
 }
@@ -75,7 +79,9 @@ static int on_events(sd_event_source *s, int fd, uint32_t revents, void *userdat
 
         r = ring_buffer__consume_n(p->ring, EVENTS_AT_ONCE);
         if (r < 0) {
-                log_warning_errno(r, "%s: Cannot read what its cache policy asks for, ignoring it from now on: %m", p->name);
+                log_warning_errno(r,
+                                  "%s: Cannot read what its cache policy "
+                                  "asks for, ignoring it from now on: %m", p->name);
                 (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
         }
 

@@ -5,17 +5,19 @@
 
 #include "macro.h"
 
-/* Deferred work of a policy: what is too much for its callbacks does a program of its own, which the daemon runs when
- * the policy asks for it with an event in its ring buffer. The events' content does not matter. Several events that
- * wait are one run; an event is taken off the ring only when a run that began after it has ended. So a daemon that
- * is killed at any moment loses nothing: the next one finds the event and runs the program, at worst once more. */
+/* Deferred work of a policy: what is too much for its callbacks does a program of its own, which the daemon
+ * runs when the policy asks for it with an event in its ring buffer. The events' content does not matter.
+ * Several events that wait are one run; an event is taken off the ring only when a run that began after it
+ * has ended. So a daemon that is killed at any moment loses nothing: the next one finds the event and runs
+ * the program, at worst once more. */
 typedef struct PolicyEvents PolicyEvents;
 
 /* In a pinned map, mapped by the daemon: they too survive it. */
 typedef struct PolicyEventCounts {
         uint64_t asked;  /* events taken off the ring */
         uint64_t done;   /* runs */
-        uint64_t failed; /* runs that failed: the program could not be run, or returned something else than 0 */
+        /* runs that failed: the program could not be run, or returned something else than 0 */
+        uint64_t failed;
 } PolicyEventCounts;
 
 /* Makes the map; returns its file descriptor. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* From an object file to a loaded policy: what the configuration says is written into the object's initial values
- * and constants, where the verifier sees it and drops what is not used. */
+/* From an object file to a loaded policy: what the configuration says is written into the object's initial
+ * values and constants, where the verifier sees it and drops what is not used. */
 
 #include "bpf-log.h"
 #include "cleanup.h"
@@ -26,8 +26,8 @@ static int lacks(const Policy *policy, const char *what, char **ret_reason) {
         return -EINVAL;
 }
 
-static int set_identity(const Policy *policy, uint64_t cgroup_id, struct bpf_object *obj, struct bpf_map *ops,
-                        char **ret_reason) {
+static int set_identity(const Policy *policy, uint64_t cgroup_id, struct bpf_object *obj,
+                        struct bpf_map *ops, char **ret_reason) {
         void *member;
         int r;
 
@@ -88,8 +88,8 @@ static int set_globs(const Policy *policy, struct bpf_object *obj, char **globs,
 }
 
 /* Without the filter there is no callback and no program: nothing that could cost anything. */
-static int set_filter(const Policy *policy, const PolicyConfig *config, struct bpf_object *obj, struct bpf_map *ops,
-                      char **ret_reason) {
+static int set_filter(const Policy *policy, const PolicyConfig *config, struct bpf_object *obj,
+                      struct bpf_map *ops, char **ret_reason) {
         struct bpf_program *filter;
         void *member;
 
@@ -108,8 +108,8 @@ static int set_filter(const Policy *policy, const PolicyConfig *config, struct b
         return bpf_program__set_autoload(filter, false);
 }
 
-static int configure(const Policy *policy, const PolicyConfig *config, int threads_fd, struct bpf_object *obj,
-                     struct bpf_map *ops, char **ret_reason) {
+static int configure(const Policy *policy, const PolicyConfig *config, int threads_fd,
+                     struct bpf_object *obj, struct bpf_map *ops, char **ret_reason) {
         struct bpf_map *threads = bpf_object__find_map_by_name(obj, POLICY_THREADS_MAP);
         int r;
 

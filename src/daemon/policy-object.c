@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Opens a policy object: an ELF file with BTF that holds one struct_ops map of type cachebpf_ops. The kernel is not
- * involved. */
+/* Opens a policy object: an ELF file with BTF that holds one struct_ops map of type cachebpf_ops. The kernel
+ * is not involved. */
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -35,7 +35,8 @@ static const struct btf_type *map_ops_type(struct bpf_object *obj, struct bpf_ma
 static int open_failed(const char *path, int error, char **ret_problem) {
         _cleanup_free_ char *detail = NULL;
 
-        if (!IN_ERRNO(error, -ENOENT, -EACCES, -ENOEXEC, -E2BIG, -LIBBPF_ERRNO__LIBELF, -LIBBPF_ERRNO__FORMAT))
+        if (!IN_ERRNO(error, -ENOENT, -EACCES, -ENOEXEC, -E2BIG, -LIBBPF_ERRNO__LIBELF,
+                      -LIBBPF_ERRNO__FORMAT))
                 detail = bpf_log_cause();
         if (asprintf(ret_problem, "%s: %s%s%s", path, policy_step_error(POLICY_STEP_OPEN, error),
                      detail ? ": " : "", strempty(detail)) < 0)
@@ -133,8 +134,8 @@ int policy_object_find_member(struct bpf_object *obj, struct bpf_map *ops, const
         return -ENOENT;
 }
 
-int policy_object_find_constant(struct bpf_object *obj, const char *name, const struct btf_type **ret_type, void **ret,
-                                size_t *ret_size) {
+int policy_object_find_constant(struct bpf_object *obj, const char *name, const struct btf_type **ret_type,
+                                void **ret, size_t *ret_size) {
         const struct btf *btf = bpf_object__btf(obj);
         int id = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
         const struct btf_type *sec = id < 0 ? NULL : btf__type_by_id(btf, id);
@@ -185,7 +186,8 @@ struct bpf_program *policy_object_find_reconfigure(struct bpf_object *obj) {
         return found;
 }
 
-struct bpf_program *policy_object_find_filter(struct bpf_object *obj, struct bpf_map *ops, void **ret_member) {
+struct bpf_program *policy_object_find_filter(struct bpf_object *obj, struct bpf_map *ops,
+                                              void **ret_member) {
         struct bpf_program *prog;
         void *member;
 

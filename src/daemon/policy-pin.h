@@ -10,8 +10,8 @@
  *     counts        the map that counts these runs (policy-events.h)
  *     config-HEX    a mark (directory): the fingerprint of the object and its configuration
  *     updating      a mark (directory): an update began and did not end
- * A killed daemon leaves things without link (never attached: removed at the next start) or the mark next to the
- * link (the rest may be of either policy: the update is done again).
+ * A killed daemon leaves things without link (never attached: removed at the next start) or the mark next to
+ * the link (the rest may be of either policy: the update is done again).
  *
  * Beside these directories is
  *     threads       the map with the classes of threads, which all policies use */

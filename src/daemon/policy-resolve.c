@@ -42,7 +42,8 @@ int policy_setting_check(const PolicySetting *s, GPtrArray *policies, const char
 
         if (!policy_name_is_valid(s->policy))
                 r = asprintf(ret_problem,
-                             "'%s' (" SOURCE_FORMAT ") is not a policy name (at most %u letters, digits, '-' and '_')",
+                             "'%s' (" SOURCE_FORMAT ") is not a policy name (at most %u letters, digits, "
+                             "'-' and '_')",
                              s->policy, SOURCE_ARGUMENTS(s->file, s->line), POLICY_NAME_MAX);
         else if (!p) {
                 _cleanup_free_ char *list = g_strjoinv(", ", (char **) dirs);

@@ -8,15 +8,17 @@
 /* Everything that may say something about a unit, from the weakest to the strongest. */
 typedef struct PolicyLayers {
         const PolicyRules *rules;
-        const PolicySetting *unit;                     /* what its own files say; NULL: nothing is known of them */
+        /* what its own files say; NULL: nothing is known of them */
+        const PolicySetting *unit;
         const PolicySetting *overrides[_OVERRIDE_MAX]; /* NULL: nothing is set */
-        GPtrArray *holds;                              /* of PolicySetting, the first one the weakest; NULL: none */
+        /* of PolicySetting, the first one the weakest; NULL: none */
+        GPtrArray *holds;
 } PolicyLayers;
 
 /* What they say together; cgroup may be NULL when it is not known. */
 int policy_layers_resolve(const PolicyLayers *l, const char *unit, const char *cgroup, PolicySetting *ret);
 
-/* Finds the policy that a setting names, and how it is to run. -EINVAL: *ret_problem is a sentence that names file and
- * line. dirs is where policies were looked for. */
+/* Finds the policy that a setting names, and how it is to run. -EINVAL: *ret_problem is a sentence that
+ * names file and line. dirs is where policies were looked for. */
 int policy_setting_check(const PolicySetting *s, GPtrArray *policies, const char *const *dirs,
                          const Policy **ret_policy, PolicyConfig *ret, char **ret_problem);

@@ -189,7 +189,8 @@ static bool policy_rule_matches(const PolicyRule *rule, const char *unit, const 
         if (rule->units && !match_any(rule->units, unit, FNM_NOESCAPE))
                 return false;
         /* FNM_PATHNAME: "/a.slice/" followed by an asterisk means the children, not all descendants. */
-        if (rule->cgroups && (isempty(cgroup) || !match_any(rule->cgroups, cgroup, FNM_NOESCAPE | FNM_PATHNAME)))
+        if (rule->cgroups &&
+            (isempty(cgroup) || !match_any(rule->cgroups, cgroup, FNM_NOESCAPE | FNM_PATHNAME)))
                 return false;
 
         return true;

@@ -213,7 +213,8 @@ bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line) 
 
         w = s->more + k;
         for (guint i = 0; i < policy_words_count(w); i++)
-                if (policy_words_get(w, i)->line == line->line && streq(policy_words_get(w, i)->file, line->file))
+                if (policy_words_get(w, i)->line == line->line &&
+                    streq(policy_words_get(w, i)->file, line->file))
                         return true;
 
         /* An empty value leaves no words, and so does what was there before it. */
@@ -259,7 +260,8 @@ int policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord 
         return assign_policy(s, policy, from->file, from->line);
 }
 
-int policy_setting_assign(PolicySetting *s, const char *key, const char *value, const char *file, unsigned line) {
+int policy_setting_assign(PolicySetting *s, const char *key, const char *value, const char *file,
+                          unsigned line) {
         int k = find_key(key), r;
 
         if (k < 0 && !is_policy_key(key))

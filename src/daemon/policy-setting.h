@@ -50,8 +50,8 @@ typedef struct PolicyWords {
         GArray *words; /* of PolicyWord; NULL: none */
 } PolicyWords;
 
-/* What configuration says about one unit, and which lines said it. Nothing here has been checked: that takes the
- * policy object, see policy-config.h. */
+/* What configuration says about one unit, and which lines said it. Nothing here has been checked: that takes
+ * the policy object, see policy-config.h. */
 typedef struct PolicySetting {
         bool set;      /* some line with CachePolicy= decided */
         char *policy;  /* as written, maybe not even a valid name; NULL: the stock policy */
@@ -68,8 +68,10 @@ void policy_setting_done(PolicySetting *s);
 bool policy_setting_is_key(const char *key);
 /* Whether one of them occurs in a text at all. */
 bool policy_setting_is_mentioned(const char *text, size_t size);
-/* Records an assignment to such a key. An empty value resets: CachePolicy= to the stock policy, lists to nothing. */
-int policy_setting_assign(PolicySetting *s, const char *key, const char *value, const char *file, unsigned line);
+/* Records an assignment to such a key.
+ * An empty value resets: CachePolicy= to the stock policy, lists to nothing. */
+int policy_setting_assign(PolicySetting *s, const char *key, const char *value, const char *file,
+                          unsigned line);
 
 /* Any key was assigned to. */
 bool policy_setting_is_set(const PolicySetting *s);
@@ -88,7 +90,8 @@ const PolicyLine *policy_setting_get_line(const PolicySetting *s, guint i);
 /* Whether a line of the setting has a part in it, or lost against later ones. */
 bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line);
 
-/* The name of a key, CachePolicy= being the one before the first: for lists of all of them. NULL: no more. */
+/* The name of a key, CachePolicy= being the one before
+ * the first: for lists of all of them. NULL: no more. */
 const char *policy_setting_key_name(guint i);
 
 /* As if no line had assigned to it. */

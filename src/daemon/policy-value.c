@@ -10,9 +10,10 @@
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct btf *, btf__free);
 
-/* The kernel's value is struct bpf_struct_ops_cachebpf_ops: a header and, as "data", the kernel's idea of struct
- * cachebpf_ops, which may have other members in other places than the object's. */
-static int find_data(const struct btf *btf, uint32_t value_type_id, size_t *ret_offset, const struct btf_type **ret) {
+/* The kernel's value is struct bpf_struct_ops_cachebpf_ops: a header and, as "data", the kernel's idea of
+ * struct cachebpf_ops, which may have other members in other places than the object's. */
+static int find_data(const struct btf *btf, uint32_t value_type_id, size_t *ret_offset,
+                     const struct btf_type **ret) {
         const struct btf_type *t = btf__type_by_id(btf, value_type_id);
 
         if (!t || !btf_is_struct(t))
@@ -32,8 +33,8 @@ static int find_data(const struct btf *btf, uint32_t value_type_id, size_t *ret_
         return -ESRCH;
 }
 
-/* A callback holds the file descriptor of its program in the kernel's value; in libbpf's initial value, which
- * user space sees, it holds a pointer to the program. */
+/* A callback holds the file descriptor of its program in the kernel's value; in libbpf's initial value,
+ * which user space sees, it holds a pointer to the program. */
 static int copy_callback(const void *user, char *kernel) {
         struct bpf_program *prog;
         unsigned long fd;

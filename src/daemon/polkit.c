@@ -42,14 +42,15 @@ static void query_destroy(void *userdata) {
 
 static int append_subject(sd_bus_message *msg, const PolkitSubject *s) {
         if (s->bus_name)
-                return sd_bus_message_append(msg, "(sa{sv})", "system-bus-name", 1, "name", "s", s->bus_name);
+                return sd_bus_message_append(msg, "(sa{sv})", "system-bus-name", 1, "name", "s",
+                                             s->bus_name);
 
         return sd_bus_message_append(msg, "(sa{sv})", "unix-process", 2, "pidfd", "h", s->pidfd,
                                      "uid", "i", (int32_t) s->uid);
 }
 
-int polkit_check(sd_bus *bus, const PolkitSubject *subject, const char *action, bool interactive, polkit_reply_t reply,
-                 void *userdata, sd_bus_slot **ret) {
+int polkit_check(sd_bus *bus, const PolkitSubject *subject, const char *action, bool interactive,
+                 polkit_reply_t reply, void *userdata, sd_bus_slot **ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *msg = NULL;
         _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
         _cleanup_free_ PolkitQuery *q = NULL;

@@ -18,9 +18,11 @@ typedef struct PolkitSubject {
         uid_t uid;
 } PolkitSubject;
 
-/* 1: authorized; 0: not; -ENOKEY: not without asking the user, which was not allowed; others: polkit gave no answer. */
+/* 1: authorized; 0: not;
+ * -ENOKEY: not without asking the user, which was not allowed; others: polkit gave no answer. */
 typedef void (*polkit_reply_t)(int result, void *userdata);
 
-/* Asks polkit, which may ask the user if interactive is set. The reply is not called if the slot goes before. */
-int polkit_check(sd_bus *bus, const PolkitSubject *subject, const char *action, bool interactive, polkit_reply_t reply,
-                 void *userdata, sd_bus_slot **ret);
+/* Asks polkit, which may ask the user if interactive is set.
+ * The reply is not called if the slot goes before. */
+int polkit_check(sd_bus *bus, const PolkitSubject *subject, const char *action, bool interactive,
+                 polkit_reply_t reply, void *userdata, sd_bus_slot **ret);

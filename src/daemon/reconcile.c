@@ -63,13 +63,14 @@ static int adopt(Unit *u) {
         return 0;
 }
 
-/* The policy that the setting names, and how it is to run. NULL: the unit is in state failed, and what runs goes on
- * running. */
+/* The policy that the setting names, and how it is to run. NULL: the unit is in state failed, and what runs
+ * goes on running. */
 static const Policy *find_policy(Unit *u, PolicyConfig *ret) {
         _cleanup_free_ char *problem = NULL;
         const Policy *p;
 
-        if (policy_setting_check(&u->setting, u->manager->policies, u->manager->paths.policies, &p, ret, &problem) >= 0)
+        if (policy_setting_check(&u->setting, u->manager->policies, u->manager->paths.policies, &p, ret,
+                                 &problem) >= 0)
                 return p;
 
         set_statef(u, UNIT_FAILED, "%s%s", problem ?: "out of memory",
@@ -204,11 +205,13 @@ static void reconcile_active(Unit *u) {
         /* An adopted link: what it runs, the kernel says. */
         if (u->link && !u->effective)
                 (void) free_and_strdup(&u->effective,
-                                       policy_kernel_name_equal(u->setting.policy, own) ? u->setting.policy : own);
+                                       policy_kernel_name_equal(u->setting.policy, own) ? u->setting.policy :
+                                                                                          own);
 
         if (!u->link && own)
                 return set_statef(u, UNIT_FAILED,
-                                  "the control group has policy '%s' already, attached by another program", own);
+                                  "the control group has policy '%s' already, attached by another program",
+                                  own);
 
         p = find_policy(u, &config);
         if (!p)
@@ -274,8 +277,8 @@ static void unit_reconcile(Unit *u) {
                 unit_set_state(u, UNIT_INACTIVE, NULL);
 }
 
-/* Pins that belong to no unit which wants a policy: the configuration changed, or the unit ended, while no daemon
- * was running. Only once everything systemd knows is known here. */
+/* Pins that belong to no unit which wants a policy: the configuration changed, or the unit ended, while no
+ * daemon was running. Only once everything systemd knows is known here. */
 static void remove_orphans(Manager *m) {
         const PolicyBackend *b = m->backend;
         GHashTableIter it;
@@ -291,9 +294,11 @@ static void remove_orphans(Manager *m) {
                 if (r >= 0)
                         r = b->detach(b->userdata, link);
                 if (r < 0 && r != -ENOENT)
-                        log_warning_errno(r, "Cannot detach the policy of control group %" PRIu64 ", ignoring: %m", id);
+                        log_warning_errno(r, "Cannot detach the policy of control group %" PRIu64 ", "
+                                          "ignoring: %m", id);
                 else
-                        log_info("Detached the policy of control group %" PRIu64 ": no unit asks for it any more.", id);
+                        log_info("Detached the policy of control group %" PRIu64 ": "
+                                 "no unit asks for it any more.", id);
 
                 g_hash_table_iter_remove(&it);
         }

@@ -3,8 +3,8 @@
 
 #include "manager.h"
 
-/* Compares what is configured, pinned and in the kernel for each dirty unit, and acts. Idempotent: calling it
- * once more, or for units where nothing changed, does nothing. */
+/* Compares what is configured, pinned and in the kernel for each dirty unit, and acts. Idempotent: calling
+ * it once more, or for units where nothing changed, does nothing. */
 void manager_reconcile(Manager *m);
 
 /* Works out what configuration says about a unit now. Returns 1 if that changed, and then makes it

@@ -23,9 +23,11 @@ void systemd_fetch_queue(SystemdWatch *w, Unit *u, bool files, bool cgroup) {
         run_queue(w);
 }
 
-/* Not only what the last reconcile knew: the files may just have been read, and the unit start at this moment. */
+/* Not only what the last reconcile knew:
+ * the files may just have been read, and the unit start at this moment. */
 static bool wants_cgroup(const Unit *u) {
-        return unit_is_managed(u) || u->file_setting.policy || policy_setting_wants_filter(&u->file_setting) ||
+        return unit_is_managed(u) || u->file_setting.policy ||
+               policy_setting_wants_filter(&u->file_setting) ||
                 u->manager->rules.by_cgroup;
 }
 
@@ -58,7 +60,8 @@ static void files_fetched(SystemdWatch *w, Unit *u) {
         r = unit_file_read_setting(u->name, u->fragment, u->dropins, &s);
         if (r < 0) {
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name),
-                                "%s: Cannot read the unit's files, keeping what they said before: %m", u->name);
+                                "%s: Cannot read the unit's files, keeping what they said before: %m",
+                                u->name);
                 return;
         }
 
@@ -136,7 +139,8 @@ static int on_dropins(sd_bus_message *reply, void *userdata, sd_bus_error *error
         _cleanup_strv_free_ char **l = NULL;
         Unit *u = ASSERT_PTR(userdata);
 
-        if (fetch_done(u, UNIT_FETCH_DROPINS, reply) && sd_bus_message_enter_container(reply, 'v', "as") >= 0 &&
+        if (fetch_done(u, UNIT_FETCH_DROPINS, reply) &&
+            sd_bus_message_enter_container(reply, 'v', "as") >= 0 &&
             sd_bus_message_read_strv(reply, &l) >= 0) {
                 strv_free(u->dropins);
                 u->dropins = TAKE_PTR(l);
@@ -153,7 +157,8 @@ static int on_cgroup(sd_bus_message *reply, void *userdata, sd_bus_error *error)
         const char *s;
 
         /* An answer may be older than the signal that the unit stopped. */
-        if (fetch_done(u, UNIT_FETCH_CGROUP, reply) && u->active && sd_bus_message_read(reply, "v", "s", &s) >= 0 &&
+        if (fetch_done(u, UNIT_FETCH_CGROUP, reply) && u->active &&
+            sd_bus_message_read(reply, "v", "s", &s) >= 0 &&
             free_and_strdup(&u->cgroup, empty_to_null(s)) < 0)
                 log_oom();
 
@@ -164,7 +169,8 @@ static int on_cgroup_id(sd_bus_message *reply, void *userdata, sd_bus_error *err
         Unit *u = ASSERT_PTR(userdata);
         uint64_t id;
 
-        if (fetch_done(u, UNIT_FETCH_CGROUP_ID, reply) && u->active && sd_bus_message_read(reply, "v", "t", &id) >= 0)
+        if (fetch_done(u, UNIT_FETCH_CGROUP_ID, reply) && u->active &&
+            sd_bus_message_read(reply, "v", "t", &id) >= 0)
                 cgroup_fetched(u, id);
 
         return fetch_finish(u);
@@ -185,7 +191,8 @@ static int start_fetch(SystemdWatch *w, Unit *u, UnitFetch f) {
 
         static_assert(ELEMENTSOF(table) == _UNIT_FETCH_MAX, "each property needs its handler");
 
-        (void) snprintf(type_interface, sizeof(type_interface), SYSTEMD_SERVICE ".%s", unit_name_to_section(u->name));
+        (void) snprintf(type_interface, sizeof(type_interface), SYSTEMD_SERVICE ".%s",
+                        unit_name_to_section(u->name));
 
         r = sd_bus_call_method_async(w->manager->bus, &u->fetch_slots[f], SYSTEMD_SERVICE, u->path,
                                      "org.freedesktop.DBus.Properties", "Get", table[f].callback, u,
@@ -218,8 +225,8 @@ static int start_unit(SystemdWatch *w, Unit *u) {
         return r;
 }
 
-/* Asks about waiting units while there is room. One that is being asked about already keeps its place: answers
- * that are on their way may be older than the event that put it here. */
+/* Asks about waiting units while there is room. One that is being asked about already keeps its place:
+ * answers that are on their way may be older than the event that put it here. */
 static void run_queue(SystemdWatch *w) {
         for (guint n = g_queue_get_length(&w->queue); n > 0 && w->n_in_flight < IN_FLIGHT_MAX; n--) {
                 Unit *u = g_queue_pop_head(&w->queue);

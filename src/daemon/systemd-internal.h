@@ -5,12 +5,12 @@
 
 #include "manager.h"
 
-/* What the three parts of the watcher share: systemd-watch.c (signals), systemd-list.c (which units there are) and
- * systemd-fetch.c (questions about single units).
+/* What the three parts of the watcher share: systemd-watch.c (signals), systemd-list.c (which units there
+ * are) and systemd-fetch.c (questions about single units).
  *
  * Mind that asking about a unit by its object path makes systemd load it, if it was unloaded since, which it
- * announces like any other new unit: asking about each new unit at once would go on for ever. Hence units are
- * asked about when they are active, or were on the list of what is loaded, and lists load nothing. */
+ * announces like any other new unit: asking about each new unit at once would go on for ever. Hence units
+ * are asked about when they are active, or were on the list of what is loaded, and lists load nothing. */
 
 #define SYSTEMD_SERVICE "org.freedesktop.systemd1"
 #define SYSTEMD_PATH "/org/freedesktop/systemd1"

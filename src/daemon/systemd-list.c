@@ -68,7 +68,8 @@ static int call_list(SystemdWatch *w, const char *const *states, const char *con
 }
 
 /* Calls func for each unit of a reply. */
-static int read_list(SystemdWatch *w, sd_bus_message *reply, void (*func)(SystemdWatch *w, Unit *u, bool active)) {
+static int read_list(SystemdWatch *w, sd_bus_message *reply,
+                     void (*func)(SystemdWatch *w, Unit *u, bool active)) {
         const char *name, *active, *path;
         int r;
 
@@ -80,8 +81,9 @@ static int read_list(SystemdWatch *w, sd_bus_message *reply, void (*func)(System
 
         r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
 
-        while (r >= 0 && (r = sd_bus_message_read(reply, "(ssssssouso)", &name, NULL, NULL, &active, NULL, NULL,
-                                                  &path, NULL, NULL, NULL)) > 0) {
+        while (r >= 0 &&
+               (r = sd_bus_message_read(reply, "(ssssssouso)", &name, NULL, NULL, &active, NULL, NULL,
+                                        &path, NULL, NULL, NULL)) > 0) {
                 Unit *u = systemd_list_get_unit(w, name, path);
 
                 if (u)
@@ -166,7 +168,8 @@ void systemd_list_schedule_rescan(SystemdWatch *w) {
 
 /* ---- new units
  *
- * One that starts right after it was loaded may be active when it is announced, and then no signal says so. */
+ * One that starts right after it was loaded may be
+ * active when it is announced, and then no signal says so. */
 
 static void new_unit_listed(SystemdWatch *w, Unit *u, bool active) {
         if (active)
@@ -187,7 +190,8 @@ static int on_new_units_listed(sd_bus_message *reply, void *userdata, sd_bus_err
 }
 
 static int on_new_delay(sd_event_source *s, uint64_t usec, void *userdata) {
-        static const char *const states[] = { "active", "reloading", "activating", "deactivating", "refreshing", NULL };
+        static const char *const states[] = { "active", "reloading", "activating", "deactivating",
+                                              "refreshing", NULL };
         SystemdWatch *w = ASSERT_PTR(userdata);
         _cleanup_ptr_array_ GPtrArray *names = w->new_names;
         int r;
@@ -214,8 +218,8 @@ void systemd_list_note_new(SystemdWatch *w, const char *name) {
         if (w->new_source || w->new_slot)
                 return;
 
-        r = sd_event_add_time_relative(w->manager->event, &w->new_source, CLOCK_MONOTONIC, NEW_UNITS_DELAY_USEC, 0,
-                                       on_new_delay, w);
+        r = sd_event_add_time_relative(w->manager->event, &w->new_source, CLOCK_MONOTONIC,
+                                       NEW_UNITS_DELAY_USEC, 0, on_new_delay, w);
         if (r < 0)
                 log_error_errno(r, "Cannot arm the timer to ask systemd for new units: %m");
 }

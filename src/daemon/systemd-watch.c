@@ -69,8 +69,8 @@ static int on_unit_removed(sd_bus_message *msg, void *userdata, sd_bus_error *er
         return 0;
 }
 
-/* A reload removes and adds all units. Nothing of that is true before it is over, and nothing is left as it was
- * afterwards: the files may be others. */
+/* A reload removes and adds all units. Nothing of that is true before it is over, and nothing is left as it
+ * was afterwards: the files may be others. */
 static int on_reloading(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         SystemdWatch *w = ASSERT_PTR(userdata);
         int begins;
@@ -140,7 +140,8 @@ static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *er
         /* Without its signals our picture would grow old; ask again until it works. */
         if (sd_bus_message_is_method_error(reply, NULL) &&
             !sd_bus_message_is_method_error(reply, "org.freedesktop.systemd1.AlreadySubscribed")) {
-                log_warning("Cannot subscribe to systemd's signals: %s", sd_bus_message_get_error(reply)->message);
+                log_warning("Cannot subscribe to systemd's signals: %s",
+                            sd_bus_message_get_error(reply)->message);
                 systemd_list_schedule_rescan(w);
         }
 

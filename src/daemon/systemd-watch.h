@@ -3,8 +3,8 @@
 
 #include "manager.h"
 
-/* Keeps the manager's units in step with systemd's, over the manager's bus connection. Everything is asynchronous;
- * signals are only hints that make it ask again. */
+/* Keeps the manager's units in step with systemd's, over the manager's bus connection. Everything is
+ * asynchronous; signals are only hints that make it ask again. */
 int systemd_watch_new(Manager *m, SystemdWatch **ret);
 SystemdWatch *systemd_watch_free(SystemdWatch *w);
 

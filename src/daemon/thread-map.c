@@ -30,7 +30,8 @@ static int make_map(void) {
         if (r < 0)
                 return r;
 
-        return bpf_map_create(BPF_MAP_TYPE_TASK_STORAGE, POLICY_THREADS_MAP, sizeof(int), sizeof(uint32_t), 0,
+        return bpf_map_create(BPF_MAP_TYPE_TASK_STORAGE, POLICY_THREADS_MAP, sizeof(int),
+                              sizeof(uint32_t), 0,
                               &(struct bpf_map_create_opts) {
                                       .sz = sizeof(struct bpf_map_create_opts),
                                       .map_flags = BPF_F_NO_PREALLOC,

@@ -81,7 +81,8 @@ static ThreadRequestResult classify(const ThreadRequest *q, bool privileged) {
 static int answer(ThreadRequest *q, const ThreadRequestResult *result) {
         if (result->error == 0)
                 log_debug("Gave class '%s' to %u threads, at the request of user %u.",
-                          thread_class_to_string(q->a.class), result->n_threads, (unsigned) q->a.subject.uid);
+                          thread_class_to_string(q->a.class), result->n_threads,
+                          (unsigned) q->a.subject.uid);
 
         return q->a.reply(q->manager, q->a.msg, q->a.link, result);
 }
@@ -123,8 +124,8 @@ static int ask_polkit(ThreadRequest *q) {
         if (g_hash_table_size(m->thread_requests) >= REQUESTS_MAX)
                 return -EBUSY;
 
-        r = polkit_check(m->bus, &q->a.subject, POLKIT_ACTION_CLASSIFY_THREADS, q->a.interactive, on_polkit, q,
-                         &q->slot);
+        r = polkit_check(m->bus, &q->a.subject, POLKIT_ACTION_CLASSIFY_THREADS, q->a.interactive, on_polkit,
+                         q, &q->slot);
         if (r < 0) {
                 log_debug_errno(r, "Cannot ask polkit: %m");
                 return -EACCES;

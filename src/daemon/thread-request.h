@@ -7,12 +7,13 @@
 #include "threads.h"
 
 /* A client asks for a class to be given to threads. Everybody may do that with his own: it says no more than
- * posix_fadvise() does about single files, and hurts nobody else. For those of others polkit is asked, and may take
- * its time; without polkit only root may. */
+ * posix_fadvise() does about single files, and hurts nobody else. For those of others polkit is asked, and
+ * may take its time; without polkit only root may. */
 typedef struct ThreadRequest ThreadRequest;
 
 typedef struct ThreadRequestResult {
-        int error;                /* 0, -ESRCH: no such thread, -EACCES, -ENOKEY: only after asking the user, … */
+        /* 0, -ESRCH: no such thread, -EACCES, -ENOKEY: only after asking the user, … */
+        int error;
         unsigned n_threads;       /* that have got the class */
 } ThreadRequestResult;
 

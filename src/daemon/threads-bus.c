@@ -10,9 +10,11 @@
 static int set_error(sd_bus_error *error, const Manager *m, uint32_t pid, int r) {
         switch (r) {
         case -ESRCH:
-                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_THREAD, "There is no thread or process %u", pid);
+                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_THREAD, "There is no thread or process %u",
+                                         pid);
         case -EINVAL:
-                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_THREAD, "%u is a thread of a process of another number",
+                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_THREAD,
+                                         "%u is a thread of a process of another number",
                                          pid);
         case -EOPNOTSUPP:
                 return sd_bus_error_setf(error, SD_BUS_ERROR_NOT_SUPPORTED, "%s", strna(m->kernel.reason));
@@ -67,7 +69,8 @@ static int set_class(sd_bus_message *msg, Manager *m, bool process, sd_bus_error
         a.class = thread_class_from_string(class);
         if (a.class < 0)
                 return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS,
-                                         "'%s' is no class of threads; normal, scan and background are", class);
+                                         "'%s' is no class of threads; normal, scan and background are",
+                                         class);
 
         r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID, &creds);
         if (r >= 0)

@@ -18,7 +18,8 @@ static int refuse(sd_varlink *link, Manager *m, const TargetParameters *p, int e
         switch (error) {
         case -ESRCH:
                 return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_NO_SUCH_THREAD,
-                                          SD_JSON_BUILD_PAIR_UNSIGNED("thread", p ? p->thread ?: p->process : 0));
+                                          SD_JSON_BUILD_PAIR_UNSIGNED("thread",
+                                                                      p ? p->thread ?: p->process : 0));
         case -EINVAL:
                 return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_NO_PROCESS,
                                           SD_JSON_BUILD_PAIR_UNSIGNED("thread", p ? p->process : 0));
@@ -78,8 +79,8 @@ static int reply_set(Manager *m, sd_bus_message *msg, sd_varlink *link, const Th
         return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_UNSIGNED("threads", result->n_threads));
 }
 
-static int method_set_thread_class(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
-                                   void *userdata) {
+static int method_set_thread_class(sd_varlink *link, sd_json_variant *parameters,
+                                   sd_varlink_method_flags_t flags, void *userdata) {
         static const sd_json_dispatch_field table[] = {
                 { "class", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string,
                   offsetof(SetThreadClass, class), SD_JSON_MANDATORY },
@@ -138,13 +139,14 @@ static int list_one(const Thread *t, void *userdata) {
         r = sd_json_buildo(&v,
                            SD_JSON_BUILD_PAIR_INTEGER("thread", t->tid),
                            SD_JSON_BUILD_PAIR_STRING("name", t->name),
-                           SD_JSON_BUILD_PAIR_CONDITION(has_class >= 0, "class",
-                                                        SD_JSON_BUILD_STRING(thread_class_to_string(class))));
+                           SD_JSON_BUILD_PAIR_CONDITION(
+                                           has_class >= 0, "class",
+                                           SD_JSON_BUILD_STRING(thread_class_to_string(class))));
         return r < 0 ? r : stream_add(&l->stream, v);
 }
 
-static int method_list_threads(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
-                               void *userdata) {
+static int method_list_threads(sd_varlink *link, sd_json_variant *parameters,
+                               sd_varlink_method_flags_t flags, void *userdata) {
         static const sd_json_dispatch_field table[] = {
                 { "thread", _SD_JSON_VARIANT_TYPE_INVALID, sd_json_dispatch_uint32,
                   offsetof(TargetParameters, thread), SD_JSON_NULLABLE },

@@ -42,7 +42,8 @@ int thread_target_open(pid_t pid, bool process, ThreadTarget *ret) {
                 return -ESRCH;
 
         fd = open_pidfd(pid, process ? 0 : PIDFD_THREAD);
-        /* The number of a thread that is no process: ENOENT since 6.13, EINVAL before, as for any other mistake. */
+        /* The number of a thread that is no process:
+         * ENOENT since 6.13, EINVAL before, as for any other mistake. */
         if (process && IN_ERRNO(fd, -EINVAL, -ENOENT))
                 return -EINVAL;
         if (fd < 0)
@@ -56,7 +57,8 @@ int thread_target_open(pid_t pid, bool process, ThreadTarget *ret) {
         return 0;
 }
 
-/* "Pid:	123" in the kernel's description of the descriptor; 0 means none that we can see, -1 that it has ended. */
+/* "Pid:	123" in the kernel's description of the descriptor;
+ * 0 means none that we can see, -1 that it has ended. */
 static int read_pid(int fd, pid_t *ret) {
         _cleanup_free_ char *text = NULL;
         char path[64], *s;

@@ -5,7 +5,8 @@
 
 #include "cleanup.h"
 
-/* Threads of other programs. Numbers of threads are used again, so everything holds on to a file descriptor. */
+/* Threads of other programs.
+ * Numbers of threads are used again, so everything holds on to a file descriptor. */
 
 /* A thread, or a process with all its threads. */
 typedef struct ThreadTarget {
@@ -16,7 +17,8 @@ typedef struct ThreadTarget {
 
 void thread_target_done(ThreadTarget *t);
 
-/* -ESRCH: there is none; -EINVAL: a process is asked for and this is the number of another of its threads. */
+/* -ESRCH: there is none;
+ * -EINVAL: a process is asked for and this is the number of another of its threads. */
 int thread_target_open(pid_t pid, bool process, ThreadTarget *ret);
 /* Takes over the descriptor. -EBADF: it is none of pidfd_open(). */
 int thread_target_take_fd(int fd, ThreadTarget *ret);

@@ -33,7 +33,8 @@ static int find_unit(sd_bus *bus, const char *path, const char *interface, void 
         return 1;
 }
 
-static int enumerate_units(sd_bus *bus, const char *prefix, void *userdata, char ***ret_nodes, sd_bus_error *error) {
+static int enumerate_units(sd_bus *bus, const char *prefix, void *userdata, char ***ret_nodes,
+                           sd_bus_error *error) {
         Manager *m = ASSERT_PTR(userdata);
         _cleanup_strv_free_ char **l = NULL;
         GHashTableIter it;
@@ -150,9 +151,12 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_PROPERTY("ControlGroup", "s", get_string, offsetof(Unit, cgroup), CHANGES),
         SD_BUS_PROPERTY("ControlGroupId", "t", NULL, offsetof(Unit, cgroup_id), CHANGES),
         SD_BUS_PROPERTY("ConfiguredPolicy", "s", get_string, offsetof(Unit, setting.policy), CHANGES),
-        SD_BUS_PROPERTY("PolicyOptions", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_OPTIONS]), CHANGES),
-        SD_BUS_PROPERTY("ScanThreads", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_SCAN_THREADS]), CHANGES),
-        SD_BUS_PROPERTY("Admission", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_ADMISSION]), CHANGES),
+        SD_BUS_PROPERTY("PolicyOptions", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_OPTIONS]),
+                        CHANGES),
+        SD_BUS_PROPERTY("ScanThreads", "as", get_words,
+                        offsetof(Unit, setting.more[POLICY_KEY_SCAN_THREADS]), CHANGES),
+        SD_BUS_PROPERTY("Admission", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_ADMISSION]),
+                        CHANGES),
         SD_BUS_PROPERTY("EffectivePolicy", "s", get_string, offsetof(Unit, effective), CHANGES),
         SD_BUS_PROPERTY("VerifiedPolicy", "s", get_verified, 0, CHANGES),
         SD_BUS_PROPERTY("State", "s", get_state, 0, CHANGES),
@@ -170,7 +174,8 @@ static const sd_bus_vtable unit_vtable[] = {
 int unit_bus_add(Manager *m, sd_bus *bus) {
         int r;
 
-        r = sd_bus_add_fallback_vtable(bus, NULL, UNIT_PATH_PREFIX, BUS_INTERFACE_UNIT, unit_vtable, find_unit, m);
+        r = sd_bus_add_fallback_vtable(bus, NULL, UNIT_PATH_PREFIX, BUS_INTERFACE_UNIT, unit_vtable,
+                                       find_unit, m);
         if (r < 0)
                 return r;
 

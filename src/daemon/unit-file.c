@@ -48,7 +48,8 @@ static int assignment(const ConfAssignment *a, void *userdata) {
                 return 0;
 
         if (!streq(a->section, c->section)) {
-                log_syntax(LOG_WARNING, a->file, a->line, "%s= belongs into section [%s], ignoring it in [%s].",
+                log_syntax(LOG_WARNING, a->file, a->line,
+                           "%s= belongs into section [%s], ignoring it in [%s].",
                            a->key, c->section, a->section);
                 return 0;
         }
@@ -115,7 +116,8 @@ int unit_file_read_layer(const char *unit, PolicyLayer layer, const char *fragme
         return 0;
 }
 
-int unit_file_parse_layer(const char *unit, PolicyLayer layer, const char *path, char *text, PolicySetting *ret) {
+int unit_file_parse_layer(const char *unit, PolicyLayer layer, const char *path, char *text,
+                          PolicySetting *ret) {
         _cleanup_policy_setting_ PolicySetting setting = { .layer = layer };
         UnitFileContext c = {
                 .section = unit_name_to_section(unit),

@@ -7,11 +7,12 @@
  * units of that type have no policy of their own. */
 const char *unit_name_to_section(const char *unit);
 
-/* Whether systemd could have a unit of that name, of a type that has a policy; the name is safe in a path then. */
+/* Whether systemd could have a unit of that name,
+ * of a type that has a policy; the name is safe in a path then. */
 bool unit_name_is_valid(const char *unit);
 
-/* Reads CachePolicy= and its companions (policy-setting.h) from a unit's fragment (may be NULL or empty) and its
- * drop-ins, in the order PID 1 gives. Files that vanished are skipped. */
+/* Reads CachePolicy= and its companions (policy-setting.h) from a unit's fragment (may be NULL or empty) and
+ * its drop-ins, in the order PID 1 gives. Files that vanished are skipped. */
 int unit_file_read_layer(const char *unit, PolicyLayer layer, const char *fragment, char **dropins,
                          PolicySetting *ret);
 
@@ -21,4 +22,5 @@ static inline int unit_file_read_setting(const char *unit, const char *fragment,
 }
 
 /* The same from a text in memory, as if it were that file. The text is modified. */
-int unit_file_parse_layer(const char *unit, PolicyLayer layer, const char *path, char *text, PolicySetting *ret);
+int unit_file_parse_layer(const char *unit, PolicyLayer layer, const char *path, char *text,
+                          PolicySetting *ret);

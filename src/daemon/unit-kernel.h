@@ -5,8 +5,8 @@
 
 /* What the kernel says about a unit at this moment, for whoever shows it. */
 
-/* The policy in force, inherited or own, "none" for the stock one, or NULL if the kernel cannot be asked. The
- * result is valid as long as k, which gets the details. */
+/* The policy in force, inherited or own, "none" for the stock one, or NULL if the kernel cannot be asked.
+ * The result is valid as long as k, which gets the details. */
 const char *unit_read_verified(Unit *u, KernelPolicy *k);
 
 /* The kernel's counters, and those of the program that the policy has the daemon run. */

@@ -79,7 +79,8 @@ static int load_one(UnitOverrides *o, const char *dir, OverrideKind kind, const 
                 return -ENOMEM;
 
         if (!unit_name_is_valid(unit)) {
-                log_warning("Ignoring '%s/%s': '%s' is not the name of a slice, service or scope.", dir, file, unit);
+                log_warning("Ignoring '%s/%s': '%s' is not the name of a slice, service or scope.", dir,
+                            file, unit);
                 return 0;
         }
 
@@ -145,9 +146,11 @@ char *unit_override_format(const char *unit, OverrideKind kind, const PolicySett
         g_autoptr(GString) text = g_string_new(NULL);
 
         g_string_append_printf(text,
-                               "# Written by cachebpfd; see cachebpf.conf(5). \"cachectl reset%s %s\" removes it.\n"
+                               "# Written by cachebpfd; "
+                               "see cachebpf.conf(5). \"cachectl reset%s %s\" removes it.\n"
                                "[%s]\n",
-                               kind == OVERRIDE_PERSISTENT ? " --persistent" : "", unit, unit_name_to_section(unit));
+                               kind == OVERRIDE_PERSISTENT ? " --persistent" : "", unit,
+                               unit_name_to_section(unit));
         if (s->set)
                 g_string_append_printf(text, "%s=%s\n", policy_setting_key_name(0), strempty(s->policy));
         for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++)
@@ -156,7 +159,8 @@ char *unit_override_format(const char *unit, OverrideKind kind, const PolicySett
         return strdup(text->str);
 }
 
-int unit_override_parse(const char *dir, OverrideKind kind, const char *unit, const char *text, PolicySetting *ret) {
+int unit_override_parse(const char *dir, OverrideKind kind, const char *unit, const char *text,
+                        PolicySetting *ret) {
         _cleanup_free_ char *path = unit_override_path(dir, unit), *copy = strdup(text);
 
         return path && copy ? unit_file_parse_layer(unit, layer_of(kind), path, copy, ret) : -ENOMEM;

@@ -5,9 +5,9 @@
 
 #include "policy-setting.h"
 
-/* What an administrator set for single units, by "cachectl set" or over the bus: one file a unit, UNIT.conf, with
- * the syntax of a drop-in of the unit, in a directory of ours. It is stronger than the unit's own files. The ones
- * for the time until the next boot are stronger than those that stay. */
+/* What an administrator set for single units, by "cachectl set" or over the bus: one file a unit, UNIT.conf,
+ * with the syntax of a drop-in of the unit, in a directory of ours. It is stronger than the unit's own
+ * files. The ones for the time until the next boot are stronger than those that stay. */
 typedef enum OverrideKind {
         OVERRIDE_PERSISTENT, /* in /etc */
         OVERRIDE_RUNTIME,    /* in /run */
@@ -38,4 +38,5 @@ int unit_override_read(const char *dir, OverrideKind kind, const char *unit, Pol
 /* The file's text for a setting. */
 char *unit_override_format(const char *unit, OverrideKind kind, const PolicySetting *setting);
 /* The setting that the daemon would read from it: with lines, and as far as the syntax can express it. */
-int unit_override_parse(const char *dir, OverrideKind kind, const char *unit, const char *text, PolicySetting *ret);
+int unit_override_parse(const char *dir, OverrideKind kind, const char *unit, const char *text,
+                        PolicySetting *ret);

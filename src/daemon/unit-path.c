@@ -27,8 +27,8 @@ static char *template_of(const char *unit) {
         return at && dot > at + 1 ? g_strdup_printf("%.*s%s", (int) (at + 1 - unit), unit, dot) : NULL;
 }
 
-/* The names whose NAME.d is for the unit, the most special first: its own, its template's, those of what its name
- * begins with ("a-.slice" for "a-b.slice"), and that of its type. */
+/* The names whose NAME.d is for the unit, the most special first: its own, its template's, those of what its
+ * name begins with ("a-.slice" for "a-b.slice"), and that of its type. */
 static GPtrArray *names_of(const char *unit) {
         GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
         const char *dot = strrchr(unit, '.');
@@ -59,7 +59,8 @@ static char *find_fragment(const char *root, const char *name) {
 }
 
 void unit_path_find(const char *root, const char *unit, char **ret_fragment, GPtrArray **ret_dropins) {
-        _cleanup_ptr_array_ GPtrArray *names = names_of(unit), *dirs = g_ptr_array_new_with_free_func(g_free);
+        _cleanup_ptr_array_ GPtrArray *names = names_of(unit),
+                        *dirs = g_ptr_array_new_with_free_func(g_free);
         g_autofree char *template = template_of(unit);
 
         *ret_fragment = find_fragment(root, unit);
@@ -68,7 +69,8 @@ void unit_path_find(const char *root, const char *unit, char **ret_fragment, GPt
 
         for (guint i = 0; i < names->len; i++)
                 for (const char *const *dir = unit_directories; *dir; dir++)
-                        g_ptr_array_add(dirs, g_strdup_printf("%s%s/%s.d", root, *dir, (char *) names->pdata[i]));
+                        g_ptr_array_add(dirs,
+                                        g_strdup_printf("%s%s/%s.d", root, *dir, (char *) names->pdata[i]));
         g_ptr_array_add(dirs, NULL);
 
         *ret_dropins = conf_files_list((const char *const *) dirs->pdata);

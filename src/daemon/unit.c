@@ -84,7 +84,8 @@ int unit_source(const Unit *u, char **ret) {
         if (!u->setting.set)
                 return 0;
 
-        return asprintf(ret, SOURCE_FORMAT, SOURCE_ARGUMENTS(u->setting.file, u->setting.line)) < 0 ? -ENOMEM : 0;
+        return asprintf(ret, SOURCE_FORMAT,
+                        SOURCE_ARGUMENTS(u->setting.file, u->setting.line)) < 0 ? -ENOMEM : 0;
 }
 
 /* ---- state */
@@ -93,7 +94,8 @@ static void log_change(Unit *u, int level, const char *message_id, const char *w
         const char *policy = u->effective ?: u->setting.policy;
 
         log_full_fields(level, 0,
-                        LOG_FIELDS(.message_id = message_id, .unit = u->name, .cgroup = u->cgroup, .policy = policy,
+                        LOG_FIELDS(.message_id = message_id, .unit = u->name, .cgroup = u->cgroup,
+                                   .policy = policy,
                                    .state = unit_state_to_string(u->state), .reason = u->reason,
                                    .config_file = u->setting.file, .config_line = u->setting.line),
                         "%s: Cache policy %s%s%s%s%s%s.", u->name,
@@ -105,7 +107,8 @@ static void log_state(Unit *u, UnitState old) {
         switch (u->state) {
         case UNIT_ATTACHED:
                 if (u->adopted)
-                        log_change(u, LOG_INFO, MESSAGE_POLICY_ADOPTED, "was running already and is adopted");
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_ADOPTED,
+                                   "was running already and is adopted");
                 else
                         log_change(u, LOG_INFO, MESSAGE_POLICY_ATTACHED, "is attached");
                 break;
@@ -121,7 +124,8 @@ static void log_state(Unit *u, UnitState old) {
                 break;
         case UNIT_UNCONFIGURED:
                 if (old == UNIT_ATTACHED)
-                        log_change(u, LOG_INFO, MESSAGE_POLICY_DETACHED, "is detached, nothing asks for it any more");
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_DETACHED,
+                                   "is detached, nothing asks for it any more");
                 break;
         default:
                 break;
@@ -197,7 +201,8 @@ void unit_watch_events(Unit *u) {
                               &u->events);
         if (r < 0)
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name, .policy = u->effective),
-                                "%s: Cannot watch what the cache policy asks for, it goes on without: %m", u->name);
+                                "%s: Cannot watch what the cache policy asks for, it goes on without: %m",
+                                u->name);
 }
 
 void unit_drop_link(Unit *u) {
@@ -247,7 +252,8 @@ void unit_schedule_retry(Unit *u, bool transient) {
                 return;
 
         delay = RETRY_FIRST_USEC << u->n_attempts++;
-        r = sd_event_add_time_relative(u->manager->event, &u->retry_source, CLOCK_MONOTONIC, delay, 0, on_retry, u);
+        r = sd_event_add_time_relative(u->manager->event, &u->retry_source, CLOCK_MONOTONIC, delay, 0,
+                                       on_retry, u);
         if (r < 0) {
                 log_warning_errno(r, "%s: Cannot arm the timer for another attempt, ignoring: %m", u->name);
                 return;

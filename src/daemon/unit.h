@@ -21,7 +21,8 @@ typedef enum UnitFetch {
         _UNIT_FETCH_MAX,
 } UnitFetch;
 
-/* A slice, service or scope that systemd has loaded. Most have no policy and are here for the day they get one. */
+/* A slice, service or scope that systemd has loaded.
+ * Most have no policy and are here for the day they get one. */
 struct Unit {
         Manager *manager;
         char *name;
@@ -78,7 +79,8 @@ bool unit_is_fetching(const Unit *u);
 /* "FILE:LINE" of the line that decided, NULL if none did. */
 int unit_source(const Unit *u, char **ret);
 
-/* Enters a state; logs it and tells the bus, once: nothing happens if state and reason are the same already. */
+/* Enters a state; logs it and tells the bus, once:
+ * nothing happens if state and reason are the same already. */
 void unit_set_state(Unit *u, UnitState state, const char *reason);
 
 /* The policy was replaced in place, which is no change of state. */

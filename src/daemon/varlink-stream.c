@@ -31,7 +31,8 @@ int stream_end(Stream *s, int result, const char *error_id, const char *key, con
         if (!held && !key)
                 return sd_varlink_error(s->link, error_id, NULL);
         if (!held)
-                return sd_varlink_errorbo(s->link, error_id, SD_JSON_BUILD_PAIR_STRING(key, strempty(value)));
+                return sd_varlink_errorbo(s->link, error_id,
+                                          SD_JSON_BUILD_PAIR_STRING(key, strempty(value)));
 
         return sd_varlink_reply(s->link, held);
 }

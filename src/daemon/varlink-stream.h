@@ -16,6 +16,6 @@ typedef struct Stream {
 /* Takes over the reply. -E2BIG: two replies for a client that takes one; stream_end() tells it. */
 int stream_add(Stream *s, sd_json_variant *reply);
 
-/* Ends the call after the last reply, or because of a negative result. If there was no reply it ends with the error,
- * which has a parameter of that key and value (key NULL: none). */
+/* Ends the call after the last reply, or because of a negative result. If there was no reply it ends with
+ * the error, which has a parameter of that key and value (key NULL: none). */
 int stream_end(Stream *s, int result, const char *error_id, const char *key, const char *value);

@@ -18,9 +18,9 @@ enum cachebpf_thread_class {
         CACHEBPF_THREAD_BACKGROUND = 2,
 };
 
-/* Gives the calling thread a class, which it keeps until it ends or gets another one. What the class is good for is up
- * to the policy of the control group that the thread is in; without one it has no effect. Threads that this one makes
- * later do not inherit it.
+/* Gives the calling thread a class, which it keeps until it ends or gets another one. What the class is good
+ * for is up to the policy of the control group that the thread is in; without one it has no effect. Threads
+ * that this one makes later do not inherit it.
  *
  * Asks cachebpfd and waits for its answer: call it once when the thread begins, not for each read. Needs no
  * privileges. Thread-safe.

@@ -17,8 +17,10 @@
 #define _public_ __attribute__((__visibility__("default")))
 #define TIMEOUT_USEC (10 * USEC_PER_SEC)
 
-static_assert((int) CACHEBPF_THREAD_NORMAL == (int) THREAD_CLASS_NORMAL, "the classes have the same numbers everywhere");
-static_assert((int) CACHEBPF_THREAD_SCAN == (int) THREAD_CLASS_SCAN, "the classes have the same numbers everywhere");
+static_assert((int) CACHEBPF_THREAD_NORMAL == (int) THREAD_CLASS_NORMAL,
+              "the classes have the same numbers everywhere");
+static_assert((int) CACHEBPF_THREAD_SCAN == (int) THREAD_CLASS_SCAN,
+              "the classes have the same numbers everywhere");
 static_assert((int) CACHEBPF_THREAD_BACKGROUND == (int) THREAD_CLASS_BACKGROUND,
               "the classes have the same numbers everywhere");
 

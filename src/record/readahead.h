@@ -3,8 +3,8 @@
 
 #include "trace-record.h"
 
-/* Tells what was read ahead from what was brought in for an access: the kernel brings pages in first, and then comes
- * the access that wanted some of them. */
+/* Tells what was read ahead from what was brought in for an access: the kernel brings pages in first, and
+ * then comes the access that wanted some of them. */
 typedef struct Readahead Readahead;
 
 typedef int (*ReadaheadFunc)(const RecordAccess *a, void *userdata);

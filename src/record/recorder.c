@@ -58,7 +58,8 @@ static int on_event(void *userdata, void *data, size_t size) {
 
         if (!r->readahead)
                 return r->func(&a, r->userdata);
-        return e->kind == RECORD_ADDED ? readahead_added(r->readahead, &a) : readahead_access(r->readahead, &a);
+        return e->kind == RECORD_ADDED ? readahead_added(r->readahead, &a) :
+                                         readahead_access(r->readahead, &a);
 }
 
 /* ---- beginning */
@@ -78,7 +79,8 @@ static const char *find_obstacle(const struct btf *btf) {
         if (btf__find_by_name_kind(btf, "bpf_trace_run2", BTF_KIND_FUNC) < 0) /* which runs them */
                 return "this kernel cannot run BPF programs on tracepoints (CONFIG_BPF_EVENTS)";
         if (!has_tracepoint(btf, "mm_filemap_get_pages"))
-                return "this kernel is older than 6.12 and has no tracepoints for accesses to the page cache";
+                return "this kernel is older than 6.12 and has no "
+                       "tracepoints for accesses to the page cache";
         return NULL;
 }
 

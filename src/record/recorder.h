@@ -9,9 +9,9 @@ typedef struct Recorder Recorder;
 /* Gets each access; a negative return value ends recorder_process() with it. */
 typedef int (*RecorderFunc)(const RecordAccess *a, void *userdata);
 
-/* Begins to record what the threads of the control group with that id do, and of those below it. "level" is how
- * many directories it is below the root. "readahead": also what is read ahead. On failure *ret_error says why, or
- * is NULL. */
+/* Begins to record what the threads of the control group with that id do, and of those below it. "level" is
+ * how many directories it is below the root. "readahead": also what is read ahead. On failure *ret_error
+ * says why, or is NULL. */
 int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFunc func, void *userdata,
                  Recorder **ret, char **ret_error);
 

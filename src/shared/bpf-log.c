@@ -14,8 +14,8 @@
 static char *last_warning;
 static char *last_verifier;
 
-/* The text is a program's whole verifier log between two marker lines; before the closing one come statistics
- * ("processed 12 insns ..."), before those the complaint. */
+/* The text is a program's whole verifier log between two marker lines; before the closing one come
+ * statistics ("processed 12 insns ..."), before those the complaint. */
 static char *verifier_complaint(const char *text) {
         char **lines = g_strsplit(text, "\n", -1);
         char *complaint = NULL, *program = NULL, *result = NULL;

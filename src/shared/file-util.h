@@ -26,7 +26,8 @@ typedef struct FileUpdate {
 /* What temporary files begin with that a killed program left behind. */
 #define FILE_UPDATE_PREFIX ".#update-"
 
-/* Writes the new version, and makes the directory of the file if there is none; text NULL: it is to be removed. */
+/* Writes the new version, and makes the directory of the
+ * file if there is none; text NULL: it is to be removed. */
 int file_update_prepare(const char *path, const char *text, FileUpdate *ret);
 /* Returns 0 also if a file to be removed is not there. */
 int file_update_commit(FileUpdate *u);

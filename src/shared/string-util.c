@@ -109,7 +109,8 @@ char **strv_split(const char *s) {
 
 int parse_boolean(const char *s) {
         static const char *const words[][2] = {
-                { "no", "yes" }, { "false", "true" }, { "off", "on" }, { "0", "1" }, { "n", "y" }, { "f", "t" },
+                { "no", "yes" }, { "false", "true" }, { "off", "on" }, { "0", "1" }, { "n", "y" },
+                { "f", "t" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(words); i++)
