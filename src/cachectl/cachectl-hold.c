@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Holds settings of a unit while a command runs. The hold is the connection to the daemon: it ends with us, however we
- * end. Should the daemon end first the hold is lost, and asked for again as soon as there is another one. */
+/* Holds settings of a unit while a command runs. The hold is the connection to the daemon: it ends with us,
+ * however we end. Should the daemon end first the hold is lost, and asked for again as soon as there is
+ * another one. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -131,7 +132,8 @@ static int lost(Holder *h) {
         int r;
 
         if (h->n_attempts++ == 0)
-                log_warning("The connection to cachebpfd is gone, and %s is not held any more; trying to get it back.",
+                log_warning("The connection to cachebpfd is gone, "
+                            "and %s is not held any more; trying to get it back.",
                             h->unit);
 
         h->retry_source = sd_event_source_disable_unref(h->retry_source);
@@ -221,7 +223,8 @@ static int build_parameters(Holder *h, char **settings, size_t n_settings) {
                            SD_JSON_BUILD_PAIR_VARIANT("settings", v),
                            SD_JSON_BUILD_PAIR_CONDITION(g_utf8_validate(program, -1, NULL), "program",
                                                         SD_JSON_BUILD_STRING(program)),
-                           SD_JSON_BUILD_PAIR_CONDITION(!!arg_reason, "reason", SD_JSON_BUILD_STRING(arg_reason)),
+                           SD_JSON_BUILD_PAIR_CONDITION(!!arg_reason, "reason",
+                                                        SD_JSON_BUILD_STRING(arg_reason)),
                            SD_JSON_BUILD_PAIR_BOOLEAN("allowInteractiveAuthentication", true));
         return r < 0 ? log_error_errno(r, "Cannot build JSON: %m") : 0;
 }

@@ -76,7 +76,8 @@ static int print_removed(const char *unit) {
 
 static int on_change(sd_json_variant *v, void *userdata) {
         const Watch *w = ASSERT_PTR(userdata);
-        sd_json_variant *change = sd_json_variant_by_key(v, "change"), *name = sd_json_variant_by_key(v, "name"),
+        sd_json_variant *change = sd_json_variant_by_key(v, "change"),
+                        *name = sd_json_variant_by_key(v, "name"),
                         *unit = sd_json_variant_by_key(v, "unit");
         int r;
 

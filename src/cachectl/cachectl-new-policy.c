@@ -21,24 +21,27 @@
 
 /* What C takes for itself, as far as a policy could be called like that. */
 static const char *const keywords[] = {
-        "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
-        "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
-        "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef", "union", "unsigned", "void",
-        "volatile", "while",
+        "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+        "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "register",
+        "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef",
+        "union", "unsigned", "void", "volatile", "while",
         /* variables of the skeleton */
         "chances", "queue",
 };
 
 static int check_name(const char *name) {
         if (!policy_name_is_valid(name))
-                return log_error_errno(EINVAL, "A policy is named by at most %u letters, digits, '-' and '_', "
+                return log_error_errno(EINVAL,
+                                       "A policy is named by at most %u letters, digits, '-' and '_', "
                                        "not \"%s\".", POLICY_NAME_MAX, name);
         if (!g_ascii_isalpha(*name))
-                return log_error_errno(EINVAL, "The name of a new policy begins with a letter, as it becomes the "
+                return log_error_errno(EINVAL,
+                                       "The name of a new policy begins with a letter, as it becomes the "
                                        "name of a variable; \"%s\" does not.", name);
         for (size_t i = 0; i < ELEMENTSOF(keywords); i++)
                 if (streq(name, keywords[i]))
-                        return log_error_errno(EINVAL, "A policy cannot be called \"%s\": the word has a meaning in "
+                        return log_error_errno(EINVAL,
+                                               "A policy cannot be called \"%s\": the word has a meaning in "
                                                "its source.", name);
 
         return 0;
@@ -67,7 +70,8 @@ static int write_file(const char *path, const char *text) {
 
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno == EEXIST)
-                return log_error_errno(EEXIST, "%s exists already; give another directory with --output=.", path);
+                return log_error_errno(EEXIST, "%s exists already; give another directory with --output=.",
+                                       path);
         if (fd < 0)
                 return log_error_errno(errno, "Cannot make %s: %m", path);
 
@@ -114,7 +118,8 @@ int verb_new_policy(char **arguments, size_t n_arguments) {
 
         if (!arg_quiet)
                 printf("Wrote %s and %s.\n"
-                       "\"make -C %s\" builds the policy, \"make -C %s install\" installs it for cachebpfd.\n",
+                       "\"make -C %s\" builds the policy, "
+                       "\"make -C %s install\" installs it for cachebpfd.\n",
                        source_path, make_path, directory, directory);
         return EXIT_SUCCESS;
 }

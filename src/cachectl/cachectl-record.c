@@ -53,18 +53,22 @@ static int output_open(Output *o, const char *name) {
                 if (asprintf(&o->path, "%s%s", arg_output ?: name,
                              arg_output ? "" : arg_text ? ".trace" : ".trace.zst") < 0)
                         return log_oom();
-                o->fd = open(o->path, O_WRONLY | O_CREAT | O_CLOEXEC | (arg_output ? O_TRUNC : O_EXCL), 0666);
+                o->fd = open(o->path, O_WRONLY | O_CREAT | O_CLOEXEC | (arg_output ? O_TRUNC : O_EXCL),
+                             0666);
                 zstd = endswith(o->path, ".zst");
         }
         if (o->fd < 0 && errno == EEXIST)
-                return log_error_errno(EEXIST, "%s exists already; -o FILE names the file to write.", o->path);
+                return log_error_errno(EEXIST, "%s exists already; -o FILE names the file to write.",
+                                       o->path);
         if (o->fd < 0)
                 return output_error(o, errno);
 
         if (!arg_text && isatty(o->fd))
-                return log_error_errno(EINVAL, "A recording is no text; write it to a file, or give --text.");
+                return log_error_errno(EINVAL,
+                                       "A recording is no text; write it to a file, or give --text.");
         if (arg_text && zstd)
-                return log_error_errno(EINVAL, "Text is not written compressed: choose another name than %s.",
+                return log_error_errno(EINVAL,
+                                       "Text is not written compressed: choose another name than %s.",
                                        o->path);
 
         if (arg_text) {
@@ -83,8 +87,8 @@ static int output_open(Output *o, const char *name) {
 static int write_text(Output *o, const RecordAccess *a) {
         char file[64];
 
-        (void) snprintf(file, sizeof(file), "%u:%u/%" PRIu64 ".%" PRIu32, a->device >> 20, a->device & 0xfffff,
-                        a->inode, a->generation);
+        (void) snprintf(file, sizeof(file), "%u:%u/%" PRIu64 ".%" PRIu32, a->device >> 20,
+                        a->device & 0xfffff, a->inode, a->generation);
         return trace_text_write(o->text, &(TraceTextAccess) {
                         .file = file,
                         .page = a->page,
@@ -162,7 +166,8 @@ static int record(const Cgroup *cgroup, Output *output) {
 
         /* after this, everything is in the trace */
         if (!arg_quiet)
-                log_info("Recording %s to %s; Ctrl-C ends it.", cgroup->name, output->path ?: "the standard output");
+                log_info("Recording %s to %s; Ctrl-C ends it.", cgroup->name,
+                         output->path ?: "the standard output");
 
         r = wait_for_end(recorder);
         if (r >= 0)
@@ -176,7 +181,8 @@ static int record(const Cgroup *cgroup, Output *output) {
                 return r;
 
         if (!arg_quiet)
-                log_info("Recorded %" PRIu64 " accesses to %" PRIu64 " pages.", output->n_accesses, output->n_pages);
+                log_info("Recorded %" PRIu64 " accesses to %" PRIu64 " pages.", output->n_accesses,
+                         output->n_pages);
         if (lost > 0)
                 log_warning("%" PRIu64 " events came too fast and were lost.", lost);
         return EXIT_SUCCESS;

@@ -27,7 +27,8 @@ static int call(sd_varlink *link, const char *method, const char *unit, sd_json_
 
         r = sd_json_buildo(&parameters,
                            SD_JSON_BUILD_PAIR_STRING("unit", unit),
-                           SD_JSON_BUILD_PAIR_CONDITION(!!settings, "settings", SD_JSON_BUILD_VARIANT(settings)),
+                           SD_JSON_BUILD_PAIR_CONDITION(!!settings, "settings",
+                                                        SD_JSON_BUILD_VARIANT(settings)),
                            SD_JSON_BUILD_PAIR_BOOLEAN("persistent", arg_persistent),
                            SD_JSON_BUILD_PAIR_BOOLEAN("dryRun", arg_dry_run),
                            SD_JSON_BUILD_PAIR_BOOLEAN("wait", !arg_no_block),
@@ -47,7 +48,8 @@ static void print_files(sd_json_variant *reply, const char *done) {
         sd_json_variant *files = sd_json_variant_by_key(reply, "files");
 
         for (size_t i = 0; i < sd_json_variant_elements(files); i++) {
-                _cleanup_free_ char *file = text_escape(sd_json_variant_string(sd_json_variant_by_index(files, i)));
+                _cleanup_free_ char *file =
+                        text_escape(sd_json_variant_string(sd_json_variant_by_index(files, i)));
 
                 printf("%s %s.\n", done, file ?: "a file");
         }
@@ -66,7 +68,8 @@ static int print_lines(const char *unit, sd_json_variant *reply) {
 
 /* Returns the exit status for what came of a change. */
 static int check_state(const char *unit, sd_json_variant *reply) {
-        sd_json_variant *state = sd_json_variant_by_key(reply, "state"), *reason = sd_json_variant_by_key(reply, "reason");
+        sd_json_variant *state = sd_json_variant_by_key(reply, "state"),
+                        *reason = sd_json_variant_by_key(reply, "reason");
 
         if (!state || !sd_json_variant_is_string(state)) /* was not waited for */
                 return EXIT_SUCCESS;
@@ -77,14 +80,16 @@ static int check_state(const char *unit, sd_json_variant *reply) {
         case UNIT_LOST:
         case UNIT_UNSUPPORTED: {
                 _cleanup_free_ char *why =
-                        text_escape(reason && sd_json_variant_is_string(reason) ? sd_json_variant_string(reason) : "failed");
+                        text_escape(reason && sd_json_variant_is_string(reason) ?
+                                    sd_json_variant_string(reason) : "failed");
 
                 log_error("The policy of %s is not in effect: %s.", unit, why ?: "failed");
                 return EXIT_NOT_IN_EFFECT;
         }
 
         case UNIT_PENDING:
-                log_error("cachebpfd has not come to an end with %s yet; \"cachectl status %s\" tells when it has.",
+                log_error("cachebpfd has not come to an end with %s yet; "
+                          "\"cachectl status %s\" tells when it has.",
                           unit, unit);
                 return EXIT_NOT_IN_EFFECT;
 
@@ -142,9 +147,11 @@ static bool stays(sd_json_variant *reply) {
         sd_json_variant *settings = sd_json_variant_by_key(reply, "settings");
 
         for (size_t i = 0; i < sd_json_variant_elements(settings); i++) {
-                sd_json_variant *layer = sd_json_variant_by_key(sd_json_variant_by_index(settings, i), "layer");
+                sd_json_variant *layer = sd_json_variant_by_key(sd_json_variant_by_index(settings, i),
+                                                                "layer");
 
-                if (layer && sd_json_variant_is_string(layer) && streq(sd_json_variant_string(layer), "persistent"))
+                if (layer && sd_json_variant_is_string(layer) &&
+                    streq(sd_json_variant_string(layer), "persistent"))
                         return true;
         }
 
@@ -166,7 +173,8 @@ static int reset_one(sd_varlink *link, const char *name) {
                 printf("Nothing %s set for %s.\n", stays(reply) ? "but what stays is" : "is", unit);
         print_files(reply, arg_dry_run ? "Would remove" : "Removed");
         if (stays(reply))
-                printf("What is set for %s to stay still holds; \"cachectl reset --persistent %s\" takes it back.\n",
+                printf("What is set for %s to stay still holds; "
+                       "\"cachectl reset --persistent %s\" takes it back.\n",
                        unit, unit);
         return arg_dry_run ? print_lines(unit, reply) : check_state(unit, reply);
 }
@@ -213,7 +221,8 @@ int verb_reload(char **arguments, size_t n_arguments) {
         problems = sd_json_variant_by_key(reply, "problems");
         n = sd_json_variant_elements(problems);
         for (size_t i = 0; i < n; i++) {
-                _cleanup_free_ char *text = text_escape(sd_json_variant_string(sd_json_variant_by_index(problems, i)));
+                _cleanup_free_ char *text =
+                        text_escape(sd_json_variant_string(sd_json_variant_by_index(problems, i)));
 
                 log_warning("%s", text ?: "out of memory");
         }

@@ -45,7 +45,8 @@ static SettingInfo setting_info(sd_json_variant *v) {
                 .value = member(v, "value"),
                 .source = member(v, "source"),
                 .layer = member(v, "layer"),
-                .effective = effective && sd_json_variant_is_boolean(effective) && sd_json_variant_boolean(effective),
+                .effective = effective && sd_json_variant_is_boolean(effective) &&
+                             sd_json_variant_boolean(effective),
         };
 }
 

@@ -222,7 +222,8 @@ static int metrics_wanted(void) {
         if (!arg_format || streq(arg_format, "table"))
                 return false;
         if (!streq(arg_format, "openmetrics"))
-                return log_error_errno(EINVAL, "Option --format= takes table or openmetrics here, not \"%s\".",
+                return log_error_errno(EINVAL,
+                                       "Option --format= takes table or openmetrics here, not \"%s\".",
                                        arg_format);
         if (json_wanted())
                 return log_error_errno(EINVAL, "It can be --json= or --format=openmetrics, not both.");

@@ -56,12 +56,13 @@ static int add_hold(Table *t, sd_json_variant *v) {
                 return r;
 
         settings = json_join_strings(h.settings, " ");
-        since = h.since_usec == UINT64_MAX ? strdup("n/a") : format_relative(h.since_usec, now_realtime_usec());
+        since = h.since_usec == UINT64_MAX ? strdup("n/a") :
+                                             format_relative(h.since_usec, now_realtime_usec());
         if (!settings || !since)
                 return log_oom();
 
-        return details_addf(t, "Held", "%s by %s (PID %" PRIu64 "), %s%s%s", settings, h.program, h.process, since,
-                            h.reason ? ": " : "", strempty(h.reason));
+        return details_addf(t, "Held", "%s by %s (PID %" PRIu64 "), %s%s%s", settings, h.program, h.process,
+                            since, h.reason ? ": " : "", strempty(h.reason));
 }
 
 static int add_holds(Table *t, sd_json_variant *holds) {

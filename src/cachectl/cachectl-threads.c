@@ -43,8 +43,8 @@ static int parse_numbers(char **arguments, size_t n_arguments, uint64_t **ret) {
         return 0;
 }
 
-/* Calls the daemon for each of the numbers; -ESRCH from that is one that there is not. All arguments are looked at
- * before anything is done. Returns an exit status, or a negative error that was told. */
+/* Calls the daemon for each of the numbers; -ESRCH from that is one that there is not. All arguments are
+ * looked at before anything is done. Returns an exit status, or a negative error that was told. */
 static int for_each_number(
                 char **arguments,
                 size_t n_arguments,

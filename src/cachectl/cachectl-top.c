@@ -121,7 +121,8 @@ static int draw(const Top *top) {
         screen_size(&rows, &width);
         if (arg_legend)
                 fprintf(f, "%zu %s, by %s, each %.1f s%s%s; q quits\n\n",
-                        top->sample.n, top->sample.n == 1 ? "unit" : "units", top_order_to_string(top->order),
+                        top->sample.n, top->sample.n == 1 ? "unit" : "units",
+                        top_order_to_string(top->order),
                         (double) top->delay / USEC_PER_SEC,
                         arg_host || arg_machine ? ", on " : "", arg_host ?: strempty(arg_machine));
         r = print_table(top, f, width);
@@ -188,7 +189,8 @@ static bool obey(Top *t, int key, bool *ret_again) {
         if (order != _TOP_ORDER_INVALID)
                 t->order = order;
         else if (key == '+')
-                t->delay = MIN(t->delay < USEC_PER_SEC ? t->delay + MIN_DELAY : t->delay + USEC_PER_SEC, MAX_DELAY);
+                t->delay = MIN(t->delay < USEC_PER_SEC ? t->delay + MIN_DELAY : t->delay + USEC_PER_SEC,
+                               MAX_DELAY);
         else if (key == '-')
                 t->delay = MAX(t->delay <= USEC_PER_SEC ? t->delay - MIN(t->delay, MIN_DELAY) :
                                                           t->delay - USEC_PER_SEC, MIN_DELAY);
@@ -249,8 +251,8 @@ int verb_top(char **patterns, size_t n_patterns) {
         if (arg_sort) {
                 t.order = top_order_from_string(arg_sort);
                 if (t.order == _TOP_ORDER_INVALID) {
-                        log_error("Option --sort= takes unit, policy, cached, hits, misses, ratio or evictions, "
-                                  "not \"%s\".", arg_sort);
+                        log_error("Option --sort= takes unit, policy, cached, "
+                                  "hits, misses, ratio or evictions, not \"%s\".", arg_sort);
                         return EXIT_USAGE;
                 }
         }

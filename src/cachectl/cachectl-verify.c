@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads configuration with the daemon's own code, and without the daemon. Complaints come from there, by the log. */
+/* Reads configuration with the daemon's own code,
+ * and without the daemon. Complaints come from there, by the log. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,7 +65,8 @@ static char **below_root(const char *root, const char *const *dirs, size_t n) {
 static int load(Verify *v) {
         int r;
 
-        v->policy_directories = below_root(v->root, policy_directories, g_strv_length((char **) policy_directories));
+        v->policy_directories = below_root(v->root, policy_directories,
+                                           g_strv_length((char **) policy_directories));
         v->rule_directories = below_root(v->root, policy_rule_directories,
                                          g_strv_length((char **) policy_rule_directories));
         v->override_directories = below_root(v->root, unit_override_directories, _OVERRIDE_MAX);
@@ -91,7 +93,8 @@ static int check_setting(Verify *v, const PolicySetting *s) {
         if (!s->policy)
                 return 0;
 
-        r = policy_setting_check(s, v->policies, (const char *const *) v->policy_directories, &p, &config, &problem);
+        r = policy_setting_check(s, v->policies, (const char *const *) v->policy_directories, &p, &config,
+                                 &problem);
         if (r != -EINVAL)
                 return r;
 
@@ -222,8 +225,9 @@ static int verify_file(Verify *v, const char *path) {
         } else if (end)
                 return verify_rule(v, path);
 
-        log_error("%s: this is none of our files: a slice, service or scope, a drop-in of one in its UNIT.d, a rule "
-                  "(.conf), or a policy (" POLICY_OBJECT_SUFFIX ").", path);
+        log_error("%s: this is none of our files: a slice, service or scope, "
+                  "a drop-in of one in its UNIT.d, a rule (.conf), or a policy (" POLICY_OBJECT_SUFFIX ").",
+                  path);
         return 0;
 }
 
@@ -249,7 +253,8 @@ static bool mentions_us(const char *path) {
         _cleanup_free_ char *text = NULL;
         size_t size;
 
-        return read_full_file(path, CONF_FILE_MAX, &text, &size) >= 0 && policy_setting_is_mentioned(text, size);
+        return read_full_file(path, CONF_FILE_MAX, &text, &size) >= 0 &&
+               policy_setting_is_mentioned(text, size);
 }
 
 /* Notes the units whose files mention us; drop-ins for many are checked by themselves. */
@@ -305,7 +310,8 @@ static int compare_strings(gconstpointer a, gconstpointer b) {
 }
 
 static int verify_all(Verify *v) {
-        _cleanup_hash_table_ GHashTable *units = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+        _cleanup_hash_table_ GHashTable *units = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+                                                                       NULL);
         _cleanup_ptr_array_ GPtrArray *sorted = NULL;
         int r = 0;
 

@@ -60,7 +60,8 @@ static int run(int argc, char *argv[]) {
 
         n = (size_t) (argc - optind);
         if (n < verb->min_arguments) {
-                log_error("\"%s\" needs %s; see \"cachectl help %s\".", verb->name, verb->arguments, verb->name);
+                log_error("\"%s\" needs %s; see \"cachectl help %s\".", verb->name, verb->arguments,
+                          verb->name);
                 return EXIT_USAGE;
         }
         if (n > verb->max_arguments) {

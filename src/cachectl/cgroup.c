@@ -49,7 +49,8 @@ static int ask_systemd(const char *unit, char **ret) {
         int r;
 
         if (!interface) {
-                log_error("\"%s\" is no unit that can have a control group; a path begins with \"/\".", unit);
+                log_error("\"%s\" is no unit that can have a control group; a path begins with \"/\".",
+                          unit);
                 return -ESRCH;
         }
 
@@ -88,7 +89,8 @@ static int from_path(const char *path, Cgroup *c) {
                 return log_oom();
 
         if (statfs(CGROUP_ROOT, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
-                return log_error_errno(EOPNOTSUPP, "%s is no unified hierarchy of control groups (version 2).",
+                return log_error_errno(EOPNOTSUPP,
+                                       "%s is no unified hierarchy of control groups (version 2).",
                                        CGROUP_ROOT);
         if (stat(c->path, &st) < 0 || !S_ISDIR(st.st_mode)) {
                 log_error("There is no control group \"%s\".", c->path);
@@ -99,7 +101,8 @@ static int from_path(const char *path, Cgroup *c) {
         return 0;
 }
 
-/* Without the root in front, and without superfluous slashes; ".." and "." do not occur in control groups' names. */
+/* Without the root in front, and without superfluous slashes;
+ * ".." and "." do not occur in control groups' names. */
 static char *normalize(const char *path) {
         const char *below = startswith(path, CGROUP_ROOT);
         char *copy = strdup(below && (*below == '/' || !*below) ? below : path), *to;

@@ -140,7 +140,8 @@ static int log_reply_error(const char *method, const char *error_id, sd_json_var
         if (streq(error_id, CACHEBPF_VARLINK_ERROR_KERNEL_UNSUPPORTED)) {
                 sd_json_variant *reason = sd_json_variant_by_key(parameters, "reason");
 
-                return log_error_errno(r, "There are no classes of threads without cachebpf in the kernel: %s.",
+                return log_error_errno(r,
+                                       "There are no classes of threads without cachebpf in the kernel: %s.",
                                        reason ? sd_json_variant_string(reason) : "it has none");
         }
 
@@ -151,9 +152,10 @@ static int log_reply_error(const char *method, const char *error_id, sd_json_var
             streq(error_id, CACHEBPF_VARLINK_ERROR_CANNOT_STORE)) {
                 sd_json_variant *problem = sd_json_variant_by_key(parameters, "problem");
 
-                return log_error_errno(streq(error_id, CACHEBPF_VARLINK_ERROR_INVALID_SETTING) ? EINVAL : EIO,
-                                       "Nothing was changed: %s.",
-                                       problem ? sd_json_variant_string(problem) : "cachebpfd does not say why");
+                r = streq(error_id, CACHEBPF_VARLINK_ERROR_INVALID_SETTING) ? EINVAL : EIO;
+                return log_error_errno(r, "Nothing was changed: %s.",
+                                       problem ? sd_json_variant_string(problem) :
+                                                 "cachebpfd does not say why");
         }
 
         if (streq(error_id, SD_VARLINK_ERROR_PROTOCOL))

@@ -5,7 +5,8 @@
 
 #include "macro.h"
 
-/* A command that runs for as long as this program does: it gets the signals that we get, and we end as it does. */
+/* A command that runs for as long as this program does:
+ * it gets the signals that we get, and we end as it does. */
 typedef struct Command Command;
 
 /* Blocks the signals that are for the command; before it is started they end the loop. */

@@ -5,7 +5,8 @@
  * EXIT_FAILURE (1) are those of stdlib.h. */
 enum {
         EXIT_USAGE         = 2, /* the command line is wrong, or the trace of "simulate"; nothing was done */
-        EXIT_NOT_IN_EFFECT = 3, /* "status UNIT", "set", "reset": the policy of one of the units is not in effect */
+        /* "status UNIT", "set", "reset": the policy of one of the units is not in effect */
+        EXIT_NOT_IN_EFFECT = 3,
         EXIT_UNKNOWN       = 4, /* a unit or policy that was named does not exist; wins over 3 */
 
         /* Of "hold", which else has the status of its command: as env(1) and others like it. */

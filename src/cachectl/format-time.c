@@ -100,7 +100,8 @@ int parse_time_span(const char *s, uint64_t *ret_usec) {
                 return -EINVAL;
 
         for (size_t i = 0; i < digits; i++)
-                if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, (uint64_t) (s[i] - '0'), &n))
+                if (__builtin_mul_overflow(n, 10, &n) ||
+                    __builtin_add_overflow(n, (uint64_t) (s[i] - '0'), &n))
                         return -ERANGE;
 
         for (size_t i = 0; i < ELEMENTSOF(units); i++)

@@ -20,8 +20,9 @@ typedef enum Type {
         LONGEST, /* a gauge, the same */
 } Type;
 
-/* A family of metrics and the counter of the kernel that it is. A counter that ends with _ stands for all that begin
- * with it: what follows is the reason. A unit is the end of the family's name, as the format demands. */
+/* A family of metrics and the counter of the kernel that it is. A counter that ends with _ stands for all
+ * that begin with it: what follows is the reason. A unit is the end of the family's name, as the format
+ * demands. */
 typedef struct Family {
         const char *name;
         Type type;
@@ -176,7 +177,8 @@ static void print_known(const StatsInfo *s, const char *counter, uint64_t value,
                 return;
 
         if (!o->begun)
-                print_head(o->family->name, type_names[o->family->type], o->family->unit, o->family->help, o->f);
+                print_head(o->family->name, type_names[o->family->type], o->family->unit, o->family->help,
+                           o->f);
         o->begun = true;
         print_sample(o->family->name, o->family->type, s, *rest ? rest : NULL, value, o->f);
 }

@@ -47,9 +47,9 @@ const char *arg_sort = NULL;
 const char *arg_host = NULL;
 const char *arg_machine = NULL;
 
-/* One table for getopt, for --help and for messages. Two lines may stand for one option (--json and -j), and two
- * options, of different verbs, may have the same name: with and without a value, that tells them apart, else the
- * first stands for both. */
+/* One table for getopt, for --help and for messages. Two lines may stand for one option (--json and -j), and
+ * two options, of different verbs, may have the same name: with and without a value, that tells them apart,
+ * else the first stands for both. */
 static const struct {
         OptionMask mask;
         char letter; /* 0: long form only */
@@ -174,7 +174,8 @@ static int parse_iterations(const char *s) {
 /* What ssh is called with must not look like one of its options; nor may a colon end it early. */
 static int parse_host(const char *s) {
         if (!*s || *s == '-' || strchr(s, ':') || strchr(s, '/'))
-                return log_error_errno(EINVAL, "Option --host= takes HOST or USER@HOST, not \"%s\"; ssh_config(5) "
+                return log_error_errno(EINVAL,
+                                       "Option --host= takes HOST or USER@HOST, not \"%s\"; ssh_config(5) "
                                        "tells how to give other addresses and ports a name.", s);
 
         arg_host = s;
@@ -183,7 +184,8 @@ static int parse_host(const char *s) {
 
 static int parse_machine(const char *s) {
         if (!*s || strchr(s, '/') || strchr(s, '@'))
-                return log_error_errno(EINVAL, "Option --machine= takes the name of a container, not \"%s\".", s);
+                return log_error_errno(EINVAL,
+                                       "Option --machine= takes the name of a container, not \"%s\".", s);
 
         arg_machine = s;
 
@@ -339,7 +341,8 @@ static size_t first_namesake(size_t line) {
         return SIZE_MAX;
 }
 
-/* The option of the same name that takes a value if this one does not, and the other way round; SIZE_MAX: none. */
+/* The option of the same name that takes a value if this
+ * one does not, and the other way round; SIZE_MAX: none. */
 static size_t other_form(size_t line) {
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
                 if (options[i].name && options[line].name && streq(options[i].name, options[line].name) &&
@@ -355,8 +358,8 @@ static void take_number(int argc, char *argv[]) {
                 optarg = argv[optind++];
 }
 
-/* How many arguments are behind "--". getopt moves arguments around, so it is found out from how they were before;
- * "--" can also be the value of an option. */
+/* How many arguments are behind "--". getopt moves arguments around, so it is found out from how they were
+ * before; "--" can also be the value of an option. */
 static size_t count_behind_dashes(char *const *before, size_t n_before, size_t n_values) {
         for (size_t i = 1; i < n_before; i++)
                 if (streq(before[i], "--") && n_values-- == 0)

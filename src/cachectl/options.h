@@ -91,8 +91,8 @@ typedef enum OptionMask {
  * was answered), -EINVAL (logged) if something is wrong. */
 int options_parse(int argc, char *argv[], OptionMask *ret_used);
 
-/* Whether the option, or another one that is spelled the same, is in the mask: two options may share a name, if no
- * verb has both. */
+/* Whether the option, or another one that is spelled the same, is in the mask: two options may share a name,
+ * if no verb has both. */
 bool option_is_among(OptionMask option, OptionMask mask);
 
 /* How an option is spelled, for messages: "--full". */

@@ -71,7 +71,8 @@ static int machine_leader(uint32_t *ret) {
         if (r < 0)
                 return r;
 
-        return sd_bus_get_property_trivial(bus, "org.freedesktop.machine1", path, "org.freedesktop.machine1.Machine",
+        return sd_bus_get_property_trivial(bus, "org.freedesktop.machine1", path,
+                                           "org.freedesktop.machine1.Machine",
                                            "Leader", /* ret_error= */ NULL, 'u', ret);
 }
 
@@ -113,39 +114,51 @@ int remote_connect(const char *address, sd_varlink **ret) {
 int remote_log_error(int error) {
         if (arg_host)
                 return error == -ENOPKG ?
-                        log_error_errno(error, "Cannot reach %s: there is no program \"%s\"; it is in the package "
+                        log_error_errno(error,
+                                        "Cannot reach %s: there is no program \"%s\"; it is in the package "
                                         "openssh-client.", arg_host, ssh_program()) :
                         log_error_errno(error, "Cannot reach %s by ssh: %m", arg_host);
 
         switch (error) {
 
         case -ENXIO:
-                return log_error_errno(error, "There is no container \"%s\" here; \"machinectl list\" shows those that "
-                                       "there are. For a virtual machine use --host=.", arg_machine);
+                return log_error_errno(error,
+                                       "There is no container \"%s\" here; "
+                                       "\"machinectl list\" shows those that there "
+                                       "are. For a virtual machine use --host=.", arg_machine);
 
         case -EHOSTUNREACH: /* no bus, or nobody has the name on it */
-                return log_error_errno(error, "Cannot ask for the container \"%s\": systemd-machined cannot be reached "
-                                       "over the system bus; it is in the package systemd-container.", arg_machine);
+                return log_error_errno(error,
+                                       "Cannot ask for the container \"%s\": "
+                                       "systemd-machined cannot be reached over the "
+                                       "system bus; it is in the package systemd-container.", arg_machine);
 
         case -ENOENT:
         case -ECONNREFUSED:
-                return log_error_errno(error, "cachebpfd is not running in the container \"%s\".", arg_machine);
+                return log_error_errno(error, "cachebpfd is not running in the container \"%s\".",
+                                       arg_machine);
 
         case -EACCES:
         case -EPERM:
-                return log_error_errno(error, "Only root can connect to cachebpfd in a container, here \"%s\".",
+                return log_error_errno(error,
+                                       "Only root can connect to cachebpfd in a container, here \"%s\".",
                                        arg_machine);
 
         default:
-                return log_error_errno(error, "Cannot connect to cachebpfd in the container \"%s\": %m", arg_machine);
+                return log_error_errno(error, "Cannot connect to cachebpfd in the container \"%s\": %m",
+                                       arg_machine);
         }
 }
 
 int remote_log_disconnected(int error, const char *method) {
         if (arg_host)
-                return log_error_errno(error, "The connection to %s ended before cachebpfd answered %s. What ssh says "
-                                       "above tells why; if nothing, cachebpfd may not run there.", arg_host, method);
+                return log_error_errno(error,
+                                       "The connection to %s ended before cachebpfd "
+                                       "answered %s. What ssh says above tells why; "
+                                       "if nothing, cachebpfd may not run there.", arg_host, method);
 
-        return log_error_errno(error, "cachebpfd in the container \"%s\" closed the connection before it answered %s.",
+        return log_error_errno(error,
+                               "cachebpfd in the container \"%s\" closed "
+                               "the connection before it answered %s.",
                                arg_machine, method);
 }

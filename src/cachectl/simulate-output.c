@@ -59,8 +59,8 @@ static void print_notes(const Simulation *s) {
                         double share = fallback_share(simulation_result(s, i, j));
 
                         if (share > NOTABLE_FALLBACK)
-                                printf("%s at %s: stock reclaim chose %.1f%% of what was evicted, as the policy "
-                                       "did not propose enough.\n",
+                                printf("%s at %s: stock reclaim chose %.1f%% of what was "
+                                       "evicted, as the policy did not propose enough.\n",
                                        simulation_policy_name(s, i), s->sizes[j].label, 100 * share);
                 }
 }
@@ -92,7 +92,8 @@ int simulation_print(const Simulation *s, const char *path) {
                 pager_open();
 
         if (arg_legend)
-                printf("%s: misses of %" PRIu64 " requests for %" PRIu32 " pages (%.1f MiB), by cache size\n\n", name,
+                printf("%s: misses of %" PRIu64 " requests for %" PRIu32 " pages (%.1f MiB), "
+                       "by cache size\n\n", name,
                        simulation_result(s, s->n_policies - 1, 0)->stats.requests, s->trace->n_objects,
                        (double) s->trace->n_objects * TRACE_PAGE_SIZE / 1048576);
         r = table_print(t, stdout, arg_legend, SIZE_MAX);
@@ -148,7 +149,8 @@ static struct json_object *result_to_json(const Simulation *s, size_t policy, si
         (void) g_ascii_formatd(ratio, sizeof(ratio), "%.6f", miss_ratio(result));
         json_object_object_add(o, "miss_ratio", json_object_new_double_s(miss_ratio(result), ratio));
         for (size_t i = 0; i < ELEMENTSOF(counters); i++) {
-                const uint64_t *value = (const uint64_t *) ((const char *) &result->stats + counters[i].offset);
+                const uint64_t *value =
+                        (const uint64_t *) ((const char *) &result->stats + counters[i].offset);
 
                 json_object_object_add(o, counters[i].name, json_object_new_uint64(*value));
         }

@@ -117,7 +117,7 @@ static int add_policies(Simulation *s, const char *name) {
 
         known = list_policies();
         return log_error_errno(EINVAL, "Option --policy=: unknown policy \"%s\"; the simulator has %s, and "
-                                       "loads a file if there is a slash in its name.", name, known);
+                                      "loads a file if there is a slash in its name.", name, known);
 }
 
 static int setup_policies(Simulation *s) {
@@ -149,7 +149,8 @@ static int setup_policies(Simulation *s) {
 
 /* ---- sizes */
 
-/* "10%" is a share of the pages of the trace, "64M" bytes. Returns pages, rounded down; negative: malformed. */
+/* "10%" is a share of the pages of the trace, "64M" bytes.
+ * Returns pages, rounded down; negative: malformed. */
 static double parse_size(const char *text, uint32_t n_objects) {
         static const char units[] = "KMGT";
         double value, factor = 1.0 / TRACE_PAGE_SIZE;
@@ -177,14 +178,17 @@ static int setup_size(Simulation *s, const char *text) {
         SimulationSize *size = s->sizes + s->n_sizes;
 
         if (pages < 0)
-                return log_error_errno(EINVAL, "Option --size=: \"%s\" is no size; it can be a percentage of the pages "
-                                               "in the trace (10%%), or bytes (64M, with K, M, G or T).", text);
+                return log_error_errno(EINVAL,
+                                       "Option --size=: \"%s\" is no size; "
+                                       "it can be a percentage of the pages in the "
+                                       "trace (10%%), or bytes (64M, with K, M, G or T).", text);
         if (pages < 1)
-                return log_error_errno(EINVAL, "Option --size=: \"%s\" is less than one page of %u bytes%s.", text,
-                                       TRACE_PAGE_SIZE, endswith(text, "%") ? ", of those in the trace" : "");
+                return log_error_errno(EINVAL, "Option --size=: \"%s\" is less than one page of %u bytes%s.",
+                                       text, TRACE_PAGE_SIZE,
+                                       endswith(text, "%") ? ", of those in the trace" : "");
         if (pages > UINT32_MAX)
-                return log_error_errno(EINVAL, "Option --size=: \"%s\" is more than %" PRIu32 " pages.", text,
-                                       UINT32_MAX);
+                return log_error_errno(EINVAL, "Option --size=: \"%s\" is more than %" PRIu32 " pages.",
+                                       text, UINT32_MAX);
 
         size->label = strdup(text);
         if (!size->label)
@@ -224,7 +228,8 @@ static int setup_batch(Simulation *s) {
         if (arg_plain)
                 return log_error_errno(EINVAL, "Option --batch= needs a number of pages here.");
         if (arg_batch && (safe_atou64(arg_batch, &batch) < 0 || batch < 1 || batch > CACHEBPF_BATCH))
-                return log_error_errno(EINVAL, "Option --batch= takes a number of pages from 1 to %i, not \"%s\".",
+                return log_error_errno(EINVAL,
+                                       "Option --batch= takes a number of pages from 1 to %i, not \"%s\".",
                                        CACHEBPF_BATCH, arg_batch);
         s->batch = batch;
         return 0;
@@ -237,8 +242,10 @@ static int check_setting(const SimPolicy *policy, const SimTunable *t, const cha
 
         sim_tunable_range(t, &min, &max);
         if (safe_atoi64(value, ret) < 0 || *ret < min || *ret > max)
-                return log_error_errno(EINVAL, "Option --option=: %s of %s is a number from %" PRIi64 " to %" PRIi64
-                                               " (%s), not \"%s\".", t->name, policy->name, min, max, t->unit, value);
+                return log_error_errno(EINVAL,
+                                       "Option --option=: %s of %s is a number from %" PRIi64 " to %" PRIi64
+                                       " (%s), not \"%s\".", t->name, policy->name, min, max, t->unit,
+                                       value);
         return 0;
 }
 
@@ -275,8 +282,9 @@ static int setup_setting(Simulation *s, const char *text) {
         }
 
         if (!found)
-                return log_error_errno(EINVAL, "Option --option=: of what is simulated, no policy %s%shas a tunable "
-                                               "\"%s\"; see \"cachectl policies\".",
+                return log_error_errno(EINVAL,
+                                       "Option --option=: of what is simulated, no policy %s%shas a tunable "
+                                       "\"%s\"; see \"cachectl policies\".",
                                        strempty(only), only ? " " : "", name);
         return 0;
 }

@@ -132,7 +132,8 @@ static bool continues(const TopUnit *u, const StatsInfo *s) {
 
 static int update_counters(TopUnit *u, const StatsInfo *s, double seconds) {
         uint64_t hits = counter_or_zero(s, "hits"), misses = counter_or_zero(s, "misses"),
-                 evictions = counter_or_zero(s, "evict_reclaimed"), pages = counter_or_zero(s, "managed_pages");
+                 evictions = counter_or_zero(s, "evict_reclaimed"),
+                 pages = counter_or_zero(s, "managed_pages");
 
         u->compared = seconds > 0 && continues(u, s);
         if (u->compared) {
@@ -218,7 +219,8 @@ int top_sample_add(TopSample *s, const ObjectList *units, const ObjectList *stat
 
         assert(s);
 
-        seconds = s->at_usec > 0 && at_usec > s->at_usec ? (double) (at_usec - s->at_usec) / USEC_PER_SEC : 0;
+        seconds = s->at_usec > 0 && at_usec > s->at_usec ? (double) (at_usec - s->at_usec) / USEC_PER_SEC :
+                                                           0;
         s->at_usec = at_usec;
         s->generation++;
 
@@ -239,7 +241,8 @@ int top_sample_take(TopSample *s, sd_varlink *link, char **patterns, size_t n_pa
 
         r = objects_fetch(link, &object_kind_unit, /* names= */ NULL, 0, &units, /* ret_unknown= */ NULL);
         if (r >= 0)
-                r = objects_fetch(link, &object_kind_stats, /* names= */ NULL, 0, &stats, /* ret_unknown= */ NULL);
+                r = objects_fetch(link, &object_kind_stats, /* names= */ NULL, 0, &stats,
+                                  /* ret_unknown= */ NULL);
         if (r < 0)
                 return r;
 
@@ -286,7 +289,8 @@ static int compare_units(const void *x, const void *y, void *userdata) {
                 r = compare_ratios(a, b);
                 break;
         case TOP_BY_EVICTIONS:
-                r = compare_numbers(a->eviction_rate, b->eviction_rate) ?: compare_numbers(a->evictions, b->evictions);
+                r = compare_numbers(a->eviction_rate, b->eviction_rate) ?:
+                    compare_numbers(a->evictions, b->evictions);
                 break;
         default:
                 break;

@@ -7,7 +7,8 @@
 
 #include "objects.h"
 
-/* What "top" knows of the units: their counters now and a moment ago, and how the hit ratio was since it began. */
+/* What "top" knows of the units: their counters now and
+ * a moment ago, and how the hit ratio was since it began. */
 
 #define TOP_CURVE_MAX 60U
 
@@ -22,7 +23,8 @@ typedef struct TopUnit {
         /* a second, since the sample before */
         double hit_rate, miss_rate, eviction_rate;
         int permille;        /* hits of the accesses since then, or of all if there is none; -1: no access */
-        int8_t curve[TOP_CURVE_MAX]; /* what it was in each sample, in percent, the newest at the end; -1: no access */
+        /* what it was in each sample, in percent, the newest at the end; -1: no access */
+        int8_t curve[TOP_CURVE_MAX];
         unsigned n_curve;
         unsigned generation;
 } TopUnit;

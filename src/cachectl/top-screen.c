@@ -85,7 +85,8 @@ static sigset_t waiting;
 
 static int catch_signals(void) {
         sigset_t blocked;
-        static const int fatal[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGABRT, SIGSEGV, SIGBUS, SIGALRM };
+        static const int fatal[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGABRT, SIGSEGV, SIGBUS,
+                                     SIGALRM };
 
         for (size_t i = 0; i < ELEMENTSOF(fatal); i++)
                 if (sigaction(fatal[i], &(struct sigaction) {
@@ -139,7 +140,8 @@ int screen_begin(void) {
         int r;
 
         if (tcgetattr(STDIN_FILENO, &screen.saved) < 0)
-                return log_error_errno(errno, "Standard input is no terminal, so no key can be pressed there; "
+                return log_error_errno(errno,
+                                       "Standard input is no terminal, so no key can be pressed there; "
                                        "try --batch: %m");
 
         r = catch_signals();

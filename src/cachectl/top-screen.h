@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The whole terminal, without echo, until the end of the program: however that comes, the terminal is as it was. */
+/* The whole terminal, without echo, until the end of the program:
+ * however that comes, the terminal is as it was. */
 
 /* Messages are kept back, and shown at the end. -errno (logged). */
 int screen_begin(void);
