@@ -3,8 +3,8 @@
 /* A page cache of a fixed size: does with each request of a trace what mm/filemap.c, reclaim, and cachebpf's
  * folio.c and reclaim.c would do, and calls the policy where they do.
  *
- * Unlike in the kernel, lists in the order of use (CACHEBPF_LIST_USED_*) are in order after each use, not after 16
- * of them. */
+ * Unlike in the kernel, lists in the order of use (CACHEBPF_LIST_USED_*) are in order after each use, not
+ * after 16 of them. */
 
 #include <assert.h>
 #include <errno.h>
@@ -13,13 +13,15 @@
 #include "host-state.h"
 #include "stock.h"
 
-/* Requests of one round that bring nothing, after which reclaim goes on without the policy: shrink_cachebpf(). */
+/* Requests of one round that bring nothing, after which reclaim goes on without the policy:
+ * shrink_cachebpf(). */
 #define MAX_VAIN_PROPOSALS 3
 
 /* How far ahead of a request its folio is fetched into the processor's cache. */
 #define PREFETCH_DISTANCE 16
 
-/* cachebpf_folio.seen: was it used, ever and since it was added? A policy may overwrite its count of accesses. */
+/* cachebpf_folio.seen: was it used, ever and since it
+ * was added? A policy may overwrite its count of accesses. */
 enum {
         SEEN_EVER        = 1 << 0,
         SEEN_SINCE_ADDED = 1 << 1,

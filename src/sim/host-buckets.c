@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory for what a policy remembers, as mm/cachebpf/buckets.c has it; the array grows as soon as there are pages
- * for more, where the kernel looks at that now and then, and leaves it to a worker. */
+/* Memory for what a policy remembers, as mm/cachebpf/buckets.c has it; the array grows as soon as there are
+ * pages for more, where the kernel looks at that now and then, and leaves it to a worker. */
 
 #include <errno.h>
 #include <stdlib.h>

@@ -89,7 +89,8 @@ int bpf_cachebpf_list_create(struct cachebpf_policy *policy, __u32 flags) {
         return host.n_lists++;
 }
 
-int bpf_cachebpf_list_add(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list, bool tail) {
+int bpf_cachebpf_list_add(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
+                          bool tail) {
         if (list >= host.n_lists)
                 return -ENOENT;
         if (!folio->cached)
@@ -104,7 +105,8 @@ int bpf_cachebpf_list_add(struct cachebpf_policy *policy, struct cachebpf_folio 
         return 0;
 }
 
-int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list, bool tail) {
+int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
+                           bool tail) {
         if (list >= host.n_lists)
                 return -ENOENT;
         if (!folio->cached)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* BPF maps. Hashes are GLib's: what they hold are entries that have key and value behind them, in one piece. */
+/* BPF maps. Hashes are GLib's: what they hold are entries
+ * that have key and value behind them, in one piece. */
 
 #include <assert.h>
 #include <errno.h>
@@ -244,7 +245,8 @@ void *sim_task_storage_get(SimMap *m, struct task_struct *task, const void *valu
         m->key_size = sizeof(task);
         e = entry_find(m, &task);
         /* what the daemon knows of threads */
-        if (!e && streq(m->name, THREADS_MAP) && host.task_class != 0 && task == bpf_get_current_task_btf()) {
+        if (!e && streq(m->name, THREADS_MAP) && host.task_class != 0 &&
+            task == bpf_get_current_task_btf()) {
                 e = entry_new(m, &task);
                 memcpy(e->value, &host.task_class, MIN(sizeof(host.task_class), m->value_size));
                 g_hash_table_add(m->entries, e);

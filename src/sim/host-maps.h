@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* BPF maps: the variable that libbpf would make a map of has the types of key and value, and its numbers as sizes
- * of arrays; its first member, a pointer that BPF never looks at, leads to the map here, made on first use.
+/* BPF maps: the variable that libbpf would make a map of has the types of key and value, and its numbers as
+ * sizes of arrays; its first member, a pointer that BPF never looks at, leads to the map here, made on first
+ * use.
  *
- * Known: hash and array (per processor, too: there is one), LRU hash (exact, where the kernel's is approximate),
- * task storage, ring buffer. */
+ * Known: hash and array (per processor, too: there is one), LRU hash (exact, where the kernel's is
+ * approximate), task storage, ring buffer. */
 
 #include <linux/types.h>
 #include <stddef.h>

@@ -8,7 +8,8 @@
 #include "host-state.h"
 
 static bool would_win(const struct cachebpf_evict *evict, int64_t score) {
-        return evict->nr_proposed < evict->nr_wanted || score < evict->candidates[evict->nr_folios - 1].score;
+        return evict->nr_proposed < evict->nr_wanted ||
+               score < evict->candidates[evict->nr_folios - 1].score;
 }
 
 /* Keeps the candidates sorted, and no more of them than the request is for. */

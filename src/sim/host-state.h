@@ -75,7 +75,8 @@ typedef struct Host {
 
 extern Host host;
 
-/* Begins the life of a policy, without calling it. Terminates the process when it has to be told anything. */
+/* Begins the life of a policy, without calling it.
+ * Terminates the process when it has to be told anything. */
 int host_start(const SimPolicy *policy, const Trace *trace, uint32_t capacity);
 void host_stop(void);
 

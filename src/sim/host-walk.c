@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The iterator over an eviction list, as mm/cachebpf/iter.c has it: it reads a few folios ahead, so a policy sees
- * what it would see in the kernel if it moves folios while it walks. */
+/* The iterator over an eviction list, as mm/cachebpf/iter.c has it: it reads a few folios ahead, so a policy
+ * sees what it would see in the kernel if it moves folios while it walks. */
 
 #include <assert.h>
 #include <errno.h>

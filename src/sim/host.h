@@ -4,8 +4,9 @@
 /* What bpf/cachebpf.bpf.h includes in place of the BPF headers when a policy is compiled for the simulator
  * (-DCACHEBPF_SIM): the same policy source, with ordinary functions for kfuncs and helpers.
  *
- * One process runs one policy, with the state in host-state.h. Callbacks run one at a time, time stands still in
- * them, there is one NUMA node, and pages are as in a cache that has only clean folios of one page. */
+ * One process runs one policy, with the state in host-state.h. Callbacks run one at a time, time stands
+ * still in them, there is one NUMA node, and pages are as in a cache that has only clean folios of one
+ * page. */
 
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -58,8 +59,8 @@ struct task_struct {
 #define __kernel_type
 #define __ksym SIM_API
 
-/* Maps, programs and some settings cannot be static in BPF. Here all policies are linked together, and names such
- * as cachebpf_events are in several; since one of them runs, they may share what is there. */
+/* Maps, programs and some settings cannot be static in BPF. Here all policies are linked together, and names
+ * such as cachebpf_events are in several; since one of them runs, they may share what is there. */
 #define SEC(name) __attribute__((__weak__))
 
 /* ---- how a policy makes itself known */

@@ -71,7 +71,8 @@ static double x_of(const Plot *p, uint32_t pages) {
                 min = MIN(min, p->sizes[i].pages);
                 max = MAX(max, p->sizes[i].pages);
         }
-        return min == max ? LEFT + WIDTH / 2.0 : LEFT + WIDTH * log((double) pages / min) / log((double) max / min);
+        return min == max ? LEFT + WIDTH / 2.0 :
+                            LEFT + WIDTH * log((double) pages / min) / log((double) max / min);
 }
 
 /* The sizes from the smallest to the largest, as indexes. */
@@ -122,7 +123,8 @@ static void put_series(FILE *f, const Plot *p, const size_t *order, size_t i) {
                 color_of(s, i), color_of(s, i), dash_of(s, i));
         for (size_t j = 0; j < p->n_sizes; j++)
                 if (s->ratios[order[j]] >= 0)
-                        fprintf(f, "%.1f,%.1f ", x_of(p, p->sizes[order[j]].pages), y_of(s->ratios[order[j]]));
+                        fprintf(f, "%.1f,%.1f ", x_of(p, p->sizes[order[j]].pages),
+                                y_of(s->ratios[order[j]]));
         fprintf(f, "\"/>\n");
         for (size_t j = 0; j < p->n_sizes; j++)
                 if (s->ratios[order[j]] >= 0)

@@ -22,7 +22,8 @@ static void use_name_of_file(SimPolicy *policy) {
 
         if (!suffix)
                 return;
-        (void) snprintf(policy->name_of_file, sizeof(policy->name_of_file), "%.*s", (int) (suffix - base), base);
+        (void) snprintf(policy->name_of_file, sizeof(policy->name_of_file), "%.*s", (int) (suffix - base),
+                        base);
         policy->name = policy->name_of_file;
 }
 

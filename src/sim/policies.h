@@ -14,9 +14,9 @@ const SimPolicy *sim_policies(void);
 /* As the file or as the variable in it is called: "get-scan", "get_scan". NULL: there is none. */
 const SimPolicy *sim_policy_find(const char *name);
 
-/* Loads a policy that was compiled to a shared library with -DCACHEBPF_SIM, against the headers that are installed
- * with this program; it is one of sim_policies() then. The path has a slash in it. A policy that is called as another
- * one goes by the name of its file. -ENOENT, -ELIBBAD; *ret_error says why. */
+/* Loads a policy that was compiled to a shared library with -DCACHEBPF_SIM, against the headers that are
+ * installed with this program; it is one of sim_policies() then. The path has a slash in it. A policy that
+ * is called as another one goes by the name of its file. -ENOENT, -ELIBBAD; *ret_error says why. */
 int sim_policy_load(const char *path, const SimPolicy **ret, char **ret_error);
 
 const SimTunable *sim_tunable_find(const SimPolicy *policy, const char *name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Runs in processes of their own: a policy finds its globals as they were initialized, and can do no harm. */
+/* Runs in processes of their own: a policy finds its
+ * globals as they were initialized, and can do no harm. */
 
 #include <assert.h>
 #include <errno.h>
@@ -113,7 +114,8 @@ static int reap(const pid_t *pids, size_t n, SimResult *results) {
         return 0;
 }
 
-int sim_run_all(const Trace *trace, const SimRun *runs, size_t n_runs, unsigned n_parallel, SimResult *results) {
+int sim_run_all(const Trace *trace, const SimRun *runs, size_t n_runs, unsigned n_parallel,
+                SimResult *results) {
         size_t size = MAX(n_runs, (size_t) 1) * sizeof(*results);
         _cleanup_free_ pid_t *pids = NULL;
         size_t started = 0, ended = 0;

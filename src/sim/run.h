@@ -29,11 +29,13 @@ typedef struct SimResult {
         char message[256]; /* what was wrong, if it is not done */
 } SimResult;
 
-/* A request is for no more than a sixteenth of the cache: 32 pages are the kernel's batch in caches that are much
- * larger. */
+/* A request is for no more than a sixteenth of the cache:
+ * 32 pages are the kernel's batch in caches that are much larger. */
 uint32_t sim_clamp_batch(uint32_t batch, uint32_t capacity);
 
 /* Runs each in a process of its own, n_parallel at a time (0: as many as there are processors). results has
- * n_runs elements; what fails in one run, even a crash of the policy, is said there and is no error. The caller
- * has no other child processes that it waits for. Returns a negative errno if processes cannot be made. */
-int sim_run_all(const Trace *trace, const SimRun *runs, size_t n_runs, unsigned n_parallel, SimResult *results);
+ * n_runs elements; what fails in one run, even a crash of the policy, is said there and is no error. The
+ * caller has no other child processes that it waits for. Returns a negative errno if processes cannot be
+ * made. */
+int sim_run_all(const Trace *trace, const SimRun *runs, size_t n_runs, unsigned n_parallel,
+                SimResult *results);

@@ -124,8 +124,8 @@ void stock_remove(struct cachebpf_folio *f, bool reclaimed) {
                 stock.links[pfn_of(f)].evicted_at = ++stock.age;
 }
 
-/* inactive_is_low(): below 1 GB both lists are to have the same length, above the active one may be longer by the
- * root of ten times the gigabytes. */
+/* inactive_is_low(): below 1 GB both lists are to have the same length, above the active one may be longer
+ * by the root of ten times the gigabytes. */
 static bool inactive_is_low(void) {
         uint64_t gb = ((uint64_t) stock.active.n + stock.inactive.n) >> 18;
         uint64_t ratio = 1;

@@ -9,13 +9,13 @@
 
 struct cachebpf_folio;
 
-/* A model of the kernel's own reclaim of file pages: the active and the inactive list, and refault distances. It
- * decides for a policy that leaves that to the kernel, gives what a policy did not propose, and tells
- * folio_added() what is a refault.
+/* A model of the kernel's own reclaim of file pages: the active and the inactive list, and refault
+ * distances. It decides for a policy that leaves that to the kernel, gives what a policy did not propose,
+ * and tells folio_added() what is a refault.
  *
- * Sources: mm/vmscan.c, mm/swap.c and mm/workingset.c of Linux 6.12. Left out is what takes other memory, mapped
- * files or time: the balance with anon memory, reclaim priorities, page table references, batches on their way to
- * a list. */
+ * Sources: mm/vmscan.c, mm/swap.c and mm/workingset.c of Linux 6.12. Left out is what takes other memory,
+ * mapped files or time: the balance with anon memory, reclaim priorities, page table references, batches on
+ * their way to a list. */
 
 int stock_start(const Trace *trace, uint32_t capacity);
 void stock_stop(void);

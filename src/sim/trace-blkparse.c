@@ -6,7 +6,8 @@
  *      device  cpu  number        time       pid  action  what  sector + sectors [process]
  *
  * One action counts, by default Q: the request as the file system made it, before the block layer merges or
- * splits any. A sector has 512 bytes. Discards remove pages; flushes and what else carries no data is left out. */
+ * splits any. A sector has 512 bytes. Discards remove pages; flushes and what else carries no data is left
+ * out. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,13 +99,15 @@ static int read_event(TraceReader *r, Event *e) {
         if (*plus == '(')
                 return 0;
         length = next_word(&e->rest);
-        if (!streq(plus, "+") || trace_parse_number(sector, &first) < 0 || trace_parse_number(length, &n) < 0)
-                return trace_input_fail(r->input, EBADMSG, "behind \"%s %s\" comes no \"SECTOR + SECTORS\"", e->action,
-                                        what);
+        if (!streq(plus, "+") || trace_parse_number(sector, &first) < 0 ||
+            trace_parse_number(length, &n) < 0)
+                return trace_input_fail(r->input, EBADMSG, "behind \"%s %s\" comes no \"SECTOR + SECTORS\"",
+                                        e->action, what);
         if (n == 0)
                 return 0;
         if (first > UINT64_MAX / SECTOR_SIZE || n > UINT64_MAX / SECTOR_SIZE)
-                return trace_input_fail(r->input, EBADMSG, "sector %s + %s is beyond 2^64 bytes", sector, length);
+                return trace_input_fail(r->input, EBADMSG, "sector %s + %s is beyond 2^64 bytes", sector,
+                                        length);
 
         e->rest += strspn(e->rest, WHITESPACE);
         end = strrchr(e->rest, ']');
@@ -113,8 +116,8 @@ static int read_event(TraceReader *r, Event *e) {
                 flags |= trace_thread_class(r->options, e->rest + 1);
         }
 
-        return trace_reader_add_bytes(r, trace_reader_number(r, e->device), first * SECTOR_SIZE, n * SECTOR_SIZE,
-                                      flags);
+        return trace_reader_add_bytes(r, trace_reader_number(r, e->device), first * SECTOR_SIZE,
+                                      n * SECTOR_SIZE, flags);
 }
 
 int trace_read_blkparse(TraceReader *r) {
@@ -137,7 +140,8 @@ int trace_read_blkparse(TraceReader *r) {
                 if (!parse_event(line, &e)) {
                         if (summary)
                                 continue;
-                        return trace_input_fail(r->input, EBADMSG, "this is no line of blkparse's default format: "
+                        return trace_input_fail(r->input, EBADMSG,
+                                                "this is no line of blkparse's default format: "
                                                 "device, cpu, number, time, process, action");
                 }
 
@@ -153,7 +157,8 @@ int trace_read_blkparse(TraceReader *r) {
                 return k;
 
         if (events && r->trace->n_requests == 0)
-                return trace_input_fail_file(r->input, ENODATA, "no event of the trace is a read or write with the "
+                return trace_input_fail_file(r->input, ENODATA,
+                                             "no event of the trace is a read or write with the "
                                              "action %s; blkparse:action= chooses another", action);
         return 0;
 }

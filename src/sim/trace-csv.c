@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Traces with a line a request and its parts in columns, as libCacheSim reads them: the object, its size in bytes,
- * the operation. With a column for the offset, the object is a file or device and the size a length: block traces
- * such as those of Microsoft Research are read so. */
+/* Traces with a line a request and its parts in columns, as libCacheSim reads them: the object, its size in
+ * bytes, the operation. With a column for the offset, the object is a file or device and the size a length:
+ * block traces such as those of Microsoft Research are read so. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static int split(Csv *c, char *line) {
                 char *field = s, *to = s;
 
                 if (c->n_fields == MAX_COLUMNS)
-                        return trace_input_fail(c->reader->input, EBADMSG, "more than %u columns", MAX_COLUMNS);
+                        return trace_input_fail(c->reader->input, EBADMSG, "more than %u columns",
+                                                MAX_COLUMNS);
 
                 if (*s == '"') {
                         for (s++; *s && (*s != '"' || s[1] == '"'); s++) {
@@ -38,11 +39,13 @@ static int split(Csv *c, char *line) {
                         }
                         if (!*s)
                                 return trace_input_fail(c->reader->input, EBADMSG,
-                                                        "the quote in column %zu does not end", c->n_fields + 1);
+                                                        "the quote in column %zu does not end",
+                                                        c->n_fields + 1);
                         s++;
                         if (*s && *s != delimiter)
                                 return trace_input_fail(c->reader->input, EBADMSG,
-                                                        "something follows the quote in column %zu", c->n_fields + 1);
+                                                        "something follows the quote in column %zu",
+                                                        c->n_fields + 1);
                 } else
                         to = s += strcspn(s, (char[]) { delimiter, 0 });
 
@@ -109,14 +112,16 @@ static int find_columns(Csv *c) {
 
         if (o->obj_id_col == 0 && o->offset_col == 0) {
                 if (c->n_fields == 2)
-                        return trace_input_fail(c->reader->input, EBADMSG, "there are two columns, and nothing says "
+                        return trace_input_fail(c->reader->input, EBADMSG,
+                                                "there are two columns, and nothing says "
                                                 "which one is the object: csv:obj-id-col=2 would");
                 o->obj_id_col = c->n_fields == 1 ? 1 : 2;
                 if (o->obj_size_col == 0 && c->n_fields >= 3)
                         o->obj_size_col = 3; /* time, object, size: libCacheSim's usual order */
         }
         if (o->offset_col > 0 && o->obj_size_col == 0)
-                return trace_input_fail(c->reader->input, EBADMSG, "there is a column for the offset, but none for "
+                return trace_input_fail(c->reader->input, EBADMSG,
+                                        "there is a column for the offset, but none for "
                                         "the length: csv:obj-size-col= says which it is");
 
         c->columns_known = true;
@@ -131,8 +136,8 @@ static int number(Csv *c, unsigned column, const char *what, uint64_t *ret) {
 
         r = trace_parse_number(s, ret);
         if (r < 0)
-                return trace_input_fail(c->reader->input, EBADMSG, "the %s in column %u is %s: \"%.40s\"", what,
-                                        column, r == -ERANGE ? "larger than 64 bits" : "no number", s);
+                return trace_input_fail(c->reader->input, EBADMSG, "the %s in column %u is %s: \"%.40s\"",
+                                        what, column, r == -ERANGE ? "larger than 64 bits" : "no number", s);
         return 0;
 }
 
@@ -158,7 +163,8 @@ static int operation(Csv *c, uint8_t *ret) {
                         return 0;
                 }
 
-        return trace_input_fail(c->reader->input, EBADMSG, "the operation in column %u is unknown: \"%.40s\"",
+        return trace_input_fail(c->reader->input, EBADMSG,
+                                "the operation in column %u is unknown: \"%.40s\"",
                                 c->columns.op_col, s);
 }
 
@@ -170,8 +176,10 @@ static int request(Csv *c) {
         int r;
 
         if (c->n_fields < last)
-                return trace_input_fail(c->reader->input, EBADMSG, "there %s %zu column%s, but column %u is needed",
-                                        c->n_fields == 1 ? "is" : "are", c->n_fields, c->n_fields == 1 ? "" : "s",
+                return trace_input_fail(c->reader->input, EBADMSG,
+                                        "there %s %zu column%s, but column %u is needed",
+                                        c->n_fields == 1 ? "is" : "are", c->n_fields,
+                                        c->n_fields == 1 ? "" : "s",
                                         last);
 
         if (o->obj_size_col > 0) {
@@ -189,13 +197,15 @@ static int request(Csv *c) {
                 const char *file = o->obj_id_col > 0 ? c->fields[o->obj_id_col - 1] : "";
 
                 r = number(c, o->offset_col, "offset", &offset);
-                return r < 0 ? r : trace_reader_add_bytes(c->reader, trace_reader_number(c->reader, file), offset,
-                                                          size, flags);
+                return r < 0 ? r :
+                       trace_reader_add_bytes(c->reader, trace_reader_number(c->reader, file), offset,
+                                              size, flags);
         }
 
         /* Names count from the other end, so that numbers may be mixed with them. */
         if (isempty(c->fields[o->obj_id_col - 1]))
-                return trace_input_fail(c->reader->input, EBADMSG, "the object in column %u is empty", o->obj_id_col);
+                return trace_input_fail(c->reader->input, EBADMSG, "the object in column %u is empty",
+                                        o->obj_id_col);
         if (trace_parse_number(c->fields[o->obj_id_col - 1], &id) < 0)
                 id = UINT64_MAX - trace_reader_number(c->reader, c->fields[o->obj_id_col - 1]);
 

@@ -198,7 +198,8 @@ static int begin_zstd(TraceInput *in) {
         return 0;
 }
 
-static int input_new(const char *name, int fd, const void *data, size_t size, TraceInput **ret, char **ret_error) {
+static int input_new(const char *name, int fd, const void *data, size_t size, TraceInput **ret,
+                     char **ret_error) {
         _cleanup_(trace_input_freep) TraceInput *in = NULL;
         int r;
 
@@ -254,7 +255,8 @@ int trace_input_open(const char *path, TraceInput **ret, char **ret_error) {
         return input_new(path, fd, NULL, 0, ret, ret_error);
 }
 
-int trace_input_open_memory(const char *name, const void *data, size_t size, TraceInput **ret, char **ret_error) {
+int trace_input_open_memory(const char *name, const void *data, size_t size, TraceInput **ret,
+                            char **ret_error) {
         assert(name);
         assert(data || size == 0);
         assert(ret);
@@ -340,7 +342,8 @@ int trace_input_take_line(TraceInput *in, char **ret) {
         for (;;) {
                 size_t available = in->end - in->begin;
 
-                end = available > seen ? memchr(in->buffer + in->begin + seen, '\n', available - seen) : NULL;
+                end = available > seen ? memchr(in->buffer + in->begin + seen, '\n', available - seen) :
+                                         NULL;
                 seen = available;
                 if (end || seen > TRACE_LINE_MAX)
                         break;
@@ -359,7 +362,8 @@ int trace_input_take_line(TraceInput *in, char **ret) {
         n = end ? (size_t) ((char *) end - line) : seen;
         in->line++;
         if (n > TRACE_LINE_MAX)
-                return trace_input_fail(in, EBADMSG, "the line has more than %u bytes: this is no trace in text form",
+                return trace_input_fail(in, EBADMSG,
+                                        "the line has more than %u bytes: this is no trace in text form",
                                         TRACE_LINE_MAX);
         if (memchr(line, 0, n))
                 return trace_input_fail(in, EBADMSG, "the line contains a NUL byte: this is no text");

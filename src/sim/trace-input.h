@@ -17,7 +17,8 @@ typedef struct TraceInput TraceInput;
 int trace_input_open(const char *path, TraceInput **ret, char **ret_error);
 
 /* The same for a file that is in memory already and stays there. */
-int trace_input_open_memory(const char *name, const void *data, size_t size, TraceInput **ret, char **ret_error);
+int trace_input_open_memory(const char *name, const void *data, size_t size, TraceInput **ret,
+                            char **ret_error);
 
 TraceInput *trace_input_free(TraceInput *in);
 DEFINE_TRIVIAL_CLEANUP_FUNC(TraceInput *, trace_input_free);
@@ -28,7 +29,8 @@ const char *trace_input_name(const TraceInput *in);
 int trace_input_peek(TraceInput *in, size_t want, const uint8_t **ret, size_t *ret_n);
 
 /* Takes the next n bytes (at most TRACE_LINE_MAX), valid until the next call. Returns 1, 0 at the end of the
- * file, -EBADMSG if the file ends after fewer bytes; "what" says in the message what was expected ("record"). */
+ * file, -EBADMSG if the file ends after fewer bytes; "what" says in the message what was expected
+ * ("record"). */
 int trace_input_take(TraceInput *in, size_t n, const char *what, const uint8_t **ret);
 
 /* Takes an integer of 7 bits a byte, the lowest first, the upper bit set in all but the last (LEB128). */
@@ -38,7 +40,8 @@ int trace_input_take_varint(TraceInput *in, const char *what, uint64_t *ret);
  * Returns 1, 0 at the end of the file, -EBADMSG if it is too long or contains a NUL byte. */
 int trace_input_take_line(TraceInput *in, char **ret);
 
-/* Says that the line (or record) taken last is wrong: the message begins with file and place. Returns -error. */
+/* Says that the line (or record) taken last is wrong:
+ * the message begins with file and place. Returns -error. */
 int trace_input_fail(TraceInput *in, int error, const char *format, ...) _printf_(3, 4);
 
 /* The same for something that no place can be named for. */

@@ -150,7 +150,8 @@ int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, c
         rest = copy;
         format = trace_format_from_string(strsep(&rest, ":"));
         if (format < 0) {
-                if (asprintf(ret_error, "\"%s\" is no form of traces; there are auto, text, oracleGeneral, csv, "
+                if (asprintf(ret_error,
+                             "\"%s\" is no form of traces; there are auto, text, oracleGeneral, csv, "
                              "blkparse and record", copy) < 0)
                         return -ENOMEM;
                 return -EINVAL;

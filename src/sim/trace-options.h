@@ -5,7 +5,8 @@
 
 #include "trace.h"
 
-/* How to read a trace, where its form leaves that open. On the command line "FORMAT:KEY=VALUE,KEY=VALUE…". */
+/* How to read a trace, where its form leaves that open. On the command line
+ * "FORMAT:KEY=VALUE,KEY=VALUE…". */
 typedef struct TraceOptions {
         bool ignore_obj_size; /* oracleGeneral, csv: each object is one page, whatever its size */
 
@@ -20,8 +21,8 @@ typedef struct TraceOptions {
         char action;  /* blkparse: the action that counts */
         bool partial; /* record: a recording that was cut off is read as far as it goes */
 
-        /* text, blkparse, record: threads' names as glob(7) patterns, separated by blanks, to give threads a class
-         * that have none; NULL: none */
+        /* text, blkparse, record: threads' names as glob(7) patterns, separated by blanks, to give threads a
+         * class that have none; NULL: none */
         char *scan_threads;
         char *background_threads;
 } TraceOptions;

@@ -4,8 +4,8 @@
  *
  *      u32 time, u64 object, u32 size in bytes, i64 next access
  *
- * where "next access" is the number of the request that asks for the object again, -1 (or the largest number)
- * if none does. The simulator finds that out by itself, here it only tells the form from others. */
+ * where "next access" is the number of the request that asks for the object again, -1 (or the largest
+ * number) if none does. The simulator finds that out by itself, here it only tells the form from others. */
 
 #include <endian.h>
 #include <inttypes.h>
@@ -38,7 +38,8 @@ static Record parse(const uint8_t *p) {
         };
 }
 
-/* Time does not run backwards, and the next access comes later: other data does not keep to that for long. */
+/* Time does not run backwards, and the next access comes later:
+ * other data does not keep to that for long. */
 bool trace_is_oracle_general(const uint8_t *p, size_t n) {
         uint32_t time = 0;
 
@@ -50,7 +51,8 @@ bool trace_is_oracle_general(const uint8_t *p, size_t n) {
 
                 if (r.time < time)
                         return false;
-                if (r.next != -1 && r.next != INT64_MAX && (r.next <= (int64_t) i || r.next > TRACE_MAX_REQUESTS))
+                if (r.next != -1 && r.next != INT64_MAX &&
+                    (r.next <= (int64_t) i || r.next > TRACE_MAX_REQUESTS))
                         return false;
                 time = r.time;
         }
@@ -65,7 +67,8 @@ int trace_read_oracle_general(TraceReader *r) {
         while ((k = trace_input_take(r->input, RECORD_SIZE, "record", &p)) > 0) {
                 Record record = parse(p);
 
-                /* Some traces have requests of size 0, for what was not there; libCacheSim skips them too. */
+                /* Some traces have requests of size 0,
+                 * for what was not there; libCacheSim skips them too. */
                 if (record.size == 0)
                         continue;
 

@@ -52,8 +52,10 @@ static int add(TraceReader *r, uint64_t id, uint8_t flags) {
 
         k = trace_add(r->trace, id, flags);
         if (k == -E2BIG)
-                return trace_input_fail(r->input, E2BIG, "the trace is too large: at most %" PRIu32 " requests "
-                                        "for %" PRIu32 " pages can be read", TRACE_MAX_REQUESTS, TRACE_MAX_OBJECTS);
+                return trace_input_fail(r->input, E2BIG,
+                                        "the trace is too large: at most %" PRIu32 " requests "
+                                        "for %" PRIu32 " pages can be read", TRACE_MAX_REQUESTS,
+                                        TRACE_MAX_OBJECTS);
         if (k == -ENOMEM)
                 return trace_input_fail(r->input, ENOMEM, "not enough memory for the trace from here on");
         return k;
@@ -61,7 +63,8 @@ static int add(TraceReader *r, uint64_t id, uint8_t flags) {
 
 static int check_n_pages(TraceReader *r, uint64_t n_pages) {
         if (n_pages > TRACE_MAX_PAGES)
-                return trace_input_fail(r->input, EBADMSG, "one access of %" PRIu64 " pages; at most %" PRIu64
+                return trace_input_fail(r->input, EBADMSG,
+                                        "one access of %" PRIu64 " pages; at most %" PRIu64
                                         " (4 GiB) make sense", n_pages, TRACE_MAX_PAGES);
         return 0;
 }
@@ -75,7 +78,8 @@ int trace_reader_add_pages(TraceReader *r, uint64_t file, uint64_t page, uint64_
         if (k < 0)
                 return k;
         if (page + n_pages > UINT64_C(1) << TRACE_PAGE_BITS || page + n_pages < page)
-                return trace_input_fail(r->input, EBADMSG, "page %" PRIu64 " is too far into the file; no file has "
+                return trace_input_fail(r->input, EBADMSG,
+                                        "page %" PRIu64 " is too far into the file; no file has "
                                         "more than 2^%u pages", page, TRACE_PAGE_BITS);
         if (file >> TRACE_FILE_BITS)
                 return trace_input_fail(r->input, E2BIG, "more than 2^%u files", TRACE_FILE_BITS);
@@ -94,7 +98,8 @@ int trace_reader_add_bytes(TraceReader *r, uint64_t file, uint64_t offset, uint6
         if (size == 0)
                 return trace_input_fail(r->input, EBADMSG, "an access of no byte");
         if (__builtin_add_overflow(offset, size, &end))
-                return trace_input_fail(r->input, EBADMSG, "offset %" PRIu64 " and length %" PRIu64 " together are "
+                return trace_input_fail(r->input, EBADMSG,
+                                        "offset %" PRIu64 " and length %" PRIu64 " together are "
                                         "more than 64 bits", offset, size);
 
         return trace_reader_add_pages(r, file, offset / TRACE_PAGE_SIZE,
@@ -116,7 +121,8 @@ static uint64_t hash_page(uint64_t id, uint64_t page) {
 }
 
 int trace_reader_add_object(TraceReader *r, uint64_t id, uint64_t size, uint8_t flags) {
-        uint64_t n_pages = r->options->ignore_obj_size ? 1 : size / TRACE_PAGE_SIZE + (size % TRACE_PAGE_SIZE > 0);
+        uint64_t n_pages = r->options->ignore_obj_size ? 1 :
+                           size / TRACE_PAGE_SIZE + (size % TRACE_PAGE_SIZE > 0);
         int k;
 
         k = check_n_pages(r, n_pages);
@@ -177,8 +183,10 @@ static int detect(TraceInput *in, TraceFormat *ret) {
                 f = trace_is_oracle_general(p, n) ? TRACE_FORMAT_ORACLE_GENERAL : _TRACE_FORMAT_INVALID;
 
         if (f < 0)
-                return trace_input_fail_file(in, EBADMSG, "cannot tell what form of trace this is: neither text, "
-                                             "oracleGeneral, csv, blkparse nor record; name it if it is one");
+                return trace_input_fail_file(in, EBADMSG,
+                                             "cannot tell what form of trace this is: neither text, "
+                                             "oracleGeneral, csv, blkparse nor record; "
+                                             "name it if it is one");
         *ret = f;
         return 0;
 }

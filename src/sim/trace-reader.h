@@ -9,7 +9,8 @@
 
 /* What the readers of the various forms share. */
 
-/* 4 GiB: no access has more, and a wrong length is found out before it fills the memory. The fuzzers have less. */
+/* 4 GiB: no access has more, and a wrong length is found
+ * out before it fills the memory. The fuzzers have less. */
 #ifndef TRACE_MAX_PAGES
 #  define TRACE_MAX_PAGES (UINT64_C(1) << 20)
 #endif
@@ -31,8 +32,8 @@ int trace_reader_add_pages(TraceReader *r, uint64_t file, uint64_t page, uint64_
 /* The same for a range of bytes; a size of 0 is refused. */
 int trace_reader_add_bytes(TraceReader *r, uint64_t file, uint64_t offset, uint64_t size, uint8_t flags);
 
-/* A request for an object of a key-value trace, which is as many pages as its size needs (but with the option
- * ignore-obj-size one). */
+/* A request for an object of a key-value trace, which is as many pages as its size needs (but with the
+ * option ignore-obj-size one). */
 int trace_reader_add_object(TraceReader *r, uint64_t id, uint64_t size, uint8_t flags);
 
 /* Numbers names from 0 in the order they come up. */

@@ -35,10 +35,12 @@ static int read_header(TraceInput *in) {
         memcpy(&version, p + 8, sizeof(version));
         memcpy(&page_size, p + 12, sizeof(page_size));
         if (le32toh(version) != RECORD_VERSION)
-                return trace_input_fail(in, EBADMSG, "the recording has version %" PRIu32 ", only version %u can be "
+                return trace_input_fail(in, EBADMSG,
+                                        "the recording has version %" PRIu32 ", only version %u can be "
                                         "read", le32toh(version), RECORD_VERSION);
         if (le32toh(page_size) != TRACE_PAGE_SIZE)
-                return trace_input_fail(in, EBADMSG, "the recording has pages of %" PRIu32 " bytes, only %u can be "
+                return trace_input_fail(in, EBADMSG,
+                                        "the recording has pages of %" PRIu32 " bytes, only %u can be "
                                         "simulated", le32toh(page_size), TRACE_PAGE_SIZE);
         return 0;
 }
@@ -73,7 +75,8 @@ static int read_thread(RecordReader *rr) {
         if (r < 0)
                 return r;
         if (n > RECORD_NAME_MAX)
-                return trace_input_fail(in, EBADMSG, "the name of a thread has %" PRIu64 " bytes, more than %u", n,
+                return trace_input_fail(in, EBADMSG,
+                                        "the name of a thread has %" PRIu64 " bytes, more than %u", n,
                                         RECORD_NAME_MAX);
 
         r = trace_input_take(in, n, "thread's name", &p);
@@ -98,7 +101,8 @@ static int read_reference(RecordReader *rr, bool same, const char *what, guint n
                         return r;
         }
         if (*ref >= n)
-                return trace_input_fail(rr->reader->input, EBADMSG, "an access names %s that was not introduced",
+                return trace_input_fail(rr->reader->input, EBADMSG,
+                                        "an access names %s that was not introduced",
                                         what);
         return 0;
 }
@@ -145,7 +149,8 @@ static int read_end(RecordReader *rr) {
         if (r < 0)
                 return r;
         if (accesses != rr->n_accesses || lost != rr->n_lost)
-                return trace_input_fail(in, EBADMSG, "the recording says it has %" PRIu64 " accesses and lost %" PRIu64
+                return trace_input_fail(in, EBADMSG,
+                                        "the recording says it has %" PRIu64 " accesses and lost %" PRIu64
                                         ", but %" PRIu64 " and %" PRIu64 " were found", accesses, lost,
                                         rr->n_accesses, rr->n_lost);
 

@@ -6,8 +6,8 @@
 #include "macro.h"
 
 /* A recording: what "cachectl record" writes. Integers in the header are little-endian, elsewhere they are
- * varints (7 bits a byte, the lowest first, the upper bit set in all but the last). Signed ones are folded before:
- * 0, -1, 1, -2, … become 0, 1, 2, 3, ….
+ * varints (7 bits a byte, the lowest first, the upper bit set in all but the last). Signed ones are folded
+ * before: 0, -1, 1, -2, … become 0, 1, 2, 3, ….
  *
  *      header   8 bytes magic, u32 version, u32 page size, u64 time of day in ns when it began
  *      items    each begins with a byte that says what it is:

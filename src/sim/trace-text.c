@@ -93,7 +93,8 @@ static const char *parse_where(char *word, TraceTextAccess *a) {
                 *plus++ = 0;
                 r = trace_parse_number(plus, &a->n);
                 if (r < 0)
-                        return r == -ERANGE ? "the length has more than 64 bits" : "the length behind + is no number";
+                        return r == -ERANGE ? "the length has more than 64 bits" :
+                                              "the length behind + is no number";
                 if (a->n == 0)
                         return "the length is 0";
         }

@@ -14,8 +14,8 @@ typedef struct TraceTextAccess {
         int in_bytes;
 } TraceTextAccess;
 
-/* Parses a line that is neither empty nor a comment, in place: the strings of *ret are in it. Returns NULL or
- * what is wrong. */
+/* Parses a line that is neither empty nor a comment, in place: the strings of *ret are in it. Returns NULL
+ * or what is wrong. */
 const char *trace_text_parse(char *line, TraceTextAccess *ret);
 
 /* The first line of a file that "record" writes; any file may do without. */

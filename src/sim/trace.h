@@ -7,11 +7,13 @@
 #include "macro.h"
 
 /* A sequence of requests for pages, in memory: what readers make of a file and what the simulator runs.
- * Objects (pages) are numbered from 0 in the order of their first request, so that a run needs arrays only. */
+ * Objects (pages) are numbered from 0 in the order of their first request, so that a run needs arrays
+ * only. */
 
 #define TRACE_PAGE_SIZE 4096U
 
-/* Requests and objects that a trace can have at most; an object number also is a page frame number less 1. */
+/* Requests and objects that a trace can have at most;
+ * an object number also is a page frame number less 1. */
 #define TRACE_MAX_REQUESTS UINT32_MAX
 #define TRACE_MAX_OBJECTS (UINT32_MAX - 1)
 
@@ -19,8 +21,8 @@
 enum {
         TRACE_WRITE      = 1 << 0,
         TRACE_READAHEAD  = 1 << 1, /* brings the page in if it is not cached, but is no use of it */
-        TRACE_REMOVE     = 1 << 2, /* the page is truncated or deleted: it leaves the cache, and is not a request
-                                    * that hits or misses */
+        TRACE_REMOVE     = 1 << 2, /* the page is truncated or deleted: it leaves the cache, and is not a
+                                    * request that hits or misses */
         /* The class of the task. */
         TRACE_CLASS_SHIFT = 4,
         TRACE_CLASS_MASK  = 3 << TRACE_CLASS_SHIFT,
@@ -61,9 +63,9 @@ typedef enum TraceFormat {
 /* An empty trace, to be filled with trace_add(); -ENOMEM. */
 int trace_new(Trace **ret);
 
-/* Appends a request for one page. "id" identifies the page within this trace: any number, or a hash where the
- * identity is more than 64 bits (device, inode, page index). -E2BIG: more requests or objects than there are
- * numbers; -ENOMEM. */
+/* Appends a request for one page. "id" identifies the page within this trace: any number, or a hash where
+ * the identity is more than 64 bits (device, inode, page index). -E2BIG: more requests or objects than there
+ * are numbers; -ENOMEM. */
 int trace_add(Trace *t, uint64_t id, uint8_t flags);
 
 /* Ends the filling: gives back what is only needed for that. A trace without requests is valid. */
