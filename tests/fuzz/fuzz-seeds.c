@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Instead of libFuzzer: gives a target the files of the directories that are named, as one input each. So all targets
- * are compiled with everything else, and what they check is checked of a few inputs. */
+/* Instead of libFuzzer: gives a target the files of the directories that are named, as one input each. So
+ * all targets are compiled with everything else, and what they check is checked of a few inputs. */
 
 #include <dirent.h>
 #include <string.h>

@@ -16,7 +16,8 @@ static void clear_tunable(void *p) {
 static Policy *new_policy(void) {
         Policy *p = calloc(1, sizeof(Policy));
         PolicyTunable tunables[] = {
-                { .name = strdup("nr_scan"), .size = 4, .default_value = 512, .has_range = true, .min = 8, .max = 65536 },
+                { .name = strdup("nr_scan"), .size = 4, .default_value = 512, .has_range = true, .min = 8,
+                  .max = 65536 },
                 { .name = strdup("bias"), .size = 1, .is_signed = true, .default_value = -3 },
                 { .name = strdup("seed"), .size = 8 },
         };
@@ -48,7 +49,8 @@ static void check_config(const PolicySetting *s) {
                 for (guint i = 0; c.values && i < c.values->len; i++) {
                         const PolicyValue *v = &g_array_index(c.values, PolicyValue, i);
 
-                        CHECK(!v->tunable->has_range || (v->value >= v->tunable->min && v->value <= v->tunable->max));
+                        CHECK(!v->tunable->has_range ||
+                              (v->value >= v->tunable->min && v->value <= v->tunable->max));
                 }
                 for (char **glob = c.scan_threads; glob && *glob; glob++)
                         CHECK(strlen(*glob) < p->glob_size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A libFuzzer target for the readers of traces. $TRACE_FORMAT says which ("auto" if it is not set), with settings
- * ("csv:obj-id-col=1"). What is read must be consistent; what is refused must come with one line that says why. */
+/* A libFuzzer target for the readers of traces. $TRACE_FORMAT says which ("auto" if it is not set), with
+ * settings ("csv:obj-id-col=1"). What is read must be consistent; what is refused must come with one line
+ * that says why. */
 
 #include "fuzz-util.h"
 #include "trace-options.h"
@@ -16,7 +17,8 @@ static void check_trace(const Trace *t) {
         for (size_t i = 0; i < t->n_requests; i++) {
                 CHECK(t->objects[i] <= known);
                 known += t->objects[i] == known;
-                CHECK(!t->flags || (t->flags[i] & TRACE_CLASS_MASK) >> TRACE_CLASS_SHIFT <= TRACE_CLASS_BACKGROUND);
+                CHECK(!t->flags ||
+                      (t->flags[i] & TRACE_CLASS_MASK) >> TRACE_CLASS_SHIFT <= TRACE_CLASS_BACKGROUND);
         }
         CHECK(known == t->n_objects);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A libFuzzer target for the varlink server of the daemon: the input is what a client sends, who is root if this is.
- * Whatever it was, the next client is served, and what is attached is what the daemon believes is. */
+/* A libFuzzer target for the varlink server of the daemon: the input is what a client sends, who is root if
+ * this is. Whatever it was, the next client is served, and what is attached is what the daemon believes
+ * is. */
 
 #include "../unit/reconcile-fixture.h"
 
@@ -34,7 +35,8 @@ static void make_socket(void) {
 
         listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
         CHECK(listen_fd >= 0);
-        CHECK(bind(listen_fd, (struct sockaddr *) &address, sizeof(sa_family_t)) == 0); /* any abstract name */
+        /* any abstract name */
+        CHECK(bind(listen_fd, (struct sockaddr *) &address, sizeof(sa_family_t)) == 0);
         CHECK(getsockname(listen_fd, (struct sockaddr *) &address, &address_size) == 0);
         CHECK(listen(listen_fd, 8) == 0);
         if (listen_fd == 3) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads a file in a thread that says what it is there for, with the library as any program would, or by its name.
+/* Reads a file in a thread that says what it is there for,
+ * with the library as any program would, or by its name.
  *
  *      classified-reader FILE CLASS            registers the thread; "none" does not
  *      classified-reader FILE name=NAME        calls the thread NAME
  *
- * Prints the number of the thread when it has got the class, waits for a line on standard input, reads, prints "read",
- * waits for another line, and ends. */
+ * Prints the number of the thread when it has got the class, waits for a line on standard input, reads,
+ * prints "read", waits for another line, and ends. */
 
 #include <errno.h>
 #include <fcntl.h>

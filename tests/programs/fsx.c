@@ -3,9 +3,9 @@
  *
  *         fsx [-s SEED] [-t SECONDS] [-n OPERATIONS] [-l MAX_BYTES] FILE
  *
- * Reads, writes, both through mappings too, truncation to both sides, holes, preallocation, fsync, and the cache
- * dropped, whole or in part, all at any offset and length. On a difference it says where, prints the last
- * operations, leaves what should have been there in FILE.good, and ends with status 1. */
+ * Reads, writes, both through mappings too, truncation to both sides, holes, preallocation, fsync, and the
+ * cache dropped, whole or in part, all at any offset and length. On a difference it says where, prints the
+ * last operations, leaves what should have been there in FILE.good, and ends with status 1. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,8 @@ static void compare(const unsigned char *got, size_t offset, size_t length, cons
 /* What is written depends on the place and on the operation, so that stale data is always seen. */
 static void fill(size_t offset, size_t length) {
         for (size_t i = 0; i < length; i++)
-                shadow[offset + i] = (unsigned char) (number * 167 + (offset + i) / PAGE * 13 + (offset + i));
+                shadow[offset + i] = (unsigned char) (number * 167 + (offset + i) / PAGE * 13 +
+                                                      (offset + i));
 }
 
 static void grow_to(size_t end) {
@@ -148,7 +149,8 @@ static void do_map(size_t offset, size_t length, bool writing) {
         unsigned char *map;
 
         note("map%s  %zu + %zu; %zu", writing ? "write" : "read ", offset, length, size);
-        map = mmap(NULL, offset - start + length, PROT_READ | (writing ? PROT_WRITE : 0), MAP_SHARED, fd, start);
+        map = mmap(NULL, offset - start + length, PROT_READ | (writing ? PROT_WRITE : 0), MAP_SHARED, fd,
+                   start);
         if (map == MAP_FAILED)
                 fail("mmap: %m");
         if (writing) {
@@ -228,7 +230,8 @@ static void one_operation(void) {
                 do_map(offset, length, true);
                 break;
         case 18 ... 19:
-                do_truncate(below(3) == 0 ? below(max_size) : size - below(size < 64 * PAGE ? size : 64 * PAGE));
+                do_truncate(below(3) == 0 ? below(max_size) :
+                                            size - below(size < 64 * PAGE ? size : 64 * PAGE));
                 break;
         case 20 ... 21:
                 do_punch(offset, length);

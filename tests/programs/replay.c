@@ -4,10 +4,11 @@
  *
  *      replay FILE TRACE STAT KEY
  *
- * TRACE has the number of a page a line. FILE, which is made, is a hole: a page of it is read without a disk, into
- * the page cache as from one. STAT is a file of the cgroup that this runs in, KEY a line of it which tells how much
- * is cached: "managed_pages" of memory.cachebpf.stat, or "file" of memory.stat. The output is the number of misses,
- * and the mean of KEY from the second quarter of the trace on, when the cache is full.
+ * TRACE has the number of a page a line. FILE, which is made, is a hole: a page of it is read without a
+ * disk, into the page cache as from one. STAT is a file of the cgroup that this runs in, KEY a line of it
+ * which tells how much is cached: "managed_pages" of memory.cachebpf.stat, or "file" of memory.stat. The
+ * output is the number of misses, and the mean of KEY from the second quarter of the trace on, when the
+ * cache is full.
  *
  * mincore(2) says what is cached without being a use of it, and on every kernel. */
 

@@ -61,8 +61,8 @@ static int fake_open(void *userdata, uint64_t id, PolicyLink **ret) {
         return c->pinned && c->policy[0] ? link_to(c, id, ret) : -ENOENT;
 }
 
-static int fake_attach(void *userdata, const Policy *policy, const PolicyConfig *config, uint64_t id, PolicyLink **ret,
-                       char **ret_reason) {
+static int fake_attach(void *userdata, const Policy *policy, const PolicyConfig *config, uint64_t id,
+                       PolicyLink **ret, char **ret_reason) {
         FakeKernel *k = userdata;
         FakeCgroup *c = get(k, id);
 

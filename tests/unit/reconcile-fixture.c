@@ -84,7 +84,8 @@ void run(void) {
 
 static void assign_policy(Unit *u, const char *policy) {
         u->file_setting.layer = POLICY_LAYER_UNIT;
-        assert_int_equal(policy_setting_assign(&u->file_setting, "CachePolicy", policy, "/etc/x.slice", 7), 0);
+        assert_int_equal(policy_setting_assign(&u->file_setting, "CachePolicy", policy, "/etc/x.slice", 7),
+                         0);
 }
 
 static void make_cgroup(Unit *u, uint64_t id) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The reconciler on a fake kernel, without systemd and without a bus: tests set what the watcher would have found
- * out, let the event loop run, and look at units and kernel. */
+/* The reconciler on a fake kernel, without systemd and without a bus: tests set what the watcher would have
+ * found out, let the event loop run, and look at units and kernel. */
 
 #include "test-util.h"
 
@@ -25,7 +25,8 @@ int fixture_teardown(void **state);
 
 #define FIXTURE_TEST(f) cmocka_unit_test_setup_teardown(f, fixture_setup, fixture_teardown)
 
-/* The daemon starts and ends; the kernel stays as it is. A problem is what is wrong with a policy, or NULL. */
+/* The daemon starts and ends;
+ * the kernel stays as it is. A problem is what is wrong with a policy, or NULL. */
 void start_daemon(void);
 void stop_daemon(void);
 void add_policy(const char *name, const char *problem);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The daemon's objects on a bus of their own: what is listed, what is told, and what the example for programs in
- * Python makes of it.
+/* The daemon's objects on a bus of their own: what is listed, what is told, and what the example for
+ * programs in Python makes of it.
  *
  *      test-bus EXAMPLE */
 
@@ -148,13 +148,15 @@ static void test_objects_and_signals(void **state) {
         (void) add_unit("plain.slice", NULL, 2);
         run();
 
-        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH, "org.freedesktop.DBus.ObjectManager",
+        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH,
+                                             "org.freedesktop.DBus.ObjectManager",
                                              "GetManagedObjects", on_objects, NULL, "") >= 0);
         run_until("END", heard_text);
         assert_non_null(strstr(heard->str, A_PATH " "));
         assert_null(strstr(heard->str, "plain"));
 
-        assert_true(sd_bus_match_signal_async(client, NULL, BUS_NAME, NULL, NULL, NULL, on_signal, NULL, NULL) >= 0);
+        assert_true(sd_bus_match_signal_async(client, NULL, BUS_NAME, NULL, NULL, NULL, on_signal, NULL,
+                                              NULL) >= 0);
         assert_true(sd_bus_flush(client) >= 0);
         for (unsigned i = 0; i < 10; i++) /* until the bus knows that */
                 (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
@@ -192,14 +194,16 @@ static void call_hold(sd_bus *bus, const char *policy, uint32_t *ret) {
 
         assert_true(asprintf(&setting, "CachePolicy=%s", policy) > 0);
         g_string_truncate(heard, 0);
-        assert_true(sd_bus_call_method_async(bus, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER, "HoldUnit", on_cookie, ret,
+        assert_true(sd_bus_call_method_async(bus, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                             "HoldUnit", on_cookie, ret,
                                              "sasss", "a.slice", 1, setting, "", "a test") >= 0);
         run_until(" ", heard_text);
 }
 
 static void call_release(sd_bus *bus, uint32_t cookie) {
         g_string_truncate(heard, 0);
-        assert_true(sd_bus_call_method_async(bus, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER, "ReleaseHold", on_cookie,
+        assert_true(sd_bus_call_method_async(bus, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                             "ReleaseHold", on_cookie,
                                              &cookie, "u", cookie) >= 0);
         run_until(" ", heard_text);
 }
@@ -246,7 +250,8 @@ static void test_holds(void **state) {
         assert_string_equal(effective_policy(), "mru");
 
         g_string_truncate(heard, 0);
-        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, A_PATH, "org.freedesktop.DBus.Properties", "Get",
+        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, A_PATH,
+                                             "org.freedesktop.DBus.Properties", "Get",
                                              on_holds, NULL, "ss", BUS_INTERFACE_UNIT, "Holds") >= 0);
         run_until("END", heard_text);
         assert_string_equal(heard->str, "CachePolicy=mru test-bus a test END");
@@ -330,10 +335,12 @@ static int start_bus(void **state) {
                 return 0;
 
         if (!mkdtemp(directory) || asprintf(&socket_path, "%s/bus", directory) < 0 ||
-            asprintf(&address, "unix:path=%s", socket_path) < 0 || asprintf(&option, "--address=%s", address) < 0)
+            asprintf(&address, "unix:path=%s", socket_path) < 0 ||
+            asprintf(&option, "--address=%s", address) < 0)
                 return -1;
 
-        dbus_daemon = start((char *const[]) { (char *) DBUS_DAEMON, (char *) "--session", (char *) "--nofork",
+        dbus_daemon = start((char *const[]) { (char *) DBUS_DAEMON, (char *) "--session",
+                                              (char *) "--nofork",
                                               (char *) "--nopidfile", option, NULL }, null_fd);
         for (unsigned i = 0; access(socket_path, F_OK) < 0; i++) {
                 if (i > 1000)

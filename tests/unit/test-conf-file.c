@@ -39,7 +39,8 @@ static void test_plain(void **state) {
 }
 
 static void test_comments(void **state) {
-        check("# x\n[S]\n ; y\n#CachePolicy=a\n\t# b=c\nk=v # not a comment\n", "6 [S] k=v # not a comment\n");
+        check("# x\n[S]\n ; y\n#CachePolicy=a\n\t# b=c\nk=v # not a comment\n",
+              "6 [S] k=v # not a comment\n");
 }
 
 static void test_continuation(void **state) {

@@ -35,7 +35,8 @@ static void restart(void) {
         stop_daemon();
         start_daemon();
         fixture->manager->paths.overrides = (const char *const *) directories;
-        assert_int_equal(unit_overrides_load(fixture->manager->paths.overrides, &fixture->manager->overrides), 0);
+        assert_int_equal(unit_overrides_load(fixture->manager->paths.overrides,
+                                             &fixture->manager->overrides), 0);
 }
 
 /* ---- calls */
@@ -165,7 +166,8 @@ static void test_merging(void **state) {
 
         do_set("a.slice", 0, "CachePolicy=lfu", "CachePolicyOptions=nr_scan=64");
         do_set("a.slice", 0, "X-CacheAdmission= yes ", NULL);
-        check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=lfu\nCachePolicyOptions=nr_scan=64\nCacheAdmission=yes\n");
+        check_file(OVERRIDE_RUNTIME, "a.slice",
+                   "CachePolicy=lfu\nCachePolicyOptions=nr_scan=64\nCacheAdmission=yes\n");
         assert_string_equal(u->effective, "lfu");
 
         /* A key replaces itself, assignments of one call add up as lines do, and none is a value. */
@@ -174,7 +176,8 @@ static void test_merging(void **state) {
         check_file(OVERRIDE_RUNTIME, "a.slice",
                    "CachePolicy=lfu\nCachePolicyOptions=nr_scan=32 nr_scan=33\nCacheAdmission=\n");
         assert_lines("a.slice", true,
-                    "CachePolicy=lfu runtime, CachePolicyOptions=nr_scan=32 nr_scan=33 runtime, CacheAdmission= runtime");
+                    "CachePolicy=lfu runtime, CachePolicyOptions=nr_scan=32 "
+                    "nr_scan=33 runtime, CacheAdmission= runtime");
 
         /* A policy begins anew: what was set may mean nothing to it. */
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
@@ -251,7 +254,8 @@ static void test_refused(void **state) {
         run();
         do_set("a.slice", 0, "CachePolicyOptions=nr_scan=64", NULL);
 
-        check_refused("a.slice", "CachePolicy=lru2000", NULL, "unknown policy 'lru2000': no lru2000.bpf.o in ");
+        check_refused("a.slice", "CachePolicy=lru2000", NULL,
+                      "unknown policy 'lru2000': no lru2000.bpf.o in ");
         check_refused("a.slice", "CachePolicy=../lfu", NULL,
                       "'../lfu' is not a policy name (at most 15 letters, digits, '-' and '_')");
         check_refused("a.slice", "CachePolicy=broken", NULL,
@@ -260,16 +264,19 @@ static void test_refused(void **state) {
                       "'nr_scan=1': tunable 'nr_scan' of policy 'lfu' takes a number from 32 to 4096");
         check_refused("a.slice", "CachePolicyOptions=what=1", NULL,
                       "policy 'lfu' has no tunable 'what'; it has nr_scan");
-        check_refused("a.slice", "CacheAdmission=maybe", NULL, "'maybe' is neither yes nor no nor a class of threads, such "
+        check_refused("a.slice", "CacheAdmission=maybe", NULL,
+                      "'maybe' is neither yes nor no nor a class of threads, such "
                       "as 'scan' or 'background'");
-        check_refused("a.slice", "MemoryMax=1G", NULL, "'MemoryMax=' is no setting of a unit; there are CachePolicy=, "
+        check_refused("a.slice", "MemoryMax=1G", NULL,
+                      "'MemoryMax=' is no setting of a unit; there are CachePolicy=, "
                       "CachePolicyOptions=, CacheScanThreads=, CacheAdmission=");
         check_refused("a.slice", "CacheAdmission=yes", "lfu", "'lfu' is no assignment, which is KEY=VALUE");
         check_refused("a.slice", "CachePolicy=lfu\nMemoryMax=1G", NULL, unwritable);
         check_refused("a.slice", "CachePolicyOptions=nr_scan=64\\", NULL, unwritable);
         check_refused("a.slice", "CachePolicy=\xff\xfe", NULL, unwritable);
         check_refused("plain.slice", "CachePolicyOptions=nr_scan=64", NULL,
-                      "unit 'plain.slice' has no cache policy that this could be for; name one with CachePolicy=");
+                      "unit 'plain.slice' has no cache policy that "
+                      "this could be for; name one with CachePolicy=");
 
         /* All of it or nothing. */
         check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicyOptions=nr_scan=64\n");
@@ -280,7 +287,8 @@ static void test_refused(void **state) {
         /* What is wrong elsewhere is named with its line. */
         configure(u, "nosuch");
         run();
-        check_refused("a.slice", "CacheAdmission=yes", NULL, "unknown policy 'nosuch' (/etc/x.slice:7): no nosuch.bpf.o in ");
+        check_refused("a.slice", "CacheAdmission=yes", NULL,
+                      "unknown policy 'nosuch' (/etc/x.slice:7): no nosuch.bpf.o in ");
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
         assert_string_equal(u->effective, "mru");
 }
@@ -288,7 +296,8 @@ static void test_refused(void **state) {
 static void test_cannot_write(void **state) {
         _cleanup_(config_outcome_done) ConfigOutcome o = {}, both = {};
         Unit *u = add_unit("a.slice", "lfu", 1);
-        _cleanup_free_ char *expected = NULL, *path = unit_override_path(directories[OVERRIDE_RUNTIME], "a.slice");
+        _cleanup_free_ char *expected = NULL,
+                        *path = unit_override_path(directories[OVERRIDE_RUNTIME], "a.slice");
 
         run();
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
@@ -297,8 +306,8 @@ static void test_cannot_write(void **state) {
         free(test_file(dir, "etc", "no directory"));
         change("a.slice", PERSISTENT, "CachePolicy=get-scan", NULL, &o);
         assert_int_equal(o.error, -ENOTDIR);
-        assert_true(asprintf(&expected, "cannot write '%s/a.slice.conf': %s", directories[OVERRIDE_PERSISTENT],
-                             strerror(ENOTDIR)) > 0);
+        assert_true(asprintf(&expected, "cannot write '%s/a.slice.conf': %s",
+                             directories[OVERRIDE_PERSISTENT], strerror(ENOTDIR)) > 0);
         assert_string_equal(o.problem, expected);
 
         /* Neither file is another one than before. */
@@ -335,7 +344,8 @@ static void test_loading(void **state) {
         assert_int_equal(count_files(directories[OVERRIDE_RUNTIME]), 5); /* what was left over is gone */
 
         assert_int_equal(g_hash_table_size(fixture->manager->overrides.units[OVERRIDE_RUNTIME]), 1);
-        assert_non_null(unit_overrides_get(&fixture->manager->overrides, OVERRIDE_RUNTIME, "odd\\x2dname.slice"));
+        assert_non_null(unit_overrides_get(&fixture->manager->overrides, OVERRIDE_RUNTIME,
+                                           "odd\\x2dname.slice"));
         assert_non_null(unit_overrides_get(&fixture->manager->overrides, OVERRIDE_PERSISTENT, "-.slice"));
 
         /* One that was edited by hand meanwhile is not written over with what was known of it. */
@@ -364,9 +374,12 @@ static void test_units(void **state) {
 }
 
 static void test_names(void **state) {
-        static const char *const good[] = { "a.slice", "-.slice", "a-b.slice", "a@b.service", "a@b\\x2dc.service", "x:1.scope" };
-        static const char *const bad[] = { "", ".slice", "a", "a.mount", "../a.slice", "a/b.slice", ".a.slice", "a b.slice",
-                                           "a\n.slice", "@a.service", "a.slice/", "a.slice.d", "\xc3\xa4.slice" };
+        static const char *const good[] = { "a.slice", "-.slice", "a-b.slice", "a@b.service",
+                                            "a@b\\x2dc.service", "x:1.scope" };
+        static const char *const bad[] = { "", ".slice", "a", "a.mount", "../a.slice", "a/b.slice",
+                                           ".a.slice", "a b.slice",
+                                           "a\n.slice", "@a.service", "a.slice/", "a.slice.d",
+                                           "\xc3\xa4.slice" };
         char longest[300];
 
         for (size_t i = 0; i < ELEMENTSOF(good); i++)

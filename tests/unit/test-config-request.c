@@ -189,7 +189,8 @@ static void test_reload(void **state) {
         assert_non_null(problems);
         assert_int_equal(problems->len, 0);
 
-        /* The line that is none, and the unit that does not get what it asks for: no policies are installed here. */
+        /* The line that is none, and the unit that does not
+         * get what it asks for: no policies are installed here. */
         free(test_file(dir, "10.conf", rule));
         assert_int_equal(ask(NULL, false, false, 0), 0);
         assert_int_equal(problems->len, 2);

@@ -76,10 +76,12 @@ static void send_hold(Client *c, const char *unit, const char *setting, send_t s
 
         assert_true(sd_json_buildo(&parameters,
                                    SD_JSON_BUILD_PAIR_STRING("unit", unit),
-                                   SD_JSON_BUILD_PAIR_STRV("settings", ((char *[]) { (char *) setting, NULL })),
+                                   SD_JSON_BUILD_PAIR_STRV("settings",
+                                                           ((char *[]) { (char *) setting, NULL })),
                                    SD_JSON_BUILD_PAIR_STRING("program", "backup"),
                                    SD_JSON_BUILD_PAIR_STRING("reason", "every night")) >= 0);
-        connection_call(&c->connection, send, CACHEBPF_VARLINK_INTERFACE ".HoldUnit", parameters, on_reply, c);
+        connection_call(&c->connection, send, CACHEBPF_VARLINK_INTERFACE ".HoldUnit", parameters, on_reply,
+                        c);
 }
 
 static void hold(Client *c, const char *unit, const char *setting) {
@@ -117,7 +119,8 @@ static void test_as_long_as_the_client(void **state) {
 
         assert_int_equal(hold_varlink_build_of_unit(u, &holds), 0);
         assert_int_equal(sd_json_variant_elements(holds), 1);
-        assert_string_equal(sd_json_variant_string(sd_json_variant_by_key(sd_json_variant_by_index(holds, 0), "reason")),
+        assert_string_equal(sd_json_variant_string(sd_json_variant_by_key(sd_json_variant_by_index(holds, 0),
+                                                                          "reason")),
                             "every night");
 
         client_done(&c);
@@ -176,15 +179,18 @@ static void test_several(void **state) {
 static void test_set_meanwhile(void **state) {
         Unit *u = add_unit("a.slice", "lfu", 1);
         _cleanup_(config_outcome_done) ConfigOutcome o = {}, bad = {};
-        char *good[] = { (char *) "CachePolicy=get-scan", NULL }, *wrong[] = { (char *) "CachePolicy=nosuch", NULL };
+        char *good[] = { (char *) "CachePolicy=get-scan", NULL },
+                        *wrong[] = { (char *) "CachePolicy=nosuch", NULL };
         _cleanup_client_ Client c = {};
 
         run();
         hold(&c, "a.slice", "CachePolicy=mru");
 
-        config_change(fixture->manager, &(const ConfigChange) { .unit = "a.slice", .assignments = wrong }, &bad);
+        config_change(fixture->manager, &(const ConfigChange) { .unit = "a.slice", .assignments = wrong },
+                      &bad);
         assert_int_equal(bad.error, -EINVAL);
-        config_change(fixture->manager, &(const ConfigChange) { .unit = "a.slice", .assignments = good }, &o);
+        config_change(fixture->manager, &(const ConfigChange) { .unit = "a.slice", .assignments = good },
+                      &o);
         assert_int_equal(o.error, 0);
         assert_string_equal(o.setting.policy, "mru"); /* what holds now */
         run();
@@ -209,7 +215,8 @@ static void test_refused(void **state) {
 
         run();
         assert_refused("CachePolicy=nosuch", "unknown policy 'nosuch': no nosuch.bpf.o in ");
-        assert_refused("CachePolicyOptions=nosuch=1", "policy 'lfu' has no tunable 'nosuch'; it has nr_scan");
+        assert_refused("CachePolicyOptions=nosuch=1",
+                       "policy 'lfu' has no tunable 'nosuch'; it has nr_scan");
         assert_refused("lfu", "'lfu' is no assignment, which is KEY=VALUE");
         assert_string_equal(u->effective, "lfu");
 

@@ -67,7 +67,8 @@ static void test_cgroup_policy(void **state) {
         kernel_policy_done(&p);
 
         /* What cannot be understood is no reason. */
-        free(test_file(dir, "a.slice/memory.cachebpf.policy", "policy none\nejected lfu id x: y\nejected\nejected lfu 3\n"));
+        free(test_file(dir, "a.slice/memory.cachebpf.policy",
+                       "policy none\nejected lfu id x: y\nejected\nejected lfu 3\n"));
         assert_int_equal(cgroup_read_policy(dir, "/a.slice", 0, &p), 0);
         assert_null(p.ejected);
 }

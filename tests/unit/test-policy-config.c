@@ -10,8 +10,8 @@
 
 static Policy *policy;
 
-static void add_tunable(const char *name, const char *unit, size_t size, bool is_signed, int64_t value, bool has_range,
-                        int64_t min, int64_t max) {
+static void add_tunable(const char *name, const char *unit, size_t size, bool is_signed, int64_t value,
+                        bool has_range, int64_t min, int64_t max) {
         PolicyTunable t = {
                 .name = strdup(name),
                 .unit = unit ? strdup(unit) : NULL,
@@ -134,21 +134,25 @@ static void test_wrong_options(void **state) {
         for (size_t i = 0; i < ELEMENTSOF(out_of_range); i++) {
                 _cleanup_free_ char *expected = NULL;
 
-                assert_true(asprintf(&expected, "'%s' (/etc/x.slice:3): tunable 'nr_scan' of policy 'lfu' takes a number "
-                                                "from 32 to 65536 (folios)", out_of_range[i]) > 0);
+                assert_true(asprintf(&expected,
+                                     "'%s' (/etc/x.slice:3): tunable "
+                                     "'nr_scan' of policy 'lfu' takes "
+                                     "a number from 32 to 65536 (folios)", out_of_range[i]) > 0);
                 check_problem("CachePolicyOptions", out_of_range[i], expected);
         }
         for (size_t i = 0; i < ELEMENTSOF(out_of_type); i++) {
                 _cleanup_free_ char *expected = NULL;
 
-                assert_true(asprintf(&expected, "'%s' (/etc/x.slice:3): tunable 'bias' of policy 'lfu' takes a number "
-                                                "from -128 to 127", out_of_type[i]) > 0);
+                assert_true(asprintf(&expected,
+                                     "'%s' (/etc/x.slice:3): tunable 'bias' of policy 'lfu' takes a number "
+                                     "from -128 to 127", out_of_type[i]) > 0);
                 check_problem("CachePolicyOptions", out_of_type[i], expected);
         }
 
         check_problem("CachePolicyOptions", "nr_scna=64",
                       "policy 'lfu' has no tunable 'nr_scna' (/etc/x.slice:3); it has nr_scan, bias, seed");
-        check_problem("CachePolicyOptions", "nr_scan", "'nr_scan' (/etc/x.slice:3) is no option, which is NAME=VALUE");
+        check_problem("CachePolicyOptions", "nr_scan",
+                      "'nr_scan' (/etc/x.slice:3) is no option, which is NAME=VALUE");
         check_problem("CachePolicyOptions", "=4", "'=4' (/etc/x.slice:3) is no option, which is NAME=VALUE");
         check_problem("CachePolicyOptions", "seed=-1",
                       "'seed=-1' (/etc/x.slice:3): tunable 'seed' of policy 'lfu' takes a number from 0 to "
@@ -166,8 +170,8 @@ static void test_threads(void **state) {
 
         assert_null(make("CacheScanThreads", "123456789012345", &longest));
         check_problem("CacheScanThreads", "1234567890123456",
-                      "the pattern '1234567890123456' (/etc/x.slice:3) is longer than the 15 characters that a thread's "
-                      "name can have");
+                      "the pattern '1234567890123456' (/etc/x.slice:3) is longer "
+                      "than the 15 characters that a thread's name can have");
         check_problem("CacheScanThreads", "a b c",
                       "'c' (/etc/x.slice:3) is more than the 2 patterns that policy 'lfu' has room for");
         policy->n_globs = 0;
@@ -197,11 +201,11 @@ static void test_admission(void **state) {
         assert_string_not_equal(yes.fingerprint, classes.fingerprint);
 
         check_problem("CacheAdmission", "maybe",
-                      "'maybe' (/etc/x.slice:3) is neither yes nor no nor a class of threads, such as 'scan' or "
-                      "'background'");
+                      "'maybe' (/etc/x.slice:3) is neither yes nor no nor "
+                      "a class of threads, such as 'scan' or 'background'");
         check_problem("CacheAdmission", "scan yes",
-                      "'yes' (/etc/x.slice:3) is neither yes nor no nor a class of threads, such as 'scan' or "
-                      "'background'");
+                      "'yes' (/etc/x.slice:3) is neither yes nor no nor "
+                      "a class of threads, such as 'scan' or 'background'");
         policy->filters = false;
         check_problem("CacheAdmission", "yes",
                       "policy 'lfu' has no admission filter, which 'yes' (/etc/x.slice:3) asks for");

@@ -95,7 +95,8 @@ static void test_cgroup(void **state) {
         _cleanup_(policy_rules_done) PolicyRules rules = {};
 
         write_rule(etc, "a.conf", "[Match]\nCgroup=/kubepods.slice/*\n[Policy]\nCachePolicy=lfu\n");
-        write_rule(etc, "b.conf", "[Match]\nUnit=*.scope\nCgroup=/user.slice/*/* /x\n[Policy]\nCachePolicy=mru\n");
+        write_rule(etc, "b.conf",
+                   "[Match]\nUnit=*.scope\nCgroup=/user.slice/*/* /x\n[Policy]\nCachePolicy=mru\n");
 
         assert_int_equal(policy_rules_load(dirs, &rules), 0);
         assert_true(rules.by_cgroup);
@@ -113,7 +114,8 @@ static void test_broken(void **state) {
         write_rule(etc, "a.conf", "[Policy]\nCachePolicy=lfu\n");
         write_rule(etc, "b.conf", "[Match]\nUnit=b.slice\n");
         write_rule(etc, "c.conf", "garbage\n\xff\xff\n[Match\nUnit=c.slice\n[Policy]\nCachePolicy=lfu\n");
-        write_rule(etc, "d.conf", "[Match]\nUnit=d.slice\nWhat=ever\n[Nonsense]\na=b\n[Policy]\nCachePolicy=lfu\n");
+        write_rule(etc, "d.conf",
+                   "[Match]\nUnit=d.slice\nWhat=ever\n[Nonsense]\na=b\n[Policy]\nCachePolicy=lfu\n");
         write_rule(etc, "e.conf", "[Match]\nUnit=x.slice\nUnit=\nUnit=e.slice\n[Policy]\nCachePolicy=lfu\n");
 
         assert_int_equal(policy_rules_load(dirs, &rules), 0);
@@ -132,8 +134,9 @@ static void test_lines(void **state) {
 
         write_rule(lib, "10-a.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=lfu\nCacheAdmission=yes\n");
         write_rule(etc, "20-b.conf", "[Match]\nUnit=b.slice\n[Policy]\nCachePolicy=lhd\n");
-        write_rule(etc, "30-c.conf", "[Match]\nUnit=a.slice\n[Policy]\n"
-                                     "CachePolicyOptions=a=1\nCachePolicyOptions=\nCachePolicyOptions=b=2\n");
+        write_rule(etc, "30-c.conf",
+                   "[Match]\nUnit=a.slice\n[Policy]\n"
+                   "CachePolicyOptions=a=1\nCachePolicyOptions=\nCachePolicyOptions=b=2\n");
         assert_int_equal(policy_rules_load(dirs, &rules), 0);
         assert_int_equal(policy_rules_lookup(&rules, "a.slice", NULL, &s), 1);
 

@@ -158,7 +158,8 @@ static struct btf_var_secinfo *find_variable(char *elf, const char *section) {
         struct btf *btf = btf__new(elf + types->sh_offset, types->sh_size);
         const struct btf_header *header = (const struct btf_header *) (elf + types->sh_offset);
         const char *raw = btf__raw_data(btf, &(uint32_t) {});
-        const struct btf_type *t = btf__type_by_id(btf, btf__find_by_name_kind(btf, section, BTF_KIND_DATASEC));
+        const struct btf_type *t = btf__type_by_id(btf,
+                                                   btf__find_by_name_kind(btf, section, BTF_KIND_DATASEC));
         size_t offset = (const char *) btf_var_secinfos(t) - raw;
 
         assert_true(header->magic == 0xeb9f);

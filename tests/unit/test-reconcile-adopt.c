@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What the reconciler does with what it finds in the kernel, from an earlier daemon, from an object that has changed
- * since, or from another program. */
+/* What the reconciler does with what it finds in the kernel, from an earlier daemon, from an object that has
+ * changed since, or from another program. */
 
 #include "reconcile-fixture.h"
 

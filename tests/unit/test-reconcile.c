@@ -33,7 +33,8 @@ static void test_options(void **state) {
         run();
         assert_string_equal(c->config, "");
 
-        /* Another configuration of the same policy replaces it in place; the same one, written anew, does not. */
+        /* Another configuration of the same policy replaces it in place;
+         * the same one, written anew, does not. */
         set(u, "CachePolicyOptions", "nr_scan=64", 8);
         assert_state(u, UNIT_ATTACHED);
         assert_int_equal(fixture->kernel.n_update, 1);
@@ -46,7 +47,9 @@ static void test_options(void **state) {
         /* A wrong one is a failure that names its line, and what runs goes on. */
         set(u, "CachePolicyOptions", "nr_scan=5", 10);
         assert_state(u, UNIT_FAILED);
-        assert_reason(u, "'nr_scan=5' (/etc/x.slice:10): tunable 'nr_scan' of policy 'lfu' takes a number from 32 to 4096");
+        assert_reason(u,
+                      "'nr_scan=5' (/etc/x.slice:10): tunable 'nr_scan' "
+                      "of policy 'lfu' takes a number from 32 to 4096");
         assert_reason(u, "; the policy attached before goes on");
         assert_string_equal(c->policy, "lfu");
         assert_int_equal(fixture->kernel.n_detach, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Threads of this very process, as the daemon sees those of others; and requests to classify them, answered at once
- * since there is no bus to ask polkit on. Skipped on kernels that cannot name a thread by a file descriptor. */
+/* Threads of this very process, as the daemon sees those of others; and requests to classify them, answered
+ * at once since there is no bus to ask polkit on. Skipped on kernels that cannot name a thread by a file
+ * descriptor. */
 
 #include "test-util.h"
 
@@ -253,7 +254,8 @@ static void test_requests(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_process), cmocka_unit_test(test_thread),   cmocka_unit_test(test_descriptor),
+                cmocka_unit_test(test_process), cmocka_unit_test(test_thread),
+                cmocka_unit_test(test_descriptor),
                 cmocka_unit_test(test_ended),   cmocka_unit_test(test_requests),
         };
 

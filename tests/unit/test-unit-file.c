@@ -47,7 +47,8 @@ static void test_precedence(void **state) {
         policy_setting_done(&s);
 
         /* An empty one resets, and that is a decision too. */
-        assert_int_equal(unit_file_read_setting("a.slice", fragment, (char *[]) { d1, d2, d3, NULL }, &s), 0);
+        assert_int_equal(unit_file_read_setting("a.slice", fragment, (char *[]) { d1, d2, d3, NULL }, &s),
+                         0);
         assert_true(s.set);
         assert_null(s.policy);
         assert_string_equal(s.file, d3);

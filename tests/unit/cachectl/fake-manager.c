@@ -191,7 +191,8 @@ static int method_set_thread_class(
         if (!threads)
                 return 0;
 
-        return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_UNSIGNED("threads", sd_json_variant_elements(threads)));
+        return sd_varlink_replybo(link,
+                                  SD_JSON_BUILD_PAIR_UNSIGNED("threads", sd_json_variant_elements(threads)));
 }
 
 static int method_monitor(
@@ -219,7 +220,8 @@ static int method_monitor(
 
 static sd_json_variant *find_settings(sd_varlink *link, sd_json_variant *parameters) {
         const char *unit = sd_json_variant_string(sd_json_variant_by_key(parameters, "unit"));
-        sd_json_variant *settings = sd_json_variant_by_key(sd_json_variant_by_key(document, "settings"), unit);
+        sd_json_variant *settings = sd_json_variant_by_key(sd_json_variant_by_key(document, "settings"),
+                                                           unit);
 
         if (!settings)
                 (void) sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT,
@@ -241,7 +243,8 @@ static bool refuse_setting(sd_varlink *link, const char *setting) {
                                           SD_JSON_BUILD_PAIR_STRING("problem", "unknown policy 'nosuch'"));
         else if (streq(setting, "CacheAdmission=full"))
                 (void) sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_CANNOT_STORE,
-                                          SD_JSON_BUILD_PAIR_STRING("problem", "cannot write '/run/file': full"));
+                                          SD_JSON_BUILD_PAIR_STRING("problem",
+                                                                    "cannot write '/run/file': full"));
         else if (streq(setting, "CacheAdmission=root"))
                 (void) sd_varlink_error(link, SD_VARLINK_ERROR_PERMISSION_DENIED, NULL);
         else
@@ -270,8 +273,8 @@ static int method_set_unit_settings(
                 void *userdata) {
 
         const char *first = first_setting(parameters);
-        const char *file = sd_json_variant_boolean(sd_json_variant_by_key(parameters, "persistent")) ? "/etc/file"
-                                                                                                     : "/run/file";
+        bool persistent = sd_json_variant_boolean(sd_json_variant_by_key(parameters, "persistent"));
+        const char *file = persistent ? "/etc/file" : "/run/file";
         bool waits = sd_json_variant_boolean(sd_json_variant_by_key(parameters, "wait"));
         const char *state = streq(first, "CachePolicy=rejected") ? "failed" :
                             streq(first, "CachePolicy=slow")     ? "pending" : "attached";
@@ -285,8 +288,9 @@ static int method_set_unit_settings(
                                   SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
                                   SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", true),
                                   SD_JSON_BUILD_PAIR_CONDITION(waits, "state", SD_JSON_BUILD_STRING(state)),
-                                  SD_JSON_BUILD_PAIR_CONDITION(waits && streq(state, "failed"), "reason",
-                                                               SD_JSON_BUILD_STRING("the kernel rejects its program")));
+                                  SD_JSON_BUILD_PAIR_CONDITION(
+                                                  waits && streq(state, "failed"), "reason",
+                                                  SD_JSON_BUILD_STRING("the kernel rejects its program")));
 }
 
 /* "CachePolicy=drop" loses the connection once, "CachePolicy=gone" takes the daemon along. */
@@ -333,7 +337,8 @@ static int method_reload(
                 void *userdata) {
 
         return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_VARIANT("problems",
-                                                                   sd_json_variant_by_key(document, "problems")));
+                                                                   sd_json_variant_by_key(document,
+                                                                                          "problems")));
 }
 
 static int serve(const char *address, const char *path) {

@@ -7,7 +7,9 @@
 #include <signal.h>
 
 #define HELD_AGAIN "batch.slice is held again.\n"
-#define LOST "The connection to cachebpfd is gone, and batch.slice is not held any more; trying to get it back.\n"
+#define LOST                                    \
+        "The connection to cachebpfd is gone, " \
+        "and batch.slice is not held any more; trying to get it back.\n"
 
 static void test_command(void **state) {
         _cleanup_(outcome_done) Outcome plain = {}, options = {}, dashes = {}, status = {};
@@ -18,7 +20,8 @@ static void test_command(void **state) {
         assert_string_equal(plain.out, "--help --");
         assert_string_equal(plain.err, "");
 
-        run(&options, "hold", "--reason=every night", "batch.slice", "-q", "CachePolicy=lfu", "CacheAdmission=yes", "--",
+        run(&options, "hold", "--reason=every night", "batch.slice", "-q", "CachePolicy=lfu",
+            "CacheAdmission=yes", "--",
             "sh", "-c", "exit 42");
         assert_int_equal(options.status, 42);
         assert_string_equal(options.err, "");
@@ -52,7 +55,8 @@ static void test_signals(void **state) {
         assert_string_equal(own.out, "");
 }
 
-static void check_not_started(int status, const char *message, const char *unit, const char *setting, const char *command) {
+static void check_not_started(int status, const char *message, const char *unit, const char *setting,
+                              const char *command) {
         _cleanup_(outcome_done) Outcome o = {};
 
         run(&o, "hold", unit, setting, "--", command, "started");
@@ -65,11 +69,15 @@ static void test_not_started(void **state) {
         _cleanup_(outcome_done) Outcome none = {}, no_settings = {}, utf8 = {};
 
         play("normal");
-        check_not_started(EXIT_NOT_STARTED, "Nothing was changed: unknown policy 'nosuch'.\n", "batch", "nosuch", "echo");
-        check_not_started(EXIT_NOT_STARTED, "There is no unit \"nosuch.service\".\n", "nosuch.service", "lfu", "echo");
-        check_not_started(EXIT_NO_COMMAND, "Cannot run \"no-such-command\": No such file or directory\n", "batch", "lfu",
+        check_not_started(EXIT_NOT_STARTED, "Nothing was changed: unknown policy 'nosuch'.\n", "batch",
+                          "nosuch", "echo");
+        check_not_started(EXIT_NOT_STARTED, "There is no unit \"nosuch.service\".\n", "nosuch.service",
+                          "lfu", "echo");
+        check_not_started(EXIT_NO_COMMAND, "Cannot run \"no-such-command\": No such file or directory\n",
+                          "batch", "lfu",
                           "no-such-command");
-        check_not_started(EXIT_CANNOT_EXECUTE, "Cannot run \"/dev/null\": Permission denied\n", "batch", "lfu",
+        check_not_started(EXIT_CANNOT_EXECUTE, "Cannot run \"/dev/null\": Permission denied\n", "batch",
+                          "lfu",
                           "/dev/null");
 
         run(&none, "hold", "batch", "lfu", "echo", "started");
@@ -103,7 +111,8 @@ static void test_not_in_effect(void **state) {
 
         play("empty");
         run(&absent, "hold", "batch", "lfu", "--", "echo", "started");
-        assert_string_equal(absent.err, "batch.slice is not active; it gets what is held if it is started.\n");
+        assert_string_equal(absent.err,
+                            "batch.slice is not active; it gets what is held if it is started.\n");
         run(&quiet, "hold", "-q", "batch", "lfu", "--", "echo", "started");
         assert_string_equal(quiet.err, "");
 }

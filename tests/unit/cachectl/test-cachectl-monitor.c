@@ -37,7 +37,8 @@ static void test_patterns(void **state) {
 }
 
 static void test_json(void **state) {
-        static const char *const changes[] = { "listed", "complete", "added", "changed", "changed", "removed" };
+        static const char *const changes[] = { "listed", "complete", "added", "changed", "changed",
+                                               "removed" };
         _cleanup_(outcome_done) Outcome o = {};
         char *rest, *line;
         size_t n = 0;

@@ -124,7 +124,8 @@ static int get_machine(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         if (r < 0)
                 return r;
         if (!streq(name, "box"))
-                return sd_bus_error_setf(error, "org.freedesktop.machine1.NoSuchMachine", "No machine '%s'", name);
+                return sd_bus_error_setf(error, "org.freedesktop.machine1.NoSuchMachine", "No machine '%s'",
+                                         name);
 
         return sd_bus_reply_method_return(m, "o", "/org/freedesktop/machine1/machine/box");
 }
@@ -151,7 +152,8 @@ static int serve_machines(void) {
         leader = (uint32_t) getpid();
         r = sd_bus_open_system(&bus);
         if (r >= 0)
-                r = sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/machine1", "org.freedesktop.machine1.Manager",
+                r = sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/machine1",
+                                             "org.freedesktop.machine1.Manager",
                                              manager_vtable, NULL);
         if (r >= 0)
                 r = sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/machine1/machine/box",

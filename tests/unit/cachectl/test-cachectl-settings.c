@@ -26,8 +26,12 @@ static void test_show(void **state) {
         assert_int_equal(table.status, EXIT_SUCCESS);
         assert_string_equal(table.err, "");
         assert_contains(table.out, "UNIT        SETTING        VALUE  COUNTS BY         SOURCE\n");
-        lfu = strstr(table.out, "batch.slice CachePolicy    lfu    yes    unit       /etc/systemd/system/batch.slice.d/");
-        mru = strstr(table.out, "batch.slice CachePolicy    mru    no     rule       /etc/cachebpf/policies.d/10-a.conf:4");
+        lfu = strstr(table.out,
+                     "batch.slice CachePolicy    lfu    yes    "
+                     "unit       /etc/systemd/system/batch.slice.d/");
+        mru = strstr(table.out,
+                     "batch.slice CachePolicy    mru    no     rule "
+                     "      /etc/cachebpf/policies.d/10-a.conf:4");
         assert_non_null(lfu);
         assert_true(mru > lfu); /* the stronger one first */
         assert_contains(table.out, "batch.slice CacheAdmission (none) yes    persistent ");
@@ -38,11 +42,13 @@ static void test_show(void **state) {
         v = parse(json.out);
         assert_int_equal(sd_json_variant_elements(v), 2);
         assert_string_equal(string_at(v, 1, "unit"), "web.slice");
-        assert_int_equal(sd_json_variant_elements(sd_json_variant_by_key(sd_json_variant_by_index(v, 0), "settings")), 3);
+        assert_int_equal(sd_json_variant_elements(sd_json_variant_by_key(sd_json_variant_by_index(v, 0),
+                                                                         "settings")), 3);
 
         run(&unknown, "show", "nosuch", "batch");
         assert_int_equal(unknown.status, EXIT_UNKNOWN);
-        assert_string_equal(unknown.err, "Unit \"nosuch.slice\" is not known to cachebpfd, and nothing is set for it.\n");
+        assert_string_equal(unknown.err,
+                            "Unit \"nosuch.slice\" is not known to cachebpfd, and nothing is set for it.\n");
         assert_contains(unknown.out, "batch.slice");
 }
 
@@ -51,7 +57,8 @@ static void test_set(void **state) {
 
         play("normal");
         check(EXIT_SUCCESS, "Changed /run/file.\n", "", "set", "batch", "lfu", "CacheAdmission=yes");
-        check(EXIT_SUCCESS, "Changed /etc/file.\n", "", "set", "batch.slice", "--persistent", "CacheAdmission=");
+        check(EXIT_SUCCESS, "Changed /etc/file.\n", "", "set", "batch.slice", "--persistent",
+              "CacheAdmission=");
         check(EXIT_SUCCESS, "", "", "set", "-q", "batch.slice", "lfu");
 
         run(&dry, "set", "-n", "batch", "lfu");
@@ -62,7 +69,8 @@ static void test_set(void **state) {
 
 /* It is set, and the unit does not have it. */
 static void test_set_without_effect(void **state) {
-        static const char rejected[] = "The policy of batch.slice is not in effect: the kernel rejects its program.\n";
+        static const char rejected[] = "The policy of batch.slice is not in effect: "
+                                       "the kernel rejects its program.\n";
         _cleanup_(outcome_done) Outcome slow = {};
 
         play("normal");
@@ -81,12 +89,14 @@ static void test_set_errors(void **state) {
         play("normal");
         /* The name of a policy alone is short for CachePolicy=. */
         check(EXIT_USAGE, "", "Nothing was changed: unknown policy 'nosuch'.\n", "set", "batch", "nosuch");
-        check(EXIT_USAGE, "", "Nothing was changed: unknown policy 'nosuch'.\n", "set", "batch", "CachePolicy=nosuch");
+        check(EXIT_USAGE, "", "Nothing was changed: unknown policy 'nosuch'.\n", "set", "batch",
+              "CachePolicy=nosuch");
         check(EXIT_FAILURE, "", "Nothing was changed: cannot write '/run/file': full.\n",
               "set", "batch", "CacheAdmission=full");
         check(EXIT_UNKNOWN, "", "There is no unit \"nosuch.service\".\n", "set", "nosuch.service", "lfu");
         check(EXIT_USAGE, "", "A setting is not valid UTF-8.\n", "set", "batch", "\xff");
-        check(EXIT_FAILURE, "", "cachebpfd does not permit you to call org.cachebpf.Manager.SetUnitSettings.\n",
+        check(EXIT_FAILURE, "",
+              "cachebpfd does not permit you to call org.cachebpf.Manager.SetUnitSettings.\n",
               "set", "batch", "CacheAdmission=root");
 
         run(&few, "set", "batch");
@@ -114,7 +124,8 @@ static void test_reload(void **state) {
         _cleanup_(outcome_done) Outcome good = {};
 
         play("normal");
-        check(EXIT_NOT_IN_EFFECT, "", "/etc/x.conf:3: Unknown key\nweb.slice: unknown policy 'lru2'\n", "reload");
+        check(EXIT_NOT_IN_EFFECT, "", "/etc/x.conf:3: Unknown key\nweb.slice: unknown policy 'lru2'\n",
+              "reload");
 
         play("empty");
         run(&good, "reload");

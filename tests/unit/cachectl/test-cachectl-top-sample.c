@@ -52,9 +52,9 @@ static int done(void **state) {
 
 #define A "{\"unit\":\"a.slice\",\"state\":\"attached\",\"effective\":\"lfu\"}"
 #define B "{\"unit\":\"b.slice\",\"state\":\"failed\",\"configured\":\"mru\"}"
-#define COUNTERS(unit, policy, hits, misses, evicted)                                                          \
-        "{\"unit\":\"" unit "\",\"policy\":\"" policy "\",\"counters\":{\"managed_pages\":256,\"hits\":" #hits \
-        ",\"misses\":" #misses ",\"evict_reclaimed\":" #evicted "}}"
+#define COUNTERS(unit, policy, hits, misses, evicted)                     \
+        "{\"unit\":\"" unit "\",\"policy\":\"" policy "\",\"counters\":{" \
+        "\"managed_pages\":256,\"hits\":" #hits ",\"misses\":" #misses ",\"evict_reclaimed\":" #evicted "}}"
 
 static void test_rates(void **state) {
         const TopUnit *a, *b;
@@ -111,8 +111,10 @@ static void assert_order(TopOrder order, const char *names) {
 }
 
 static void test_order(void **state) {
-        static const char units[] = "[{\"unit\":\"b\",\"state\":\"attached\"},{\"unit\":\"a\",\"state\":\"attached\"},"
-                                    "{\"unit\":\"d\",\"state\":\"lost\"},{\"unit\":\"c\",\"state\":\"attached\"}]";
+        static const char units[] = "[{\"unit\":\"b\",\"state\":\"attached\"},"
+                                    "{\"unit\":\"a\",\"state\":\"attached\"},"
+                                    "{\"unit\":\"d\",\"state\":\"lost\"},"
+                                    "{\"unit\":\"c\",\"state\":\"attached\"}]";
 
         look(1, units, "[" COUNTERS("a", "x", 0, 0, 0) "," COUNTERS("b", "w", 0, 0, 0) ","
                            COUNTERS("c", "y", 0, 0, 0) "]");
@@ -152,8 +154,9 @@ static void test_curve_is_bounded(void **state) {
         for (unsigned i = 1; i <= TOP_CURVE_MAX + 10; i++) {
                 char stats[256];
 
-                (void) snprintf(stats, sizeof(stats), "[{\"unit\":\"a.slice\",\"policy\":\"lfu\",\"counters\":"
-                                                      "{\"hits\":%u,\"misses\":0}}]", i);
+                (void) snprintf(stats, sizeof(stats),
+                                "[{\"unit\":\"a.slice\",\"policy\":\"lfu\",\"counters\":"
+                                "{\"hits\":%u,\"misses\":0}}]", i);
                 look(1 + i, "[" A "]", stats);
         }
         assert_int_equal(unit("a.slice")->n_curve, TOP_CURVE_MAX);

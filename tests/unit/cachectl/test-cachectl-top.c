@@ -44,7 +44,8 @@ static void test_mistakes(void **state) {
         static const struct {
                 const char *option, *message;
         } cases[] = {
-                { "--sort=colour",   "Option --sort= takes unit, policy, cached, hits, misses, ratio or evictions" },
+                { "--sort=colour",
+                  "Option --sort= takes unit, policy, cached, hits, misses, ratio or evictions" },
                 { "--delay=1ms",     "Option --delay= takes a time from 100ms to 1h" },
                 { "--delay=soon",    "Option --delay= takes a time such as 30" },
                 { "--iterations=-1", "Option --iterations= takes a number, not \"-1\"." },

@@ -303,7 +303,8 @@ static void test_policies(void **state) {
                             "    Abilities: admission threads\n"
                             "\n"
                             "  TUNABLE TYPE DEFAULT MIN  MAX UNIT   MEANING\n"
-                            "  nr_scan u32      512   1 4096 folios How many folios are scored for a batch (4.2.5)\n"
+                            "  nr_scan u32      512   1 4096 folios "
+                            "How many folios are scored for a batch (4.2.5)\n"
                             "  bias    s64       -5   -    - -      -\n");
 
         run(&broken, "policies", "broken");

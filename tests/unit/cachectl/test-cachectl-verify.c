@@ -74,15 +74,20 @@ static void test_files(void **state) {
         check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfu\nCachePolicyOptions=nr_scan=64\n", NULL);
         check_file(SYSTEM "/a.slice", "[Slice]\nMemoryMax=1G\nnonsense of no interest\n", NULL);
         check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfo\n", ":2): no lfo.bpf.o in ");
-        check_file(SYSTEM "/a.slice", "[Unit]\nCachePolicy=lfu\n", ":2: CachePolicy= belongs into section [Slice]");
-        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfu\nnonsense\n", ":3: Missing '=', ignoring line.");
-        check_file(SYSTEM "/a.service.d/50.conf", "[Service]\nCachePolicy=lfu\nCachePolicyOptions=nr_scan=1\n",
+        check_file(SYSTEM "/a.slice", "[Unit]\nCachePolicy=lfu\n",
+                   ":2: CachePolicy= belongs into section [Slice]");
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfu\nnonsense\n",
+                   ":3: Missing '=', ignoring line.");
+        check_file(SYSTEM "/a.service.d/50.conf",
+                   "[Service]\nCachePolicy=lfu\nCachePolicyOptions=nr_scan=1\n",
                    ":3): tunable 'nr_scan' of policy 'lfu' takes a number from 8 to 65536");
-        check_file(SYSTEM "/service.d/50.conf", "[Slice]\nCachePolicy=lfu\n", ":2: CachePolicy= belongs into section [Service]");
+        check_file(SYSTEM "/service.d/50.conf", "[Slice]\nCachePolicy=lfu\n",
+                   ":2: CachePolicy= belongs into section [Service]");
         check_file("/etc/cachebpf/units.d/a.slice.conf", "[Slice]\nCachePolicy=lfu\nCacheAdmission=maybe\n",
                    ":3) is neither yes nor no nor a class");
         check_file("/etc/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=lfu\n", NULL);
-        check_file("/etc/cachebpf/policies.d/10.conf", "[Policy]\nCachePolicy=lfu\n", ":1: Neither Unit= nor Cgroup=");
+        check_file("/etc/cachebpf/policies.d/10.conf", "[Policy]\nCachePolicy=lfu\n",
+                   ":1: Neither Unit= nor Cgroup=");
         check_file("/etc/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=nosuch\n",
                    ":4): no nosuch.bpf.o in ");
         check_file(POLICIES "/text.bpf.o", "no object", ": it is not a BPF object file");
@@ -90,10 +95,14 @@ static void test_files(void **state) {
 }
 
 static void test_units(void **state) {
-        g_autofree char *a = add_file("/usr/lib/systemd/system/a-b@.service", "[Service]\nCachePolicy=lfu\n");
-        g_autofree char *b = add_file("/etc/systemd/system/a-.service.d/20.conf", "[Service]\nCachePolicyOptions=nr_scan=1\n");
-        g_autofree char *c = add_file("/usr/lib/systemd/system/a-b@x.service.d/20.conf", "[Service]\nCachePolicyOptions=nr_scan=99\n");
-        _cleanup_(outcome_done) Outcome good = {}, bad = {}, overridden = {}, slice = {}, unknown = {}, wrong = {};
+        g_autofree char *a = add_file("/usr/lib/systemd/system/a-b@.service",
+                                      "[Service]\nCachePolicy=lfu\n");
+        g_autofree char *b = add_file("/etc/systemd/system/a-.service.d/20.conf",
+                                      "[Service]\nCachePolicyOptions=nr_scan=1\n");
+        g_autofree char *c = add_file("/usr/lib/systemd/system/a-b@x.service.d/20.conf",
+                                      "[Service]\nCachePolicyOptions=nr_scan=99\n");
+        _cleanup_(outcome_done) Outcome good = {}, bad = {}, overridden = {}, slice = {}, unknown = {},
+                        wrong = {};
 
         /* The drop-in of the instance hides that of its prefix, which has the same name. */
         run(&good, "verify", root_option, "a-b@x.service");
@@ -106,7 +115,8 @@ static void test_units(void **state) {
         assert_contains(bad.err, "'nr_scan=1' (");
         assert_contains(bad.err, "/etc/systemd/system/a-.service.d/20.conf:2): tunable 'nr_scan'");
 
-        free(add_file("/run/cachebpf/units.d/a-b@y.service.conf", "[Service]\nCachePolicyOptions=nr_scan=64\n"));
+        free(add_file("/run/cachebpf/units.d/a-b@y.service.conf",
+                      "[Service]\nCachePolicyOptions=nr_scan=64\n"));
         run(&overridden, "verify", root_option, "a-b@y.service");
         assert_int_equal(overridden.status, EXIT_SUCCESS);
 
@@ -131,7 +141,8 @@ static void test_everything(void **state) {
         free(add_file("/usr/lib/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=\n"));
         run(&good, "verify", root_option);
         assert_string_equal(good.err, "");
-        assert_string_equal(good.out, "3 checked, nothing is wrong.\n"); /* the policy, the rule, the slice */
+        /* the policy, the rule, the slice */
+        assert_string_equal(good.out, "3 checked, nothing is wrong.\n");
 
         free(add_file("/etc/cachebpf/policies.d/20.conf", "[Match]\nUnit=*\n[Policy]\nCachePolcy=lfu\n"));
         free(add_file("/etc/cachebpf/units.d/b.slice.conf", "[Slice]\nCachePolicy=nosuch\n"));

@@ -9,12 +9,12 @@
 #include "host-state.h"
 #include "trace.h"
 
-/* A trace with a request for each letter; the first letter is object 0 and so on. What precedes a letter makes it
- * something else: '!' a removal, '>' readahead, '+' a write, '1' or '2' the class of the task. */
+/* A trace with a request for each letter; the first letter is object 0 and so on. What precedes a letter
+ * makes it something else: '!' a removal, '>' readahead, '+' a write, '1' or '2' the class of the task. */
 Trace *trace_of(const char *letters);
 
-/* A host without policy, in the callback policy_init, with n folios that are cached and on no list. Forgotten at
- * the end of the scope. */
+/* A host without policy, in the callback policy_init, with n folios that are cached and on no list.
+ * Forgotten at the end of the scope. */
 typedef struct TestHost {
         Trace *trace;
 } TestHost;

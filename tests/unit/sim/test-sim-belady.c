@@ -16,8 +16,8 @@ static SimStats run(const char *letters, uint32_t capacity) {
 static void test_by_hand(void **state) {
         SimStats s;
 
-        /* the example of A. Silberschatz, "Operating system concepts": 70120304230321201701, three frames, nine
-         * faults */
+        /* the example of A. Silberschatz, "Operating system concepts":
+         * 70120304230321201701, three frames, nine faults */
         s = run("habacadecdadcbcabhab", 3);
         assert_int_equal(s.requests, 20);
         assert_int_equal(s.misses, 9);
@@ -68,7 +68,8 @@ static unsigned fewest(const uint32_t *objects, size_t n, unsigned cached, unsig
 
         for (unsigned victim = 0; victim < 32; victim++)
                 if (cached & 1U << victim) {
-                        unsigned m = fewest(objects + 1, n - 1, (cached & ~(1U << victim)) | 1U << *objects, capacity);
+                        unsigned m = fewest(objects + 1, n - 1, (cached & ~(1U << victim)) | 1U << *objects,
+                                            capacity);
 
                         least = MIN(least, m);
                 }

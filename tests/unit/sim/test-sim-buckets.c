@@ -76,7 +76,8 @@ static void test_growth(void **state) {
         assert_int_equal(host.buckets.n, 624);
         for (unsigned i = 0; i < 78; i++)
                 for (unsigned j = 0; j < 8; j++)
-                        assert_int_equal(bpf_cachebpf_bucket(p, key_at((i + (j + 0.5) / 8) / 78), 64)[63], i + 1);
+                        assert_int_equal(bpf_cachebpf_bucket(p, key_at((i + (j + 0.5) / 8) / 78), 64)[63],
+                                         i + 1);
 
         host.n_cached = 0;
         buckets_check();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The driver against sequences that were worked out by hand. The policy here is FIFO; it notes in a journal what it
- * is told: + added, = used again, - removed (~ not by reclaim), ? asked for so many pages. */
+/* The driver against sequences that were worked out by hand. The policy here is FIFO; it notes in a journal
+ * what it is told: + added, = used again, - removed (~ not by reclaim), ? asked for so many pages. */
 
 #include "sim-test.h"
 
@@ -307,7 +307,8 @@ bool CACHEBPF_OP(t_admit, struct cachebpf_policy *policy, struct cachebpf_admiss
 }
 
 static void test_admission(void **state) {
-        static const struct cachebpf_ops filter = { HEARS_ALL, .evict_folios = t_evict, .admit_folio = t_admit };
+        static const struct cachebpf_ops filter = { HEARS_ALL, .evict_folios = t_evict,
+                                                    .admit_folio = t_admit };
         SimStats s = run(&filter, "a+b1c1a1c>d", 3, 1);
 
         /* c is rejected twice; a is cached and nobody is asked */
@@ -385,9 +386,11 @@ static void test_refusal(void **state) {
         SimStats s;
 
         trace = trace_of("abc");
-        assert_int_equal(cache_run(&policy, trace, &(CacheSettings) { .capacity = 3, .batch = 1 }, &s), -EOPNOTSUPP);
+        assert_int_equal(cache_run(&policy, trace, &(CacheSettings) { .capacity = 3, .batch = 1 }, &s),
+                         -EOPNOTSUPP);
         policy.ops = &none;
-        assert_host_fails((void) cache_run(&policy, trace, &(CacheSettings) { .capacity = 3, .batch = 1 }, &s), "no evict_folios");
+        assert_host_fails((void) cache_run(&policy, trace, &(CacheSettings) { .capacity = 3, .batch = 1 },
+                                           &s), "no evict_folios");
         trace_free(trace);
 }
 

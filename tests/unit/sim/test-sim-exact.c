@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Policies that leave no choice, against models of them that are too slow to be wrong: as many misses, for each
- * trace and size. Traces are made here. */
+/* Policies that leave no choice, against models of them that are too slow to be wrong: as many misses, for
+ * each trace and size. Traces are made here. */
 
 #include "sim-test.h"
 
@@ -42,8 +42,8 @@ static void mru_evict(Model *m) {
         take_out(m, m->n - 1);
 }
 
-/* From the oldest to the newest, and again; those that were visited get away with it once. If it is the newest that
- * goes, the next to look at is the oldest, not the one that comes in its place. */
+/* From the oldest to the newest, and again; those that were visited get away with it once. If it is the
+ * newest that goes, the next to look at is the oldest, not the one that comes in its place. */
 static void sieve_evict(Model *m) {
         while (m->visited[m->hand]) {
                 m->visited[m->hand] = false;
@@ -175,10 +175,12 @@ static void test_model(void **state) {
                         uint64_t misses = model_misses(model, trace, capacities[i]);
 
                         if (!results[i].done)
-                                fail_msg("%s, %u pages: %s", traces[t].name, capacities[i], results[i].message);
+                                fail_msg("%s, %u pages: %s", traces[t].name, capacities[i],
+                                         results[i].message);
                         if (results[i].stats.misses != misses)
-                                fail_msg("%s, %u pages: %lu misses instead of %lu", traces[t].name, capacities[i],
-                                         (unsigned long) results[i].stats.misses, (unsigned long) misses);
+                                fail_msg("%s, %u pages: %lu misses instead of %lu", traces[t].name,
+                                         capacities[i], (unsigned long) results[i].stats.misses,
+                                         (unsigned long) misses);
                         assert_int_equal(results[i].stats.evict_fallback, 0);
                         assert_int_equal(results[i].stats.rejected, 0);
                 }

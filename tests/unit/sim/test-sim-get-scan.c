@@ -26,8 +26,8 @@ static uint64_t misses(const char *policy, const Trace *trace) {
         return result.stats.misses;
 }
 
-/* GETs of pages that are the hotter the lower their numbers, and two scanned pages that nobody else reads after
- * each; the scans have the class. Each page is scanned twice, which makes it look used. */
+/* GETs of pages that are the hotter the lower their numbers, and two scanned pages that nobody else reads
+ * after each; the scans have the class. Each page is scanned twice, which makes it look used. */
 static Trace *make_trace(uint8_t class, unsigned n_scanned) {
         uint64_t random = 1;
         Trace *t;
@@ -35,7 +35,8 @@ static Trace *make_trace(uint8_t class, unsigned n_scanned) {
         assert_int_equal(trace_new(&t), 0);
         for (unsigned i = 0; i < N_GETS; i++) {
                 random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-                assert_int_equal(trace_add(t, (random >> 40) % N_HOT * ((random >> 20) % N_HOT) / N_HOT, 0), 0);
+                assert_int_equal(trace_add(t, (random >> 40) % N_HOT * ((random >> 20) % N_HOT) / N_HOT, 0),
+                                 0);
                 for (unsigned j = 0; j < n_scanned * 2; j++)
                         assert_int_equal(trace_add(t, SCAN_BASE + i * n_scanned + j / 2,
                                                    class << TRACE_CLASS_SHIFT), 0);
@@ -45,11 +46,14 @@ static Trace *make_trace(uint8_t class, unsigned n_scanned) {
 }
 
 static void test_scans_first(void **state) {
-        _cleanup_(trace_freep) Trace *alone = make_trace(0, 0), *known = make_trace(1, 2), *unknown = make_trace(0, 2);
+        _cleanup_(trace_freep) Trace *alone = make_trace(0, 0), *known = make_trace(1, 2),
+                        *unknown = make_trace(0, 2);
         uint64_t n_scanned = N_GETS * 2, undisturbed = misses("get-scan", alone);
-        uint64_t gets = misses("get-scan", known) - n_scanned, as_lfu = misses("get-scan", unknown) - n_scanned;
+        uint64_t gets = misses("get-scan", known) - n_scanned,
+                        as_lfu = misses("get-scan", unknown) - n_scanned;
 
-        print_message("# misses of GETs: %lu alone, %lu beside scans, %lu beside scans without a class, %lu with lfu\n",
+        print_message("# misses of GETs: %lu alone, %lu beside scans, "
+                      "%lu beside scans without a class, %lu with lfu\n",
                       (unsigned long) undisturbed, (unsigned long) gets, (unsigned long) as_lfu,
                       (unsigned long) (misses("lfu", unknown) - n_scanned));
         /* a third of the cache is left to the scans, by default */

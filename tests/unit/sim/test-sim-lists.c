@@ -7,8 +7,10 @@ static void test_create(void **state) {
         struct cachebpf_policy *p = &host.instance;
 
         assert_int_equal(bpf_cachebpf_list_create(p, 16), -EINVAL);
-        assert_int_equal(bpf_cachebpf_list_create(p, CACHEBPF_LIST_NEW_HEAD | CACHEBPF_LIST_NEW_TAIL), -EINVAL);
-        assert_int_equal(bpf_cachebpf_list_create(p, CACHEBPF_LIST_USED_HEAD | CACHEBPF_LIST_USED_TAIL), -EINVAL);
+        assert_int_equal(bpf_cachebpf_list_create(p, CACHEBPF_LIST_NEW_HEAD | CACHEBPF_LIST_NEW_TAIL),
+                         -EINVAL);
+        assert_int_equal(bpf_cachebpf_list_create(p, CACHEBPF_LIST_USED_HEAD | CACHEBPF_LIST_USED_TAIL),
+                         -EINVAL);
 
         assert_int_equal(bpf_cachebpf_list_create(p, 0), 1);
         assert_int_equal(host.new_list, 0);
@@ -80,7 +82,8 @@ static void test_key(void **state) {
 
         /* where the kernel does not know it any more */
         host.callback = CALLBACK_EVICT;
-        assert_host_fails((void) bpf_cachebpf_key(folio(2)), "bpf_cachebpf_key() must not be called in evict_folios");
+        assert_host_fails((void) bpf_cachebpf_key(folio(2)),
+                          "bpf_cachebpf_key() must not be called in evict_folios");
         assert_host_fails((void) bpf_cachebpf_list_create(&host.instance, 0), "bpf_cachebpf_list_create()");
 }
 

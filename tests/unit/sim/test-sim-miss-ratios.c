@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* All policies on well-known traces, against figures of other simulators (miss-ratios.csv). The traces are not a
- * part of this project: $CACHEBPF_TRACES is a directory that has them, as NAME.oracleGeneral.zst.
+/* All policies on well-known traces, against figures of other simulators (miss-ratios.csv). The traces are
+ * not a part of this project: $CACHEBPF_TRACES is a directory that has them, as NAME.oracleGeneral.zst.
  *
  *      test-sim-miss-ratios MISS-RATIOS.CSV */
 
@@ -33,8 +33,9 @@ static const struct {
         { "sieve",    1,  ROUNDED, ROUNDED  },
         { "belady",   1,  ROUNDED, 0.0105   }, /* in one case a request was missed that had not to be */
         { "lfu",      32, 0.5,     0.5      },
-        /* With a handful of buckets it is chance how many ghosts find room in theirs. That limit was set where the
-         * figures showed it: below 64 pages one trace (lirs_multi2, 56 pages) is 0.6 and 0.7 points off. */
+        /* With a handful of buckets it is chance how many ghosts find room in theirs. That limit was set
+         * where the figures showed it: below 64 pages one trace (lirs_multi2, 56 pages) is 0.6 and 0.7
+         * points off. */
         { "s3fifo",   1,  0.5,     0.5,      64   },
         { "arc",      1,  0.5,     0.5,      64   },
         { "wtinylfu", 1,  1.5,     INFINITY },
@@ -92,7 +93,8 @@ static bool is_there(size_t p) {
         return streq(tolerances[p].policy, "belady") || sim_policy_find(tolerances[p].policy);
 }
 
-/* LFU looks at a quarter of a cache of less than 2048 pages, in place of 512, and evicts a sixteenth of that. */
+/* LFU looks at a quarter of a cache of less than 2048 pages,
+ * in place of 512, and evicts a sixteenth of that. */
 static void scale_lfu(SimRun *run, SimSetting settings[static 2]) {
         const SimTunable *nr_scan = sim_tunable_find(run->policy, "nr_scan");
         const SimTunable *nr_evict = sim_tunable_find(run->policy, "nr_evict");
@@ -110,7 +112,8 @@ static void scale_lfu(SimRun *run, SimSetting settings[static 2]) {
 
 /* Runs all policies for the figures of one trace, which follow each other. */
 static void run_trace(Figure *f, size_t n, const char *directory) {
-        _cleanup_free_ char *path = g_strdup_printf("%s/%s.oracleGeneral.zst", directory, f->trace), *error = NULL;
+        _cleanup_free_ char *path = g_strdup_printf("%s/%s.oracleGeneral.zst", directory, f->trace),
+                        *error = NULL;
         _cleanup_(trace_freep) Trace *trace = NULL;
         SimRun runs[ELEMENTSOF(tolerances) * 8];
         SimResult results[ELEMENTSOF(runs)], *targets[ELEMENTSOF(runs)];
@@ -190,8 +193,8 @@ static void test_policy(void **state) {
                 ratio = (double) result->stats.misses / result->stats.requests;
                 points = 100 * (ratio - f->ratios[p]);
                 if (points > tolerances[p].above || points < -tolerances[p].below) {
-                        print_message("# %s, %s, %u%%: %.4f instead of %.4f\n", policy, f->trace, f->percent, ratio,
-                                      f->ratios[p]);
+                        print_message("# %s, %s, %u%%: %.4f instead of %.4f\n", policy, f->trace, f->percent,
+                                      ratio, f->ratios[p]);
                         n_bad++;
                 }
         }

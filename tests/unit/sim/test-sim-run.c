@@ -156,8 +156,9 @@ static void test_failures(void **state) {
         assert_false(results[1].done);
         assert_string_equal(results[1].message, "it was ended by signal 10 (User defined signal 1)");
         assert_false(results[2].done);
-        assert_string_equal(results[2].message, "bpf_cachebpf_list_create() must not be called in evict_folios, and "
-                                                "the kernel would refuse to load the policy");
+        assert_string_equal(results[2].message,
+                            "bpf_cachebpf_list_create() must not be called in evict_folios, and "
+                            "the kernel would refuse to load the policy");
         assert_true(results[3].done);
         assert_true(results[4].done);
         assert_int_equal(t_small, 3);

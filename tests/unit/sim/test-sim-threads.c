@@ -60,7 +60,8 @@ static void test_globs(void **state) {
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++)
                 if (matches(cases[i].nr, cases[i].name) != cases[i].matches)
-                        fail_msg("'%s' %s '%s'", cases[i].name, cases[i].matches ? "does not match" : "matches",
+                        fail_msg("'%s' %s '%s'", cases[i].name,
+                                 cases[i].matches ? "does not match" : "matches",
                                  (const char *) cachebpf_scan_threads[cases[i].nr]);
 }
 

@@ -36,21 +36,24 @@ static void test_good(void **state) {
                     FLAGS(TRACE_WRITE, 0, 0, TRACE_WRITE, TRACE_REMOVE, TRACE_WRITE, TRACE_WRITE));
         check_trace(good("auto", text), OBJECTS(0, 1, 2, 3, 0, 4, 5), NULL);
 
-        check_trace(good("blkparse:action=D", text), OBJECTS(0, 1, 2), FLAGS(TRACE_WRITE, TRACE_WRITE, TRACE_WRITE));
+        check_trace(good("blkparse:action=D", text), OBJECTS(0, 1, 2),
+                    FLAGS(TRACE_WRITE, TRACE_WRITE, TRACE_WRITE));
         check_trace(good("blkparse:action=C", text), OBJECTS(0, 1, 2), NULL);
         check_trace(good("blkparse:action=G", text), OBJECTS(0, 1), NULL); /* across two pages */
 }
 
 static void test_threads(void **state) {
-        check_trace(good("blkparse:scan-threads=Web*,background-threads=kjour*", text), OBJECTS(0, 1, 2, 3, 0, 4, 5),
-                    FLAGS(2 << 4 | TRACE_WRITE, 1 << 4, 1 << 4, TRACE_WRITE, TRACE_REMOVE, TRACE_WRITE, TRACE_WRITE));
+        check_trace(good("blkparse:scan-threads=Web*,background-threads=kjour*", text),
+                    OBJECTS(0, 1, 2, 3, 0, 4, 5),
+                    FLAGS(2 << 4 | TRACE_WRITE, 1 << 4, 1 << 4, TRACE_WRITE, TRACE_REMOVE, TRACE_WRITE,
+                          TRACE_WRITE));
 }
 
 #define EVENT "8,0 3 1 0.000000000 697 Q R "
 
 static void test_malformed(void **state) {
-        static const char other[] = ": this is no line of blkparse's default format: device, cpu, number, time, "
-                "process, action";
+        static const char other[] = ": this is no line of blkparse's default format: "
+                                    "device, cpu, number, time, process, action";
         static const char *const lines[] = {
                 "8 3 1 0.000000000 697 Q R 0 + 8 [x]",
                 "8,0 3 1 0 697 Q R 0 + 8 [x]",
@@ -85,9 +88,11 @@ static void test_sizes(void **state) {
         bad("blkparse", EVENT "0 + 8388609 [x]\n", EBADMSG,
             ":1: one access of 1048577 pages; at most 1048576 (4 GiB) make sense");
 
-        bad("blkparse", EVENT "0 + 0 [x]\n", ENODATA, ": no event of the trace is a read or write with the action Q; "
+        bad("blkparse", EVENT "0 + 0 [x]\n", ENODATA,
+            ": no event of the trace is a read or write with the action Q; "
             "blkparse:action= chooses another");
-        bad("blkparse:action=D", EVENT "0 + 8 [x]\n", ENODATA, ": no event of the trace is a read or write with the "
+        bad("blkparse:action=D", EVENT "0 + 8 [x]\n", ENODATA,
+            ": no event of the trace is a read or write with the "
             "action D; blkparse:action= chooses another");
         bad("blkparse", "\n", ENODATA, ": there is no request in the trace");
 }

@@ -8,7 +8,8 @@ static void test_columns(void **state) {
         check_trace(good("csv", "7\n8\n7\n"), OBJECTS(0, 1, 0), NULL);
         check_trace(good("csv:obj-id-col=1", "7,1\n8,1\n7,1\n"), OBJECTS(0, 1, 0), NULL);
         check_trace(good("csv:obj-id-col=2,obj-size-col=1", "8192,7\n1,7\n"), OBJECTS(0, 1, 0), NULL);
-        check_trace(good("csv:obj-id-col=2,obj-size-col=1,ignore-obj-size=yes", "8192,7\n1,7\n"), OBJECTS(0, 0), NULL);
+        check_trace(good("csv:obj-id-col=2,obj-size-col=1,ignore-obj-size=yes", "8192,7\n1,7\n"),
+                    OBJECTS(0, 0), NULL);
 
         /* what the header says */
         check_trace(good("csv", "Size,OBJ_ID,op\n1,7,get\n4097,8,set\n1,7,DELETE\n"), OBJECTS(0, 1, 2, 0),
@@ -23,12 +24,15 @@ static void test_delimiters(void **state) {
         check_trace(good("csv:delimiter=space", "1 7 1\n1 7 1\n"), OBJECTS(0, 0), NULL);
         check_trace(good("csv:delimiter=|", "1|7|1\n1|7|1\n"), OBJECTS(0, 0), NULL);
         check_trace(good("csv:delimiter=comma", "1, 7 ,1\n1,7,1\n"), OBJECTS(0, 0), NULL);
-        check_trace(good("csv", "1,\"a,b\",1\r\n1,\"a\"\"b\",1\r\n\r\n# x\n1,\"a,b\",1"), OBJECTS(0, 1, 0), NULL);
+        check_trace(good("csv", "1,\"a,b\",1\r\n1,\"a\"\"b\",1\r\n\r\n# x\n1,\"a,b\",1"), OBJECTS(0, 1, 0),
+                    NULL);
 }
 
 static void test_objects(void **state) {
         /* names as well as numbers, of 64 bits */
-        check_trace(good("csv", "1,photo-7,1\n1,photo-8,1\n1,photo-7,1\n1,0,1\n1,18446744073709551615,1\n1,0x0,1\n"),
+        check_trace(good("csv",
+                         "1,photo-7,1\n1,photo-8,1\n1,photo-7,1\n"
+                         "1,0,1\n1,18446744073709551615,1\n1,0x0,1\n"),
                     OBJECTS(0, 1, 0, 2, 0, 2) /* the largest number stands for the first name */, NULL);
 
         /* size 0 is skipped */
@@ -47,7 +51,8 @@ static void test_offsets(void **state) {
                     FLAGS(0, 0, TRACE_WRITE, 0));
         check_trace(good("csv", "offset,size\n0,1\n4095,2\n"), OBJECTS(0, 0, 1), NULL);
 
-        bad("csv:offset-col=1", "0,1\n", EBADMSG, ":1: there is a column for the offset, but none for the length: "
+        bad("csv:offset-col=1", "0,1\n", EBADMSG,
+            ":1: there is a column for the offset, but none for the length: "
             "csv:obj-size-col= says which it is");
         bad("csv", "offset,size\n0,0\n", EBADMSG, ":2: an access of no byte");
         bad("csv", "offset,size\n18446744073709551615,2\n", EBADMSG,
@@ -89,13 +94,16 @@ static void test_options(void **state) {
         bad_option("csv:", "csv: there is no setting \"\" of the form KEY=VALUE");
         bad_option("csv:obj-id-col", "csv: there is no setting \"obj-id-col\" of the form KEY=VALUE");
         bad_option("csv:action=Q", "csv: there is no setting \"action\" of the form KEY=VALUE");
-        bad_option("csv:obj-id-col=0", "csv: \"obj-id-col\" takes the number of a column, from 1, not \"0\"");
+        bad_option("csv:obj-id-col=0",
+                   "csv: \"obj-id-col\" takes the number of a column, from 1, not \"0\"");
         bad_option("csv:obj-id-col=9999999",
                    "csv: \"obj-id-col\" takes the number of a column, from 1, not \"9999999\"");
         bad_option("csv:has-header=maybe", "csv: \"has-header\" takes yes or no, not \"maybe\"");
-        bad_option("csv:delimiter=ab", "csv: \"delimiter\" takes one character, comma, tab or space, not \"ab\"");
+        bad_option("csv:delimiter=ab",
+                   "csv: \"delimiter\" takes one character, comma, tab or space, not \"ab\"");
         bad_option("blkparse:action=", "blkparse: \"action\" takes one of Q, G, I, D, C, not \"\"");
-        bad_option("text:ignore-obj-size=yes", "text: there is no setting \"ignore-obj-size\" of the form KEY=VALUE");
+        bad_option("text:ignore-obj-size=yes",
+                   "text: there is no setting \"ignore-obj-size\" of the form KEY=VALUE");
 
         for (TraceFormat f = 0; f < _TRACE_FORMAT_MAX; f++)
                 assert_int_equal(trace_format_from_string(trace_format_to_string(f)), f);

@@ -80,8 +80,8 @@ static void test_truncated(void **state) {
 
 /* Other binary data is not taken for this form. */
 static void test_detection(void **state) {
-        static const char problem[] = ": cannot tell what form of trace this is: neither text, oracleGeneral, csv, "
-                "blkparse nor record; name it if it is one";
+        static const char problem[] = ": cannot tell what form of trace this is: neither text, "
+                                      "oracleGeneral, csv, blkparse nor record; name it if it is one";
         uint8_t data[RECORD * 2];
         size_t n;
 

@@ -81,8 +81,8 @@ static void test_large(void **state) {
 }
 
 static void test_detection(void **state) {
-        static const char unknown[] = ": cannot tell what form of trace this is: neither text, oracleGeneral, csv, "
-                "blkparse nor record; name it if it is one";
+        static const char unknown[] = ": cannot tell what form of trace this is: neither text, "
+                                      "oracleGeneral, csv, blkparse nor record; name it if it is one";
 
         check_trace(good("auto", "# anything\n\n17\n"), OBJECTS(0), NULL);
         check_trace(good("auto", "r a,b 17 thread=x\n"), OBJECTS(0), NULL);
@@ -110,7 +110,8 @@ static void check_file_error(const char *path, int error, const char *message) {
 }
 
 static void test_files(void **state) {
-        _cleanup_free_ char *path = test_file(dir, "good", "5\n6\n"), *empty = test_file(dir, "empty", ""), *pipe;
+        _cleanup_free_ char *path = test_file(dir, "good", "5\n6\n"), *empty = test_file(dir, "empty", ""),
+                        *pipe;
         char *error = NULL;
         Trace *t;
         pid_t pid;

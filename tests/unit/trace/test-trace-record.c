@@ -20,15 +20,21 @@
 #define bytes_bad(s, message) read_bad("record", (s), sizeof(s) - 1, EBADMSG, (message))
 
 static const RecordAccess accesses[] = {
-        { .device = 8 << 20 | 1, .inode = 77, .page = 5, .n_pages = 1, .tid = 7, .thread = "low", .time = 1000 },
-        { .device = 8 << 20 | 1, .inode = 77, .page = 6, .n_pages = 2, .tid = 7, .thread = "low", .time = 2000 },
-        { .device = 8 << 20 | 1, .inode = 77, .page = 0, .n_pages = 1, .tid = 8, .thread = "a b", .time = 1500,
+        { .device = 8 << 20 | 1, .inode = 77, .page = 5, .n_pages = 1, .tid = 7, .thread = "low",
+          .time = 1000 },
+        { .device = 8 << 20 | 1, .inode = 77, .page = 6, .n_pages = 2, .tid = 7, .thread = "low",
+          .time = 2000 },
+        { .device = 8 << 20 | 1, .inode = 77, .page = 0, .n_pages = 1, .tid = 8, .thread = "a b",
+          .time = 1500,
           .flags = TRACE_WRITE },
-        { .device = 8 << 20 | 1, .inode = 77, .generation = 1, .page = 5, .n_pages = 1, .tid = 8, .thread = "a b",
+        { .device = 8 << 20 | 1, .inode = 77, .generation = 1, .page = 5, .n_pages = 1, .tid = 8,
+          .thread = "a b",
           .time = UINT64_MAX, .flags = TRACE_READAHEAD },
-        { .device = 8 << 20 | 2, .inode = UINT64_MAX, .generation = UINT32_MAX, .page = (UINT64_C(1) << 40) - 1,
+        { .device = 8 << 20 | 2, .inode = UINT64_MAX, .generation = UINT32_MAX,
+          .page = (UINT64_C(1) << 40) - 1,
           .n_pages = 1, .tid = UINT32_MAX, .thread = "fifteen letters", .time = 0, .flags = TRACE_REMOVE },
-        { .device = 8 << 20 | 1, .inode = 77, .page = 5, .n_pages = 1, .tid = 7, .thread = "high", .time = 3000 },
+        { .device = 8 << 20 | 1, .inode = 77, .page = 5, .n_pages = 1, .tid = 7, .thread = "high",
+          .time = 3000 },
 };
 
 /* Writes the accesses, and returns what was written. */
@@ -62,8 +68,8 @@ static void test_round_trip(void **state) {
 
                 check_trace(read_good("record:scan-threads=low,background-threads=h* fif*", data, size),
                             OBJECTS(0, 1, 2, 3, 4, 5, 0),
-                            FLAGS(1 << 4, 1 << 4, 1 << 4, TRACE_WRITE, TRACE_READAHEAD, 2 << 4 | TRACE_REMOVE,
-                                  2 << 4));
+                            FLAGS(1 << 4, 1 << 4, 1 << 4, TRACE_WRITE, TRACE_READAHEAD,
+                                  2 << 4 | TRACE_REMOVE, 2 << 4));
         }
 }
 
@@ -104,7 +110,8 @@ static void test_truncated(void **state) {
                 char *error = NULL;
                 Trace *t;
 
-                assert_int_equal(trace_read_memory("x", data, n, TRACE_FORMAT_RECORD, &o, &t, &error), -EBADMSG);
+                assert_int_equal(trace_read_memory("x", data, n, TRACE_FORMAT_RECORD, &o, &t, &error),
+                                 -EBADMSG);
                 assert_non_null(strstr(error, n == 0 ? "no recording" : "cut off"));
                 free(error);
         }
@@ -122,7 +129,8 @@ static void test_truncated(void **state) {
 }
 
 static void test_malformed(void **state) {
-        bytes_bad("1\n2\n3\n4\n5\n6\n7\n8\n9\n0\n1\n2\n", ": at byte 0: this is no recording of \"cachectl record\"");
+        bytes_bad("1\n2\n3\n4\n5\n6\n7\n8\n9\n0\n1\n2\n",
+                  ": at byte 0: this is no recording of \"cachectl record\"");
         bytes_bad(RECORD_MAGIC "\2\0\0\0" "\0\x10\0\0" "\0\0\0\0\0\0\0\0",
                   ": at byte 0: the recording has version 2, only version 1 can be read");
         bytes_bad(RECORD_MAGIC "\1\0\0\0" "\0\x40\0\0" "\0\0\0\0\0\0\0\0",
@@ -136,7 +144,8 @@ static void test_malformed(void **state) {
                   ": at byte 26: the name of a thread has 16 bytes, more than 15");
         bytes_bad(BEGIN "\x90\0\0" "\xff\xff\xff\xff\xff\xff\xff\xff\xff\2" "\0",
                   ": at byte 49: the page of an access has more than 64 bits");
-        bytes_bad(BEGIN "\x90\0\0" "\1" "\0", ": at byte 41: page 18446744073709551615 is too far into the file; "
+        bytes_bad(BEGIN "\x90\0\0" "\1" "\0",
+                  ": at byte 41: page 18446744073709551615 is too far into the file; "
                   "no file has more than 2^40 pages");
         bytes_bad(BEGIN "\x80\0\0\0" "\0" "\0", ": at byte 42: an access of no page");
         bytes_bad(BEGIN "\x80\0\0\0" "\x81\x80\x40" "\0",

@@ -21,10 +21,12 @@ static void test_lines(void **state) {
         /* one letter in front is an operation, and a file only if there is another operation */
         check_trace(good("text", "r 1\nw 1\na 1\nd 1\n"), OBJECTS(0, 0, 0, 0),
                     FLAGS(0, TRACE_WRITE, TRACE_READAHEAD, TRACE_REMOVE));
-        check_trace(good("text", "w w 1\nr w 1\nw 1\n"), OBJECTS(0, 0, 1), FLAGS(TRACE_WRITE, 0, TRACE_WRITE));
+        check_trace(good("text", "w w 1\nr w 1\nw 1\n"), OBJECTS(0, 0, 1),
+                    FLAGS(TRACE_WRITE, 0, TRACE_WRITE));
 
         /* white space, comments, the ends of lines */
-        check_trace(good("text", "# cachebpf trace\n\n  # x\n\t1 \r\n r\tx  1\t\n\r\n"), OBJECTS(0, 1), NULL);
+        check_trace(good("text", "# cachebpf trace\n\n  # x\n\t1 \r\n r\tx  1\t\n\r\n"), OBJECTS(0, 1),
+                    NULL);
 }
 
 static void test_threads(void **state) {
@@ -58,12 +60,16 @@ static void test_escapes(void **state) {
 static void test_malformed(void **state) {
         bad("text", "1\n\nx\n", EBADMSG,
             ":3: the place is none of PAGE, PAGE+COUNT, @OFFSET and @OFFSET+LENGTH");
-        bad("text", "f -1\n", EBADMSG, ":1: the place is none of PAGE, PAGE+COUNT, @OFFSET and @OFFSET+LENGTH");
-        bad("text", "1.5\n", EBADMSG, ":1: the place is none of PAGE, PAGE+COUNT, @OFFSET and @OFFSET+LENGTH");
-        bad("text", "0x\n", EBADMSG, ":1: the place is none of PAGE, PAGE+COUNT, @OFFSET and @OFFSET+LENGTH");
+        bad("text", "f -1\n", EBADMSG,
+            ":1: the place is none of PAGE, PAGE+COUNT, @OFFSET and @OFFSET+LENGTH");
+        bad("text", "1.5\n", EBADMSG,
+            ":1: the place is none of PAGE, PAGE+COUNT, @OFFSET and @OFFSET+LENGTH");
+        bad("text", "0x\n", EBADMSG,
+            ":1: the place is none of PAGE, PAGE+COUNT, @OFFSET and @OFFSET+LENGTH");
         bad("text", "1+x\n", EBADMSG, ":1: the length behind + is no number");
         bad("text", "1+\n", EBADMSG, ":1: the length behind + is no number");
-        bad("text", "r f\n", EBADMSG, ":1: the place is none of PAGE, PAGE+COUNT, @OFFSET and @OFFSET+LENGTH");
+        bad("text", "r f\n", EBADMSG,
+            ":1: the place is none of PAGE, PAGE+COUNT, @OFFSET and @OFFSET+LENGTH");
         bad("text", "x f 1\n", EBADMSG, ":1: the operation is none of r, w, a and d");
         bad("text", "r f 1 2\n", EBADMSG,
             ":1: too many words; a line is [OP] [FILE] WHERE [thread=NAME] [class=CLASS]");
@@ -81,7 +87,8 @@ static void test_sizes(void **state) {
         bad("text", "@7+0\n", EBADMSG, ":1: the length is 0");
         bad("text", "7+18446744073709551616\n", EBADMSG, ":1: the length has more than 64 bits");
         bad("text", "0x10000000000000000\n", EBADMSG, ":1: the place has more than 64 bits");
-        bad("text", "0+1048577\n", EBADMSG, ":1: one access of 1048577 pages; at most 1048576 (4 GiB) make sense");
+        bad("text", "0+1048577\n", EBADMSG,
+            ":1: one access of 1048577 pages; at most 1048576 (4 GiB) make sense");
         bad("text", "7+18446744073709551615\n", EBADMSG,
             ":1: one access of 18446744073709551615 pages; at most 1048576 (4 GiB) make sense");
         bad("text", "1099511627776\n", EBADMSG,
@@ -118,7 +125,8 @@ static void test_write(void **state) {
                 { .page = 4095, .n = 2, .in_bytes = true, .flags = TRACE_WRITE },
                 { .file = "a file\\ name\n", .page = 1, .n = 7, .flags = TRACE_READAHEAD },
                 { .file = "r", .page = 1, .n = 1, .flags = TRACE_REMOVE, .thread = "rocksdb:low 1" },
-                { .file = "r", .page = 1, .n = 1, .flags = TRACE_CLASS_BACKGROUND << TRACE_CLASS_SHIFT, .thread = "" },
+                { .file = "r", .page = 1, .n = 1, .flags = TRACE_CLASS_BACKGROUND << TRACE_CLASS_SHIFT,
+                  .thread = "" },
         };
         _cleanup_free_ char *text = NULL;
         size_t size;

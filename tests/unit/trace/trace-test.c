@@ -53,8 +53,8 @@ void check_trace(Trace *t, size_t n, const uint32_t objects[], const uint8_t fla
                 if (t->objects[i] != objects[i])
                         fail_msg("request %zu is for object %u instead of %u", i, t->objects[i], objects[i]);
                 if (flags && (t->flags ? t->flags[i] : 0) != flags[i])
-                        fail_msg("request %zu has the flags 0x%x instead of 0x%x", i, t->flags ? t->flags[i] : 0,
-                                 flags[i]);
+                        fail_msg("request %zu has the flags 0x%x instead of 0x%x", i,
+                                 t->flags ? t->flags[i] : 0, flags[i]);
                 assert_true(t->objects[i] < t->n_objects);
         }
         trace_free(t);

@@ -8,10 +8,12 @@
 /* Reads a trace that must be good. "options" is as on the command line ("csv:obj-id-col=1"). */
 Trace *read_good(const char *options, const void *data, size_t size);
 
-/* Reads one that must fail with this error; "message" must be how the message goes on behind the file's name. */
+/* Reads one that must fail with this error;
+ * "message" must be how the message goes on behind the file's name. */
 void read_bad(const char *options, const void *data, size_t size, int error, const char *message);
 
-/* The number of the object of each request, and if "flags" is not NULL, the flags of each. Frees the trace. */
+/* The number of the object of each request,
+ * and if "flags" is not NULL, the flags of each. Frees the trace. */
 void check_trace(Trace *t, size_t n, const uint32_t objects[], const uint8_t flags[]);
 
 #define good(options, text) read_good((options), (text), strlen(text))
