@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Prints the description of one of the daemon's D-Bus interfaces, as the daemon itself gives it when it is asked: the
- * daemon's objects on a connection that leads back to this process.
+/* Prints the description of one of the daemon's D-Bus interfaces, as the daemon itself gives it when it is
+ * asked: the daemon's objects on a connection that leads back to this process.
  *
  *      introspect INTERFACE */
 
@@ -135,8 +135,10 @@ static int introspect(const char *interface) {
                 return r;
 
         answer.event = event;
-        r = sd_bus_call_method_async(client, NULL, NULL, streq(interface, BUS_INTERFACE_UNIT) ? path : BUS_PATH,
-                                     "org.freedesktop.DBus.Introspectable", "Introspect", on_answer, &answer, "");
+        r = sd_bus_call_method_async(client, NULL, NULL,
+                                     streq(interface, BUS_INTERFACE_UNIT) ? path : BUS_PATH,
+                                     "org.freedesktop.DBus.Introspectable", "Introspect", on_answer, &answer,
+                                     "");
         return r < 0 ? r : sd_event_loop(event);
 }
 
