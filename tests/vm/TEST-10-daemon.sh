@@ -17,7 +17,8 @@ systemctl start t10.slice
 unit_runs t10.slice lfu
 is "$(unit_key t10.slice source)" /run/systemd/system/t10.slice:3 'the source is the line of the file'
 is "$(unit_key t10.slice policyId)" "$(policy_key t10.slice id)" 'the id is the one of the kernel'
-is "$(unit_key t10.slice cgroupId)" "$(stat -c %i "$(cgroup_of t10.slice)")" 'so is the id of the control group'
+is "$(unit_key t10.slice cgroupId)" "$(stat -c %i "$(cgroup_of t10.slice)")" \
+        'so is the id of the control group'
 succeeds 'the link is pinned' test -e "$(pin_of t10.slice)/link"
 
 # --- counters
@@ -34,7 +35,8 @@ make_dropin t10.slice 50-policy $'[Slice]\nX-CachePolicy=mru'
 unit_runs t10.slice mru
 is "$(policy_key t10.slice updates)" 1 'it was updated once'
 is "$(counters)" "$before" 'nothing was attached or detached'
-is "$(unit_key t10.slice source)" /run/systemd/system/t10.slice.d/50-policy.conf:2 'the source is the drop-in'
+is "$(unit_key t10.slice source)" /run/systemd/system/t10.slice.d/50-policy.conf:2 \
+        'the source is the drop-in'
 
 make_dropin t10.slice 60-policy $'[Slice]\nCachePolicy='
 wait_until 20 policy_is t10.slice none
@@ -50,13 +52,15 @@ unit_runs t10.slice mru
 
 systemctl stop t10.slice
 unit_ends t10.slice
-compare "$(find "$PIN_ROOT" -mindepth 1 -not -name threads 2>/dev/null | wc -l)" -eq 0 'a stopped slice leaves no pins'
+compare "$(find "$PIN_ROOT" -mindepth 1 -not -name threads 2>/dev/null | wc -l)" -eq 0 \
+        'a stopped slice leaves no pins'
 systemctl start t10.slice
 unit_runs t10.slice mru
 
 # --- services and scopes, inside and outside of a slice with a policy
 
-make_unit t10.service $'[Service]\nExecStart=/bin/sleep infinity\nSlice=t10.slice\nMemoryMax=32M\nCachePolicy=fifo'
+make_unit t10.service \
+        $'[Service]\nExecStart=/bin/sleep infinity\nSlice=t10.slice\nMemoryMax=32M\nCachePolicy=fifo'
 systemctl start t10.service
 unit_runs t10.service fifo
 is "$(policy_key t10.service inherited)" 0 'the service has its own policy'
@@ -98,7 +102,8 @@ unit_runs t10-rule.slice fifo
 printf '[Match]\nCgroup=/t10.slice/*\n[Policy]\nCachePolicy=lfu\n' >/run/cachebpf/policies.d/20-test.conf
 systemctl reload cachebpfd.service
 unit_runs t10-rule.slice lfu
-is "$(unit_key t10-rule.slice source)" /run/cachebpf/policies.d/20-test.conf:4 'a rule with a later name wins'
+is "$(unit_key t10-rule.slice source)" /run/cachebpf/policies.d/20-test.conf:4 \
+        'a rule with a later name wins'
 rm -r /run/cachebpf/policies.d
 systemctl reload cachebpfd.service
 wait_until 20 state_is t10-rule.slice unconfigured
@@ -106,29 +111,36 @@ is "$(policy_key t10-rule.slice inherited)" 1 'without rules only the inherited 
 
 # --- D-Bus
 
-path=$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t10.slice | jq -r '.data[0]')
+path=$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t10.slice |
+        jq -r '.data[0]')
 is "$path" /org/cachebpf1/unit/t10_2eslice 'the slice has an object'
 for property in ConfiguredPolicy EffectivePolicy VerifiedPolicy; do
-        is "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit "$property")" 's "mru"' "$property"
+        is "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit "$property")" 's "mru"' \
+                "$property"
 done
 is "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit State)" 's "attached"' 'State'
-compare "$(busctl --json=short call org.cachebpf1 "$path" org.cachebpf1.Unit GetStats | jq '.data[0] | length')" -gt 5 'GetStats'
-is "$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.freedesktop.DBus.ObjectManager GetManagedObjects |
+compare "$(busctl --json=short call org.cachebpf1 "$path" org.cachebpf1.Unit GetStats |
+        jq '.data[0] | length')" -gt 5 'GetStats'
+is "$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.freedesktop.DBus.ObjectManager \
+        GetManagedObjects |
         jq -r '.data[0] | keys[]')" "$path" 'the object manager lists it'
-succeeds 'anybody may look' runuser -u nobody -- busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit State
+succeeds 'anybody may look' runuser -u nobody -- busctl get-property org.cachebpf1 "$path" \
+        org.cachebpf1.Unit State
 fails 'but not set the log level' runuser -u nobody -- busctl set-property org.cachebpf1 \
         /org/freedesktop/LogControl1 org.freedesktop.LogControl1 LogLevel s debug
 succeeds 'root may' systemctl service-log-level cachebpfd.service debug
 systemctl service-log-level cachebpfd.service info
 
-for call in '/org/cachebpf1 org.cachebpf1.Manager ListUnits' '/org/cachebpf1 org.cachebpf1.Manager GetUnit s t10.slice' \
+for call in '/org/cachebpf1 org.cachebpf1.Manager ListUnits' \
+        '/org/cachebpf1 org.cachebpf1.Manager GetUnit s t10.slice' \
         '/org/cachebpf1 org.cachebpf1.Manager GetKernelStat' "$path org.cachebpf1.Unit GetStats" \
         '/org/cachebpf1 org.freedesktop.DBus.ObjectManager GetManagedObjects'; do
         # shellcheck disable=SC2086
         succeeds "nobody may call ${call#* }" runuser -u nobody -- busctl call org.cachebpf1 $call
 done
 
-busctl --json=short --timeout=30 wait org.cachebpf1 "$path" org.freedesktop.DBus.Properties PropertiesChanged >"$MARK.signal" &
+busctl --json=short --timeout=30 wait org.cachebpf1 "$path" org.freedesktop.DBus.Properties \
+        PropertiesChanged >"$MARK.signal" &
 waiting=$!
 sleep 2
 make_dropin t10.slice 70-policy $'[Slice]\nCachePolicy=fifo'
@@ -139,7 +151,8 @@ rm -f "$MARK.signal"
 
 # --- the interface describes itself, and the daemon's answers keep to it (varlinkctl checks them)
 
-succeeds 'the varlink interface parses' sh -c "varlinkctl introspect $VARLINK org.cachebpf.Manager | varlinkctl validate-idl /dev/stdin"
+succeeds 'the varlink interface parses' sh -c \
+        "varlinkctl introspect $VARLINK org.cachebpf.Manager | varlinkctl validate-idl /dev/stdin"
 succeeds 'ListUnits' varlink ListUnits
 succeeds 'ListPolicies' varlink ListPolicies
 fails 'NoSuchUnit' varlinkctl call "$VARLINK" org.cachebpf.Manager.ListUnits '{"unit":"no.slice"}'

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
 # timeout: 400
-# The policy outlives the daemon: killed, it leaves everything running; back again, it adopts what it finds, and
-# the kernel's counters show that nothing was detached in between.
+# The policy outlives the daemon: killed, it leaves everything running; back again, it adopts what it finds,
+# and the kernel's counters show that nothing was detached in between.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -48,7 +48,8 @@ systemctl start cachebpfd.service
 systemctl daemon-reload
 systemctl daemon-reexec
 wait_until 30 state_is t11.slice attached
-is "$(counters) updated $(kernel_stat updated)" "$before" 'through all of it nothing was attached, detached, updated'
+is "$(counters) updated $(kernel_stat updated)" "$before" \
+        'through all of it nothing was attached, detached, updated'
 
 # An adopted policy is as good as any: it can be changed, and its end is noticed.
 make_dropin t11.slice 50-policy $'[Slice]\nCachePolicy=fifo'

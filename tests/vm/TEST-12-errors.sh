@@ -24,11 +24,13 @@ id=$(policy_key t12-good.slice id)
 make_slice t12-unknown.slice $'MemoryMax=64M\nCachePolicy=lru2000'
 systemctl start t12-unknown.slice
 unit_is t12-unknown.slice failed
-like "$(unit_key t12-unknown.slice reason)" "unknown policy 'lru2000'.*t12-unknown.slice:3.*/usr/lib/cachebpf/policies" \
+like "$(unit_key t12-unknown.slice reason)" \
+        "unknown policy 'lru2000'.*t12-unknown.slice:3.*/usr/lib/cachebpf/policies" \
         'the reason names policy, file, line, directories'
 is "$(policy_key t12-unknown.slice policy)" none 'the slice has the stock policy'
 once 'said once' "t12-unknown.slice: Cache policy 'lru2000' failed"
-is "$(journalctl -q --no-pager --since="@$(stat -c %Y "$MARK")" UNIT=t12-unknown.slice POLICY=lru2000 STATE=failed \
+is "$(journalctl -q --no-pager --since="@$(stat -c %Y "$MARK")" UNIT=t12-unknown.slice POLICY=lru2000 \
+        STATE=failed \
         -o json | jq -r 'has("MESSAGE_ID")' | sort -u)" true 'with structured fields in the journal'
 
 make_slice t12-name.slice $'MemoryMax=64M\nCachePolicy=../lfu'
@@ -38,7 +40,8 @@ like "$(unit_key t12-name.slice reason)" 'is not a policy name' 'a name with a s
 
 # --- a unit file full of garbage
 
-make_unit t12-garbage.slice $'[Slice]\nthis is no assignment\nCachePolicy lfu\n=\nCachePolicy=mru\n\001[Nonsense\n'
+make_unit t12-garbage.slice \
+        $'[Slice]\nthis is no assignment\nCachePolicy lfu\n=\nCachePolicy=mru\n\001[Nonsense\n'
 make_dropin t12-garbage.slice 50 $'[Slice]\nCachePolicy=\xff\xfe\n'
 systemctl start t12-garbage.slice
 unit_runs t12-garbage.slice mru
@@ -69,13 +72,15 @@ for name in text cut; do
         is "$(policy_key "t12-$name.slice" policy)" none 'the slice has the stock policy'
 done
 unit_runs t12-there.slice there # what counts is what was there when the daemon looked
-like "$(unit_key t12-text.slice reason)" "$POLICIES/text.bpf.o: it is not a BPF object file" 'a broken object is named'
+like "$(unit_key t12-text.slice reason)" "$POLICIES/text.bpf.o: it is not a BPF object file" \
+        'a broken object is named'
 like "$(varlink ListPolicies '{"name":"text"}' | jq -r .problem)" \
         'not a BPF object file' 'and it is listed with its problem'
 
 systemctl reload cachebpfd.service
 unit_is t12-there.slice failed
-like "$(unit_key t12-there.slice reason)" "unknown policy 'there' .*; the policy attached before goes on" 'so is a missing one'
+like "$(unit_key t12-there.slice reason)" "unknown policy 'there' .*; the policy attached before goes on" \
+        'so is a missing one'
 is "$(policy_key t12-there.slice policy)" there 'which goes on where it runs'
 
 # An object in /run goes before the one in /usr; put right, a reload is enough.
@@ -96,8 +101,10 @@ section = lambda i: struct.unpack_from('<IIQQQQ', elf, shoff + i * shentsize)
 names = section(shstrndx)[4]
 for i in range(shnum):
     name, _, _, _, offset, size = section(i)
-    if size and elf[names + name:].startswith((b'struct_ops/lfu', b'struct_ops.s/lfu')): # not the filter, it is not loaded
-        elf[offset + size - 16:offset + size - 8] = bytes([0x79, 0x90, 0, 0, 0, 0, 0, 0]) # r0 = *(u64 *)(r9 + 0)
+    # not the filter, it is not loaded
+    if size and elf[names + name:].startswith((b'struct_ops/lfu', b'struct_ops.s/lfu')):
+        # r0 = *(u64 *)(r9 + 0)
+        elf[offset + size - 16:offset + size - 8] = bytes([0x79, 0x90, 0, 0, 0, 0, 0, 0])
         break
 open(sys.argv[2], 'wb').write(elf)
 PYTHON
@@ -114,7 +121,9 @@ make_slice t12-set.slice 'MemoryMax=64M'
 systemctl start t12-set.slice
 output=$(cachectl set t12-set wild 2>&1) && status=0 || status=$?
 is "$status" 3 'cachectl set: the exit status of a policy that is rejected'
-like "$output" "The policy of t12-set.slice is not in effect: policy 'wild' .*: the kernel rejects its program" 'and the reason'
+like "$output" \
+        "The policy of t12-set.slice is not in effect: policy 'wild' .*: the kernel rejects its program" \
+        'and the reason'
 like "$output" 'Changed /run/' 'and what was changed'
 is "$(unit_key t12-set.slice state) $(unit_key t12-set.slice configured)" 'failed wild' 'it stays configured'
 succeeds 'with --no-block nobody waits for that' cachectl set --no-block t12-set wild CacheAdmission=yes

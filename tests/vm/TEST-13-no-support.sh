@@ -9,8 +9,10 @@
 wait_until 30 systemctl is-active cachebpfd.service
 succeeds 'the daemon is up' systemctl is-active cachebpfd.service
 is "$(journalctl -q --no-pager -b -o cat _COMM=cachebpfd | wc -l)" 1 'it says one sentence'
-like "$(journalctl -q --no-pager -b -o cat _COMM=cachebpfd)" 'has no cachebpf.*CONFIG_CACHEBPF=y' 'which tells what to do'
-like "$(systemctl show -P StatusText cachebpfd.service)" '^Read-only: kernel .* has no cachebpf' 'so does its status'
+like "$(journalctl -q --no-pager -b -o cat _COMM=cachebpfd)" 'has no cachebpf.*CONFIG_CACHEBPF=y' \
+        'which tells what to do'
+like "$(systemctl show -P StatusText cachebpfd.service)" '^Read-only: kernel .* has no cachebpf' \
+        'so does its status'
 
 make_slice t13.slice $'MemoryMax=64M\nCachePolicy=lfu'
 systemctl start t13.slice
@@ -20,7 +22,8 @@ is "$(unit_key t13.slice effective)$(unit_key t13.slice verified)" '' 'nothing e
 like "$(unit_key t13.slice reason)" 'has no cachebpf' 'with the reason'
 is "$(varlink GetStatus | jq -r '"\(.kernelSupport) \(.unitsConfigured)"')" \
         'false 1' 'GetStatus tells'
-is "$(busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager KernelSupport)" 'b false' 'so does D-Bus'
+is "$(busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager KernelSupport)" 'b false' \
+        'so does D-Bus'
 compare "$(varlink ListPolicies | jq -s length)" -ge 3 \
         'policies are listed'
 succeeds 'reload' systemctl reload cachebpfd.service

@@ -24,7 +24,8 @@ unit_runs t14.slice lfu
 is "$(policy_key t14.slice id)" "$id" 'what was attached stayed attached'
 is "$(daemon_pid)" "$pid" 'by the same daemon'
 wait_until 20 busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
-is "$(busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager UnitsAttached)" 'u 2' 'it has its name again'
+is "$(busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager UnitsAttached)" 'u 2' \
+        'it has its name again'
 
 # --- what is installed for programs is what the daemon says
 
@@ -32,21 +33,25 @@ description() { # INTERFACE: that part of an introspection
         sed -n "/<interface name=\"$1\">/,/<\/interface>/p"
 }
 
-unit_path=$(busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t14.slice | cut -d'"' -f2)
+unit_path=$(busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t14.slice |
+        cut -d'"' -f2)
 for interface in Manager:/org/cachebpf1 "Unit:$unit_path"; do
         name=org.cachebpf1.${interface%%:*}
         file=/usr/share/dbus-1/interfaces/$name.xml
         succeeds "$file is XML" xmllint --noout --nonet "$file"
         is "$(description "$name" <"$file")" \
-                "$(busctl introspect --xml-interface org.cachebpf1 "${interface#*:}" | description "$name")" \
+                "$(busctl introspect --xml-interface org.cachebpf1 "${interface#*:}" |
+                description "$name")" \
                 "$file is what the daemon says"
         like "$(description "$name" <"$file")" '<method ' 'and is not empty'
 done
 like "$(runuser -u nobody -- busctl call --json=short org.cachebpf1 /org/cachebpf1 \
-        org.freedesktop.DBus.ObjectManager GetManagedObjects)" '"VerifiedPolicy":\{"type":"s","data":"lfu"\}' \
+        org.freedesktop.DBus.ObjectManager GetManagedObjects)" \
+        '"VerifiedPolicy":\{"type":"s","data":"lfu"\}' \
         'nobody may see all objects'
 
-setpriv --reuid=nobody --regid=nogroup --clear-groups /usr/share/doc/cachebpf/examples/watch-units.py >example &
+setpriv --reuid=nobody --regid=nogroup --clear-groups /usr/share/doc/cachebpf/examples/watch-units.py \
+        >example &
 example=$!
 succeeds 'the example lists units' wait_until 30 grep -q '^t14b.slice: attached mru, ' example
 systemctl stop t14b.slice

@@ -48,11 +48,13 @@ read_much t15-good.slice
 read_much t15-bad.slice
 wait_until 20 ejections_are $((ejected + 1))
 is "$(kernel_stat ejected)" $((ejected + 1)) 'the kernel ejects one policy'
-wait_until 20 daemon_log "t15-bad.slice: Cache policy 'useless' is lost: the kernel ejected policy 'useless': useless: it chose 0 "
-is "$(daemon_log "t15-bad.slice: Cache policy 'useless' is lost: the kernel ejected policy 'useless': useless: it chose 0 " | wc -l)" \
-        1 'the journal tells why, once'
+lost="t15-bad.slice: Cache policy 'useless' is lost: "
+lost+="the kernel ejected policy 'useless': useless: it chose 0 "
+wait_until 20 daemon_log "$lost"
+is "$(daemon_log "$lost" | wc -l)" 1 'the journal tells why, once'
 is "$(journalctl -q --no-pager --since="@$(stat -c %Y "$MARK")" UNIT=t15-bad.slice STATE=lost -o json |
-        jq -r 'select(.REASON | startswith("the kernel ejected policy '"'useless'"': useless: ")) | has("MESSAGE_ID")')" \
+        jq -r --arg reason "the kernel ejected policy 'useless': useless: " \
+                'select(.REASON | startswith($reason)) | has("MESSAGE_ID")')" \
         true 'in a field of its own, too'
 like "$(journalctl -k -q --no-pager --since="@$(stat -c %Y "$MARK")" -o cat)" \
         "cachebpf: policy useless \(id $bad\) of cgroup [0-9]+ is ejected: useless: it chose 0 of the last" \
@@ -69,10 +71,12 @@ for _ in {1..60}; do
         sleep 0.5
 done
 unit_is t15-bad.slice lost
-reason='^the kernel ejected policy .useless. again and again: useless: it chose 0 of the last [0-9]+ pages reclaimed, giving up'
+reason='^the kernel ejected policy .useless. again and again: useless: '
+reason+='it chose 0 of the last [0-9]+ pages reclaimed, giving up'
 like "$(unit_key t15-bad.slice reason)" "$reason" 'varlink tells why'
 path=$(busctl --json=short call $BUS /org/cachebpf1 $BUS.Manager GetUnit s t15-bad.slice | jq -r '.data[0]')
-like "$(busctl --json=short get-property $BUS "$path" $BUS.Unit StateReason | jq -r .data)" "$reason" 'so does D-Bus'
+like "$(busctl --json=short get-property $BUS "$path" $BUS.Unit StateReason | jq -r .data)" "$reason" \
+        'so does D-Bus'
 like "$(cachectl status t15-bad.slice 2>&1)" 'useless: it chose 0 of the last' 'and cachectl'
 is "$(policy_key t15-bad.slice policy)" none 'the slice has the stock policy'
 is "$(policy_key t15-bad.slice ejected)" useless "and the kernel's word why"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
 # timeout: 400
-# A policy asks for its program to be run, and the daemon runs it: under load, once for what was asked meanwhile, and
-# with nothing lost when the daemon is killed, even in the middle of it.
+# A policy asks for its program to be run, and the daemon runs it: under load, once for what was asked
+# meanwhile, and with nothing lost when the daemon is killed, even in the middle of it.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -27,7 +27,8 @@ counter() { # UNIT NAME: of the daemon's
 }
 
 own_count() { # UNIT NAME: the policy's own variable
-        bpftool --json map dump pinned "$(pin_of "$1")/map-asking_bss" | jq ".[0].formatted.value.\".bss\"[] | .$2 // empty"
+        bpftool --json map dump pinned "$(pin_of "$1")/map-asking_bss" |
+                jq ".[0].formatted.value.\".bss\"[] | .$2 // empty"
 }
 
 unit_is_adopted() {
@@ -68,8 +69,10 @@ compare "$(counter t16.slice reconfigure_done)" -le "$posted" 'at most once for 
 is "$(counter t16.slice reconfigure_done)" "$(own_count t16.slice ended)" 'as often as it says itself'
 is "$(counter t16.slice reconfigure_failed)" 0 'and never failed'
 like "$(cachectl stats t16)" 'reconfigure_done +[1-9]' 'cachectl shows it'
-path=$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t16.slice | jq -r '.data[0]')
-is "$(busctl --json=short call org.cachebpf1 "$path" org.cachebpf1.Unit GetStats | jq '.data[0].reconfigure_asked')" \
+path=$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t16.slice |
+        jq -r '.data[0]')
+is "$(busctl --json=short call org.cachebpf1 "$path" org.cachebpf1.Unit GetStats |
+        jq '.data[0].reconfigure_asked')" \
         "$posted" 'and so does D-Bus'
 
 # --- while no daemon is there
@@ -82,14 +85,17 @@ compare "$(own_count t16.slice posted)" -gt "$posted" 'the policy goes on asking
 ended=$(own_count t16.slice ended)
 daemon_start
 wait_until 20 all_answered t16.slice
-is "$(counter t16.slice reconfigure_asked)" "$(own_count t16.slice posted)" 'the next daemon takes what is left'
+is "$(counter t16.slice reconfigure_asked)" "$(own_count t16.slice posted)" \
+        'the next daemon takes what is left'
 compare "$(own_count t16.slice ended)" -gt "$ended" 'and runs the program'
 compare "$(own_count t16.slice ended)" -lt $((ended + 5)) 'once for many events that waited'
-is "$(counter t16.slice reconfigure_done)" "$(own_count t16.slice ended)" 'going on with the counters of the one before'
+is "$(counter t16.slice reconfigure_done)" "$(own_count t16.slice ended)" \
+        'going on with the counters of the one before'
 read_file t16.slice
 wait_until 20 all_answered t16.slice
 is "$(counter t16.slice reconfigure_asked)" "$(own_count t16.slice posted)" 'it watches as well as the first'
-is "$(policy_key t16.slice id) $(counters)" "$id $before" 'through all of it nothing was attached or detached'
+is "$(policy_key t16.slice id) $(counters)" "$id $before" \
+        'through all of it nothing was attached or detached'
 
 # --- killed in the middle of it
 
@@ -130,7 +136,8 @@ done
 wait_until 20 failed 2
 compare "$(counter t16.slice reconfigure_failed)" -ge 2 'failures are counted'
 is "$(counter t16.slice reconfigure_done)" 0 'and are no successes'
-is "$(daemon_log 't16.slice: The program that its cache policy asked for failed' | wc -l)" 1 'the journal has one line'
+is "$(daemon_log 't16.slice: The program that its cache policy asked for failed' | wc -l)" 1 \
+        'the journal has one line'
 unit_runs t16.slice asking
 
 # --- LHD, the policy that this is for, with more data than fits
@@ -139,7 +146,8 @@ make_slice t16-lhd.slice $'MemoryMax=12M\nCachePolicy=lhd\nCachePolicyOptions=re
 systemctl start t16-lhd.slice
 unit_runs t16-lhd.slice lhd
 lhd() { # NAME: one of its variables
-        bpftool --json map dump pinned "$(pin_of t16-lhd.slice)/map-lhd_bss" | jq ".[0].formatted.value.\".bss\"[] | .$1 // empty"
+        bpftool --json map dump pinned "$(pin_of t16-lhd.slice)/map-lhd_bss" |
+                jq ".[0].formatted.value.\".bss\"[] | .$1 // empty"
 }
 done_are() {
         [[ $(counter t16-lhd.slice reconfigure_done) -ge $1 ]]

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
 # timeout: 500
-# Classes of threads: given by the library, by number, by name; who may give them; and what the admission filter and
-# get-scan make of them.
+# Classes of threads: given by the library, by number, by name; who may give them; and what the admission
+# filter and get-scan make of them.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -186,7 +186,8 @@ while_reading t17-lfu.slice a finish_reader
 was_admitted a 'and what it reads is admitted'
 
 start_reader t17-lfu.slice a none
-is "$(busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetThreadClass us "$tid" background)" 'u 1' \
+is "$(busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetThreadClass us "$tid" background)" \
+        'u 1' \
         'D-Bus gives a class'
 is "$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager ListThreads u "$pid" |
         jq -r ".data[0][] | select(.[0] == $tid)[2]")" background 'and shows it'
@@ -201,7 +202,8 @@ as_nobody() {
 }
 is "$(exit_status as_nobody cachectl classify scan "$pid")" 1 'not for threads of others'
 like "$(as_nobody cachectl classify scan "$pid" 2>&1)" 'does not permit' 'with a clear message'
-like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetThreadClass us "$tid" scan 2>&1)" \
+like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetThreadClass us "$tid" \
+        scan 2>&1)" \
         'Not authorized|authentication required' 'nor by D-Bus'
 is "$(class_of "$tid")" background 'nothing has changed'
 succeeds 'everybody may look' as_nobody cachectl threads "$pid"
@@ -215,7 +217,8 @@ chmod 644 "$RULES"
 systemctl restart polkit.service
 succeeds 'whom polkit permits it may' as_nobody cachectl classify --thread scan "$tid"
 is "$(class_of "$tid")" scan 'and it is done'
-succeeds 'by D-Bus, too' as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetThreadClass us "$tid" normal
+succeeds 'by D-Bus, too' as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager \
+        SetThreadClass us "$tid" normal
 is "$(class_of "$tid")" normal 'it is done'
 rm "$RULES"
 systemctl stop polkit.service dbus.socket dbus.service
@@ -252,7 +255,8 @@ start_reader t17-lfu.slice a name=cut17
 cachectl classify --quiet --thread normal "$tid"
 while_reading t17-lfu.slice a finish_reader
 was_admitted a 'a class that was given goes before the name'
-is "$(cachectl list --json=short t17-lfu | jq -c '.[0] | [.scanThreads, .admission]')" '[["nothing","c?t*"],["yes"]]' \
+is "$(cachectl list --json=short t17-lfu | jq -c '.[0] | [.scanThreads, .admission]')" \
+        '[["nothing","c?t*"],["yes"]]' \
         'cachectl shows what is configured'
 like "$(cachectl status t17-lfu)" 'Scan threads: nothing c\?t\*' 'also to people'
 
@@ -273,7 +277,8 @@ read_with t17-get.slice dd if="$dir/much" bs=64k status=none
 compare "$(cached hot)" -lt $((hot - 200)) 'but not when one reads it that is no scan'
 
 # while it was without a bus, it said so
-is "$(daemon_log -i -e cannot | grep -v ': Connection terminated$')" '' 'the daemon had nothing else to complain about'
+is "$(daemon_log -i -e cannot | grep -v ': Connection terminated$')" '' \
+        'the daemon had nothing else to complain about'
 is "$(systemctl show -P NRestarts cachebpfd.service)" 0 'and did not fail'
 books_agree 'the kernel has lost nothing'
 done_testing

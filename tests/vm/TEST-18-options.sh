@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
 # timeout: 300
-# CachePolicyOptions=: from the line in a file to the constant in the running program; and mistakes, each one clear
-# message.
+# CachePolicyOptions=: from the line in a file to the constant in the running program; and mistakes, each one
+# clear message.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -16,7 +16,8 @@ options() { # SETTINGS: the unit's, in place of those before
 # nr_scan as the loaded program has it.
 running_value() {
         local map
-        for map in $(bpftool --json prog show name lfu_evict | jq -r 'if type == "array" then .[-1] else . end | .map_ids[]'); do
+        for map in $(bpftool --json prog show name lfu_evict |
+                jq -r 'if type == "array" then .[-1] else . end | .map_ids[]'); do
                 bpftool --json map dump id "$map" 2>/dev/null |
                         jq -r '.. | objects | select(has("nr_scan")) | .nr_scan' 2>/dev/null
         done | head -n 1
@@ -25,11 +26,14 @@ running_value() {
 # --- the object tells what it has
 
 tunable=$(cachectl show-policy --json=short lfu | jq -c '.[0].tunables[] | select(.name == "nr_scan")')
-is "$(jq -c '[.default, .min, .max, .unit]' <<<"$tunable")" '[512,8,65536,"folios"]' 'show-policy knows range and default'
+is "$(jq -c '[.default, .min, .max, .unit]' <<<"$tunable")" '[512,8,65536,"folios"]' \
+        'show-policy knows range and default'
 like "$(cachectl show-policy lfu)" 'nr_scan +__u32 +512 +8 +65536 +folios +[A-Za-z]' 'and prints them'
 like "$(cachectl show-policy lfu)" 'Abilities: admission threads' 'and what the policy can do besides'
-is "$(cachectl policies --json=short | jq -r '.[] | select(.problem != null) | .name')" '' 'no policy has a problem'
-is "$(cachectl policies --json=short | jq -r '.[].tunables[] | select(.min == null or .unit == null or .doc == null) | .name')" \
+is "$(cachectl policies --json=short | jq -r '.[] | select(.problem != null) | .name')" '' \
+        'no policy has a problem'
+is "$(cachectl policies --json=short |
+        jq -r '.[].tunables[] | select(.min == null or .unit == null or .doc == null) | .name')" \
         '' 'every tunable is documented with range, unit and meaning'
 
 # --- right ones
@@ -45,8 +49,10 @@ is "$(running_value)" 64 'an option is what the program runs with'
 is "$(kernel_stat attached)" "$attached" 'it was changed in place'
 is "$(cachectl list --json=short t18 | jq -c '.[0].options')" '["nr_scan=64"]' 'cachectl knows it'
 like "$(cachectl status t18)" 'Options: nr_scan=64' 'and shows it'
-path=$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t18.slice | jq -r '.data[0]')
-is "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit PolicyOptions)" 'as 1 "nr_scan=64"' 'so does D-Bus'
+path=$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t18.slice |
+        jq -r '.data[0]')
+is "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit PolicyOptions)" 'as 1 "nr_scan=64"' \
+        'so does D-Bus'
 
 options $'CachePolicyOptions=nr_scan=64\nMemoryHigh=60M'
 systemctl reload cachebpfd.service
@@ -72,17 +78,20 @@ wrong() { # OPTIONS REASON: the policy that runs goes on, and the reason names f
         wait_until 20 state_is t18.slice attached
 }
 wrong nr_scna=64 "^policy 'lfu' has no tunable 'nr_scna' \($UNIT:2\); it has nr_scan"
-wrong nr_scan=7 "^'nr_scan=7' \($UNIT:2\): tunable 'nr_scan' of policy 'lfu' takes a number from 8 to 65536 \(folios\)"
+range='from 8 to 65536 \(folios\)'
+wrong nr_scan=7 "^'nr_scan=7' \($UNIT:2\): tunable 'nr_scan' of policy 'lfu' takes a number $range"
 wrong nr_scan=99999999999999999999 "^'nr_scan=9+' \($UNIT:2\): tunable 'nr_scan'"
 wrong nr_scan=many "^'nr_scan=many' \($UNIT:2\): tunable 'nr_scan'"
 wrong nr_scan "^'nr_scan' \($UNIT:2\) is no option, which is NAME=VALUE"
 is "$(daemon_log "t18.slice: Cache policy 'lfu' failed: 'nr_scan=7'" | wc -l)" 1 'said once in the journal'
 options $'CachePolicyOptions=nr_scan=65\nCacheAdmission=maybe'
 wait_until 20 state_is t18.slice failed
-like "$(unit_key t18.slice reason)" "^'maybe' \($UNIT:3\) is neither yes nor no nor a class of threads" 'a wrong CacheAdmission='
+like "$(unit_key t18.slice reason)" "^'maybe' \($UNIT:3\) is neither yes nor no nor a class of threads" \
+        'a wrong CacheAdmission='
 options $'CachePolicyOptions=nr_scan=65\nCacheScanThreads=a-name-that-no-thread-has'
 wait_until 20 reason_has t18.slice longer
-like "$(unit_key t18.slice reason)" "'a-name-that-no-thread-has' \($UNIT:3\) is longer than the 15 characters" \
+like "$(unit_key t18.slice reason)" \
+        "'a-name-that-no-thread-has' \($UNIT:3\) is longer than the 15 characters" \
         'a pattern that is too long'
 options $'CachePolicyOptions=nr_scan=65\nCacheScanThreads=1 2 3 4 5 6 7 8 9'
 wait_until 20 reason_has t18.slice 'more than'
@@ -117,7 +126,8 @@ rm -r /run/systemd/system/t18-rule.slice.d
 systemctl daemon-reload
 systemctl reload cachebpfd.service
 unit_is t18-rule.slice failed
-like "$(unit_key t18-rule.slice reason)" "'nr_scan=1' \(/run/cachebpf/policies.d/10-t18.conf:5\)" 'a mistake there is named as well'
+like "$(unit_key t18-rule.slice reason)" "'nr_scan=1' \(/run/cachebpf/policies.d/10-t18.conf:5\)" \
+        'a mistake there is named as well'
 rm -r /run/cachebpf/policies.d
 systemctl reload cachebpfd.service
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
 # timeout: 900
-# Settings at run time: stronger than files, kept by the daemon and over its death, taken back; who may, and what is
-# refused.
+# Settings at run time: stronger than files, kept by the daemon and over its death, taken back; who may, and
+# what is refused.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -67,19 +67,25 @@ is "$(policy_key t19.slice policy)" mru 'it was waited for'
 unit_runs t19.slice mru
 is "$(unit_key t19.slice source)" "$RUN/t19.slice.conf:3" 'the source is the file of what was set'
 is "$(kernel_stat detached)" "$detached" 'it was replaced in place'
-is "$(cat $RUN/t19.slice.conf | tail -n +2)" $'[Slice]\nCachePolicy=mru' 'which is a drop-in that people can read'
+is "$(cat $RUN/t19.slice.conf | tail -n +2)" $'[Slice]\nCachePolicy=mru' \
+        'which is a drop-in that people can read'
 is "$(stat -c '%U %a' $RUN/t19.slice.conf)" 'root 644' 'and only root can write'
 shown=$(cachectl show t19 --no-legend)
-like "$(sed -n 1p <<<"$shown")" "^t19.slice +CachePolicy +mru +yes +runtime +$RUN/t19.slice.conf:3" 'show: what counts'
-like "$(sed -n 2p <<<"$shown")" '^t19.slice +CachePolicy +lfu +no +unit +/run/systemd/system/t19.slice:3' 'show: what lost'
-like "$(sed -n 3p <<<"$shown")" '^t19.slice +CachePolicy +fifo +no +rule +/run/cachebpf/policies.d/19-t19.conf:4' 'and to what'
+like "$(sed -n 1p <<<"$shown")" "^t19.slice +CachePolicy +mru +yes +runtime +$RUN/t19.slice.conf:3" \
+        'show: what counts'
+like "$(sed -n 2p <<<"$shown")" '^t19.slice +CachePolicy +lfu +no +unit +/run/systemd/system/t19.slice:3' \
+        'show: what lost'
+like "$(sed -n 3p <<<"$shown")" \
+        '^t19.slice +CachePolicy +fifo +no +rule +/run/cachebpf/policies.d/19-t19.conf:4' 'and to what'
 
 cachectl set --quiet t19 lfu CachePolicyOptions=nr_scan=64
 wait_until 20 updates_are t19.slice 2
 unit_runs t19.slice lfu
-is "$(counting t19)" 'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime)' 'options go with it'
+is "$(counting t19)" 'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime)' \
+        'options go with it'
 cachectl set --quiet t19.slice CacheAdmission=yes
-is "$(counting t19)" 'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime), CacheAdmission=yes (runtime)' \
+is "$(counting t19)" \
+        'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime), CacheAdmission=yes (runtime)' \
         'more settings add to those'
 wait_until 20 updates_are t19.slice 3
 succeeds 'and take effect' updates_are t19.slice 3
@@ -89,7 +95,8 @@ is "$(policy_key t19.slice policy)" none 'none at all is a setting, too'
 
 cachectl set --quiet t19-plain mru
 unit_runs t19-plain.slice mru
-gives 0 "^Removed $RUN/t19-plain.slice.conf" 'a unit without policy gets one and loses it again' cachectl reset t19-plain
+gives 0 "^Removed $RUN/t19-plain.slice.conf" 'a unit without policy gets one and loses it again' cachectl \
+        reset t19-plain
 wait_until 20 state_is t19-plain.slice unconfigured
 is "$(policy_key t19-plain.slice policy)" none 'in the kernel, too'
 
@@ -176,16 +183,20 @@ wrong 2 "unknown policy 'nosuch': no nosuch.bpf.o in /etc/cachebpf/policies" nos
 wrong 2 "'../lfu' is not a policy name" ../lfu
 wrong 2 "'MemoryMax=' is no setting of a unit; there are CachePolicy=" MemoryMax=1G
 wrong 2 "policy 'lfu' has no tunable 'nr_scna'; it has nr_scan" CachePolicyOptions=nr_scna=1
-wrong 2 "'nr_scan=7': tunable 'nr_scan' of policy 'lfu' takes a number from 8 to 65536" lfu CachePolicyOptions=nr_scan=7
+wrong 2 "'nr_scan=7': tunable 'nr_scan' of policy 'lfu' takes a number from 8 to 65536" lfu \
+        CachePolicyOptions=nr_scan=7
 wrong 2 "'maybe' is neither yes nor no nor a class" CacheAdmission=maybe
 wrong 2 "the pattern 'a-name-that-no-thread-has' is longer than" CacheScanThreads=a-name-that-no-thread-has
 wrong 2 'a value has characters that a configuration file cannot hold' $'CachePolicy=lfu\n[Unit]\nX=y'
 wrong 2 'a value has characters that a configuration file cannot hold' CacheScanThreads=a\\
 gives 2 "unit 't19-plain.slice' has no cache policy that this could be for" 'options for no policy' \
         cachectl set t19-plain CachePolicyOptions=nr_scan=64
-gives 4 'There is no unit "t19-nosuch.service"' 'a unit that does not exist' cachectl set t19-nosuch.service mru
-gives 2 "'t19.mount.slice/x.slice' is not the name of a slice" 'a unit with a slash' cachectl set t19.mount.slice/x.slice mru
-gives 2 "'../../../tmp/t19.slice' is not the name" 'a path for a unit' cachectl set ../../../tmp/t19.slice mru
+gives 4 'There is no unit "t19-nosuch.service"' 'a unit that does not exist' cachectl set \
+        t19-nosuch.service mru
+gives 2 "'t19.mount.slice/x.slice' is not the name of a slice" 'a unit with a slash' cachectl set \
+        t19.mount.slice/x.slice mru
+gives 2 "'../../../tmp/t19.slice' is not the name" 'a path for a unit' cachectl set ../../../tmp/t19.slice \
+        mru
 gives 2 'systemd refuses unit .t19@.service.' 'a template' cachectl set t19@.service mru
 gives 4 'There is no unit "t19-nosuch.slice"' 'reset of a unit that is not known' cachectl reset t19-nosuch
 gives 4 'Unit "t19-nosuch.slice" is not known' 'show of one' cachectl show t19-nosuch
@@ -209,7 +220,8 @@ is "$(ls -A $RUN)" fill 'leaves nothing half-written'
 unit_runs t19.slice mru
 rm $RUN/fill
 mount -o remount,ro $RUN
-gives 1 "^Nothing was changed: cannot write '$RUN/t19.slice.conf': Read-only file system" 'a file system that is read-only' \
+gives 1 "^Nothing was changed: cannot write '$RUN/t19.slice.conf': Read-only file system" \
+        'a file system that is read-only' \
         cachectl set t19 lfu
 umount $RUN
 restart_daemon
@@ -220,8 +232,10 @@ unit_runs t19.slice lfu
 like "$(as_nobody cachectl set t19 mru 2>&1)" 'does not permit' 'nobody may not set'
 like "$(as_nobody cachectl reset t19 2>&1)" 'does not permit' 'nor reset'
 like "$(as_nobody cachectl reload 2>&1)" 'does not permit' 'nor reload'
-like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetUnitSettings sasbb t19.slice 1 \
-        CachePolicy=mru false false 2>&1)" 'Access denied|Not authorized|authentication required' 'nor by D-Bus'
+like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetUnitSettings sasbb \
+        t19.slice 1 \
+        CachePolicy=mru false false 2>&1)" 'Access denied|Not authorized|authentication required' \
+        'nor by D-Bus'
 like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Reload 2>&1)" \
         'Access denied|Not authorized|authentication required' 'nor that'
 unit_runs t19.slice lfu
@@ -248,15 +262,19 @@ rm "$RULES"
 is "$(bus SetUnitSettings sasbb t19.slice 2 CachePolicy=mru CacheAdmission=yes false true)" \
         "as 1 \"$RUN/t19.slice.conf\"" 'D-Bus: dry run'
 unit_runs t19.slice lfu
-is "$(bus SetUnitSettings sasbb t19.slice 1 CachePolicy=mru false false)" "as 1 \"$RUN/t19.slice.conf\"" 'D-Bus: set'
+is "$(bus SetUnitSettings sasbb t19.slice 1 CachePolicy=mru false false)" "as 1 \"$RUN/t19.slice.conf\"" \
+        'D-Bus: set'
 unit_runs t19.slice mru
-is "$(bus GetUnitSettings s t19.slice)" "a(ssssb) 3 \"CachePolicy\" \"fifo\" \"/run/cachebpf/policies.d/19-t19.conf:4\" \
-\"rule\" false \"CachePolicy\" \"lfu\" \"/run/systemd/system/t19.slice:3\" \"unit\" false \"CachePolicy\" \"mru\" \
-\"$RUN/t19.slice.conf:3\" \"runtime\" true" 'D-Bus: get'
-like "$(bus SetUnitSettings sasbb t19.slice 1 CachePolicy=nosuch false false 2>&1)" "unknown policy 'nosuch'" 'D-Bus: mistake'
+is "$(bus GetUnitSettings s t19.slice)" \
+        "a(ssssb) 3 \"CachePolicy\" \"fifo\" \"/run/cachebpf/policies.d/19-t19.conf:4\" \
+\"rule\" false \"CachePolicy\" \"lfu\" \"/run/systemd/system/t19.slice:3\" \"unit\" false \
+\"CachePolicy\" \"mru\" \"$RUN/t19.slice.conf:3\" \"runtime\" true" 'D-Bus: get'
+like "$(bus SetUnitSettings sasbb t19.slice 1 CachePolicy=nosuch false false 2>&1)" \
+        "unknown policy 'nosuch'" 'D-Bus: mistake'
 like "$(bus SetUnitSettings sasbb t19.slice 0 false false 2>&1)" 'no settings' 'D-Bus: nothing'
 like "$(bus GetUnitSettings s t19-nosuch.slice 2>&1)" "no unit 't19-nosuch.slice'" 'D-Bus: no unit'
-busctl monitor --match="type='signal',sender='org.cachebpf1',member='PropertiesChanged'" >"$MARK.signals" 2>/dev/null &
+busctl monitor --match="type='signal',sender='org.cachebpf1',member='PropertiesChanged'" >"$MARK.signals" \
+        2>/dev/null &
 monitor=$!
 changed() {
         [[ $(bus ResetUnit sbb t19.slice false false) == as* ]] # until the monitor sees one
@@ -286,7 +304,8 @@ unit_runs t19.slice lfu
 # --- reload and verify say what is wrong
 
 gives 0 'nothing is wrong' 'reload' cachectl reload
-gives 0 'nothing is wrong' 'verify' cachectl verify t19 /run/systemd/system/t19.slice /run/cachebpf/policies.d/19-t19.conf
+gives 0 'nothing is wrong' 'verify' cachectl verify t19 /run/systemd/system/t19.slice \
+        /run/cachebpf/policies.d/19-t19.conf
 printf '[Match]\nUnit=t19.slice\nUnti=x\n[Policy]\nCachePolicy=fifo\n' >/run/cachebpf/policies.d/19-t19.conf
 printf '[Slice]\nCachePolicy=nosuch\n' >$RUN/t19-plain.slice.conf
 gives 3 '19-t19.conf:3: Unknown key Unti= in section \[Match\]' 'reload with a mistake' cachectl reload
@@ -295,7 +314,8 @@ like "$(cachectl reload 2>&1)" "t19-plain.slice: unknown policy 'nosuch' \($RUN/
         'also if a unit failed before'
 unit_runs t19.slice lfu
 gives 3 '19-t19.conf:3: Unknown key Unti=' 'verify of everything' cachectl verify
-like "$(cachectl verify 2>&1)" "unknown policy 'nosuch' \($RUN/t19-plain.slice.conf:2\)" 'verify of what was set'
+like "$(cachectl verify 2>&1)" "unknown policy 'nosuch' \($RUN/t19-plain.slice.conf:2\)" \
+        'verify of what was set'
 gives 0 'nothing is wrong' 'verify of what is right' cachectl verify t19
 systemctl stop cachebpfd-varlink.socket cachebpfd.service
 gives 3 "unknown policy 'nosuch'" 'verify without the daemon' cachectl verify t19-plain
@@ -310,7 +330,8 @@ gives 0 'nothing is wrong' 'and all is well again' cachectl reload
 like "$(cachectl features)" 'watchdog +yes' 'features'
 is "$(cachectl features --json=short | jq -r '.kernelFeatures | sort | join(" ")')" \
         "$(LC_ALL=C sort /sys/kernel/cachebpf/features | paste -sd' ')" 'are those of the kernel'
-is "$(cachectl features --no-legend | awk '$2 != "yes" || $3 == "-" { print $1 }')" '' 'of which all are known'
+is "$(cachectl features --no-legend | awk '$2 != "yes" || $3 == "-" { print $1 }')" '' \
+        'of which all are known'
 
 succeeds 'the daemon is up' systemctl is-active cachebpfd.service
 books_agree 'the kernel has lost nothing'

@@ -39,7 +39,8 @@ is "$(unit_member ctidle state)" inactive 'a slice that was not started is inact
 status=$(cachectl status ctlfu)
 like "$status" 'ctlfu.slice: attached' 'status names unit and state'
 like "$status" 'Configured: lfu \(/run/systemd/system/ctlfu.slice:3\)' 'status shows the source'
-like "$status" "Verified: lfu \(id $(policy_key ctlfu.slice id) in the kernel\)" 'status shows what is verified'
+like "$status" "Verified: lfu \(id $(policy_key ctlfu.slice id) in the kernel\)" \
+        'status shows what is verified'
 overview=$(cachectl)
 like "$overview" 'Kernel: supports cachebpf, ABI 1' 'status without units shows the kernel'
 like "$overview" 'ctidle.slice: inactive' 'and all configured units'
@@ -67,7 +68,8 @@ counters=$(cachectl stats --json=short ctlfu | jq -c '.[0].counters')
 compare "$(jq .hits <<<"$counters")" -ge 2048 'reading a file again makes hits'
 compare "$(jq .misses <<<"$counters")" -ge 2048 'reading it first makes misses'
 is "$(jq -r 'keys_unsorted | sort | join(" ")' <<<"$counters")" \
-        "$(awk '{ print $1 }' "$(cgroup_of ctlfu.slice)/memory.cachebpf.stat" | LC_ALL=C sort | paste -sd' ')" \
+        "$(awk '{ print $1 }' "$(cgroup_of ctlfu.slice)/memory.cachebpf.stat" | LC_ALL=C sort |
+        paste -sd' ')" \
         'all counters of the kernel are there'
 like "$(cachectl stats ctlfu)" 'hit ratio +[0-9]+\.[0-9]%' 'the hit ratio is shown'
 like "$(cachectl stats --no-legend | grep ^ctlfu)" '^ctlfu.slice +lfu +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+%' \
@@ -76,7 +78,8 @@ is "$(exit_status cachectl stats ctnosuch)" 4 'stats of an unknown unit'
 
 # --- policies
 for policy in fifo mru lfu; do
-        like "$(cachectl policies --no-legend)" "(^|"$'\n'")$policy +[A-Z]" "policy $policy is listed and described"
+        like "$(cachectl policies --no-legend)" "(^|"$'\n'")$policy +[A-Z]" \
+                "policy $policy is listed and described"
         unlike "$(cachectl policies "$policy")" 'Problem:' "and has no problem"
 done
 like "$(cachectl policies lfu)" 'nr_scan +(__)?u32 +512' 'tunables are shown with their defaults'
@@ -99,7 +102,8 @@ is "$(unit_member ctlfu policyId)" "$id" 'and is still the same attachment'
 
 # --- a change of the configuration
 make_slice ctlfu.slice $'MemoryMax=64M\nCachePolicy=fifo'
-succeeds 'a new policy is shown' wait_until 30 sh -c 'cachectl list --no-legend ctlfu | grep -q "fifo *fifo *fifo"'
+succeeds 'a new policy is shown' wait_until 30 sh -c \
+        'cachectl list --no-legend ctlfu | grep -q "fifo *fifo *fifo"'
 make_slice ctlfu.slice 'MemoryMax=64M'
 succeeds 'a policy taken back is shown' wait_until 30 sh -c '! cachectl list --no-legend | grep -q ctlfu'
 is "$(exit_status cachectl status ctlfu)" 3 'and the unit is no longer in effect'

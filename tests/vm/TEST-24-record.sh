@@ -21,8 +21,8 @@ trace=$directory/trace
 dd if=/dev/urandom of="$file" bs=1M count=8 status=none
 sync
 
-# What is read, in pages: single ones, long reads of cached and not cached ones, over the end of the file, in small
-# pieces, by a mapping; what is written. "expected" has a line a use, as the kernel counts uses.
+# What is read, in pages: single ones, long reads of cached and not cached ones, over the end of the file, in
+# small pieces, by a mapping; what is written. "expected" has a line a use, as the kernel counts uses.
 cat >"$directory/load.py" <<'PYTHON'
 import mmap, os, random, sys
 path, expected = sys.argv[1], open(sys.argv[2], "w")
@@ -64,7 +64,8 @@ used(10, 13, "w")
 os.fsync(fd) # they are clean again for the next time
 PYTHON
 
-# record_load ARGUMENTS…: records while the load runs in a service of the slice; what cachectl said is in the file "said".
+# record_load ARGUMENTS…: records while the load runs in a service of the slice; what cachectl said is in the
+# file "said".
 record_load() {
         rm -f "$trace" "$directory/said"
         cachectl record recordt.slice --output="$trace" "$@" >/dev/null 2>"$directory/said" &
@@ -93,7 +94,8 @@ record_load --text
 is $? 0 'a slice is recorded until Ctrl-C, as text'
 [[ -s $directory/expected && -s $trace ]] || die "nothing was recorded: $(<"$directory/said")"
 like "$(<"$directory/said")" 'Recorded [1-9][0-9]* accesses' 'how much was recorded is told'
-succeeds 'what was read, and only that, in order' diff -u <(grep '^r' "$directory/expected") <(uses | grep '^r')
+succeeds 'what was read, and only that, in order' diff -u <(grep '^r' "$directory/expected") \
+        <(uses | grep '^r')
 is "$(comm -23 <(grep '^w' "$directory/expected" | sort) <(uses | grep '^w' | sort))" '' 'what was written'
 like "$(cat "$trace")" 'thread=python3' 'the thread is named'
 
@@ -110,7 +112,8 @@ compare "$(uses | grep -c '^a')" -gt 100 'pages were read ahead'
 
 # Names, paths, times, and what goes wrong.
 cd "$directory" || die "there is no $directory"
-succeeds 'a control group by its path, for a time' cachectl record --quiet --duration=100ms /sys/fs/cgroup/recordt.slice
+succeeds 'a control group by its path, for a time' cachectl record --quiet --duration=100ms \
+        /sys/fs/cgroup/recordt.slice
 succeeds 'it went into a file of its name, compressed' test -s recordt.slice.trace.zst
 fails 'that is not written over' cachectl record --quiet --duration=100ms recordt.slice
 cachectl record --duration=1ms nosuch.slice 2>"$directory/said"

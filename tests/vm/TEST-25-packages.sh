@@ -3,8 +3,8 @@
 # kernel: product
 # machine: --packages
 # timeout: 900
-# The Debian packages are installed, upgraded, removed and purged while policies are attached: no upgrade detaches one,
-# and after the removal the kernel is as if they had never been there.
+# The Debian packages are installed, upgraded, removed and purged while policies are attached: no upgrade
+# detaches one, and after the removal the kernel is as if they had never been there.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 . "$(dirname "$0")/packages.sh"
@@ -14,7 +14,8 @@ WORK=$(mktemp -d /var/tmp/packages.XXXXXX)
 PACKAGES=(cachebpfd cachectl cachebpf-policies libcachebpf0) # -dev wants what programs are built with
 
 apt() { # ARGUMENTS…: without the network, and without asking
-        apt-get --quiet --quiet --yes --no-install-recommends -o Dpkg::Use-Pty=0 -o APT::Sandbox::User=root "$@" </dev/null
+        apt-get --quiet --quiet --yes --no-install-recommends -o Dpkg::Use-Pty=0 -o APT::Sandbox::User=root \
+                "$@" </dev/null
 }
 
 files_of() { # DIRECTORY: the packages for running it
@@ -36,7 +37,8 @@ repack() {
                 rm -rf "$WORK/tree"
                 dpkg-deb --raw-extract "$file" "$WORK/tree" &&
                         sed -i "s/\b$3\b/$4/" "$WORK/tree/DEBIAN/control" &&
-                        dpkg-deb --root-owner-group -Znone --build "$WORK/tree" "$2/$(basename "${file/$3/$4}")" || return
+                        dpkg-deb --root-owner-group -Znone --build "$WORK/tree" \
+                        "$2/$(basename "${file/$3/$4}")" || return
         done
 }
 
@@ -68,26 +70,32 @@ succeeds 'its socket is there' systemctl is-active cachebpfd-varlink.socket
 succeeds 'both are enabled' systemctl is-enabled cachebpfd.service cachebpfd-varlink.socket
 unit_runs t25.slice lfu
 succeeds 'cachectl says so' cachectl status t25.slice
-succeeds 'the bus knows it' wait_until 20 busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
+succeeds 'the bus knows it' wait_until 20 busctl get-property org.cachebpf1 /org/cachebpf1 \
+        org.cachebpf1.Manager Version
 like "$(journalctl --dump-catalog 5e789ee9f2154352af4c4a061c71fbc5 2>&1)" 'Subject: @UNIT@' \
         'the journal can explain the messages'
 journalctl --quiet --sync
-like "$(journalctl --catalog --no-pager MESSAGE_ID=5e789ee9f2154352af4c4a061c71fbc5)" 't25.slice evicts by the policy lfu' \
+like "$(journalctl --catalog --no-pager MESSAGE_ID=5e789ee9f2154352af4c4a061c71fbc5)" \
+        't25.slice evicts by the policy lfu' \
         'and does'
 
 # --- the sandbox
-succeeds 'the exposure of the unit is at most 2.0' systemd-analyze security --no-pager --threshold=20 cachebpfd.service
+succeeds 'the exposure of the unit is at most 2.0' systemd-analyze security --no-pager --threshold=20 \
+        cachebpfd.service
 succeeds 'the daemon sees /proc/sys read-only' mount_is /proc/sys ro
 succeeds 'and bpffs' mount_is /sys/fs/bpf ro
 succeeds 'but for its pins' mount_is /sys/fs/bpf/cachebpf rw
-is "$(awk '/^CapBnd/ { print $2 }' "/proc/$(daemon_pid)/status")" 000000c000000000 'it has CAP_BPF and CAP_PERFMON, no more'
+is "$(awk '/^CapBnd/ { print $2 }' "/proc/$(daemon_pid)/status")" 000000c000000000 \
+        'it has CAP_BPF and CAP_PERFMON, no more'
 
 # --- a package that brings a rule: the daemon hears of it
 mkdir -p "$WORK/rule/DEBIAN" "$WORK/rule/usr/lib/cachebpf/policies.d"
-printf '[Match]\nUnit=t25b.slice\n[Policy]\nCachePolicy=fifo\n' >"$WORK/rule/usr/lib/cachebpf/policies.d/50-t25.conf"
+printf '[Match]\nUnit=t25b.slice\n[Policy]\nCachePolicy=fifo\n' \
+        >"$WORK/rule/usr/lib/cachebpf/policies.d/50-t25.conf"
 printf '%s\n' 'Package: t25-rule' 'Version: 1' 'Architecture: all' 'Maintainer: nobody <nobody@localhost>' \
         'Description: a rule' >"$WORK/rule/DEBIAN/control"
-succeeds 'a package with a rule is built' dpkg-deb --root-owner-group -Znone --build "$WORK/rule" "$WORK/t25-rule_1_all.deb"
+succeeds 'a package with a rule is built' dpkg-deb --root-owner-group -Znone --build "$WORK/rule" \
+        "$WORK/t25-rule_1_all.deb"
 succeeds 'and installed' apt install "$WORK/t25-rule_1_all.deb"
 unit_runs t25b.slice fifo
 succeeds 'it is removed' apt remove t25-rule
@@ -98,7 +106,8 @@ version=$(version_of cachebpfd)
 new=$version+next
 succeeds 'a newer version' repack /run/packages "$WORK/new" "${version//./\\.}" "$new"
 mapfile -t newer < <(files_of "$WORK/new")
-id=$(policy_key t25.slice id) detached=$(kernel_stat detached) pid=$(daemon_pid) socket=$(stat -c %i "$VARLINK")
+id=$(policy_key t25.slice id) detached=$(kernel_stat detached) pid=$(daemon_pid) \
+        socket=$(stat -c %i "$VARLINK")
 mkdir -p /etc/cachebpf/policies.d
 echo '# the administrator was here' >/etc/cachebpf/policies.d/90-t25.conf
 succeeds 'apt upgrades' apt install "${newer[@]}"

@@ -4,8 +4,8 @@
 # machine: --kernel package
 # long: yes
 # timeout: 300
-# The kernel of the package boots and runs policies; apt installs and removes the package, and the hooks are called that
-# boot loaders and makers of an initrd bring.
+# The kernel of the package boots and runs policies; apt installs and removes the package, and the hooks are
+# called that boot loaders and makers of an initrd bring.
 . "$(dirname "$0")/lib.sh"
 
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
 # timeout: 240
-# What cachectl shows as it happens: monitor tells every change of a unit, once; top counts what a slice does; metrics
-# are what the kernel counts; and everybody may look.
+# What cachectl shows as it happens: monitor tells every change of a unit, once; top counts what a slice
+# does; metrics are what the kernel counts; and everybody may look.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -13,7 +13,8 @@ trap 'remove_test_units; rm -f "$stream" "$stream.error" "$data"' EXIT
 
 # The changes of a unit as far as they were told: "change:state:effective" a line.
 told() { # UNIT
-        jq -r --unbuffered "select(.name == \"$1\") | \"\(.change):\(.unit.state // \"-\"):\(.unit.effective // \"-\")\"" "$stream"
+        jq -r --unbuffered --arg unit "$1" 'select(.name == $unit) |
+                "\(.change):\(.unit.state // "-"):\(.unit.effective // "-")"' "$stream"
 }
 
 told_is() { # UNIT LAST-LINE
@@ -21,7 +22,11 @@ told_is() { # UNIT LAST-LINE
 }
 
 tells() { # UNIT LAST-LINE DESCRIPTION; one that is attached at once is only added
-        if wait_until 30 told_is "$1" "$2" || told_is "$1" "${2/#changed:attached/added:attached}"; then ok "$3"; else not_ok "$3" "$(told "$1")"; fi
+        if wait_until 30 told_is "$1" "$2" || told_is "$1" "${2/#changed:attached/added:attached}"; then
+                ok "$3"
+        else
+                not_ok "$3" "$(told "$1")"
+        fi
 }
 
 # --- monitor
@@ -45,7 +50,8 @@ make_slice t27-second.slice $'MemoryMax=64M\nCachePolicy=fifo'
 tells t27-second.slice changed:attached:fifo 'another policy'
 make_slice t27-second.slice $'MemoryMax=64M\nCachePolicy=nosuch'
 tells t27-second.slice changed:failed:fifo 'a policy that does not exist'
-like "$(jq -r 'select(.name == "t27-second.slice") | .unit.reason // empty' "$stream" | tail -n 1)" "unknown policy 'nosuch'" \
+like "$(jq -r 'select(.name == "t27-second.slice") | .unit.reason // empty' "$stream" | tail -n 1)" \
+        "unknown policy 'nosuch'" \
         'with the reason'
 make_slice t27-second.slice 'MemoryMax=64M'
 tells t27-second.slice removed:-:- 'no policy any more'
@@ -66,17 +72,21 @@ unit_runs t27-first.slice lfu
 
 # --- top
 
-in_slice t27-first.slice sh -c "dd if=/dev/urandom of=$data bs=1M count=8 status=none; cat $data $data >/dev/null"
+in_slice t27-first.slice sh -c \
+        "dd if=/dev/urandom of=$data bs=1M count=8 status=none; cat $data $data >/dev/null"
 like "$(runuser -u nobody -- cachectl top --no-legend t27-first)" \
-        '^t27-first.slice +lfu +attached +[0-9.]+M +- +- +- +[0-9.]+%' 'top looks once if it is not on a terminal'
+        '^t27-first.slice +lfu +attached +[0-9.]+M +- +- +- +[0-9.]+%' \
+        'top looks once if it is not on a terminal'
 
 systemd-run --quiet --collect --unit=t27-load --slice=t27-first.slice \
         sh -c "while cat $data; do :; done >/dev/null"
 like "$(cachectl top --batch --iterations=3 --delay=1s --no-legend t27-first | tail -n 1)" \
-        '^t27-first.slice +lfu +attached +[0-9.]+M +[1-9][0-9.]*[KM]? +[0-9.]+[KM]? +[0-9.]+[KM]? +[0-9.]+%' \
+        '^t27-first.slice +lfu +attached +[0-9.]+M +[1-9][0-9.]*[KM]?( +[0-9.]+[KM]?){2} +[0-9.]+%' \
         'top counts hits a second'
-script --quiet --return --command 'stty rows 24 cols 100; cachectl top --iterations=2 --delay=500ms' "$stream" >/dev/null </dev/null
-like "$(<"$stream")" $'\x1b\\[\\?1049h.*t27-first.slice.*\x1b\\[\\?1049l' 'top takes the terminal, and gives it back'
+script --quiet --return --command 'stty rows 24 cols 100; cachectl top --iterations=2 --delay=500ms' \
+        "$stream" >/dev/null </dev/null
+like "$(<"$stream")" $'\x1b\\[\\?1049h.*t27-first.slice.*\x1b\\[\\?1049l' \
+        'top takes the terminal, and gives it back'
 systemctl stop t27-load.service
 
 # --- metrics
@@ -86,9 +96,11 @@ is "$(tail -n 1 <<<"$metrics")" '# EOF' 'metrics have an end'
 metric() { # NAME[LABELS]: its value
         awk -v name="$1" 'index($0, name) == 1 { print $NF }' <<<"$metrics"
 }
-is "$(metric 'cachebpf_misses_total{unit="t27-first.slice",policy="lfu"}')" "$(policy_stat t27-first.slice misses)" \
+is "$(metric 'cachebpf_misses_total{unit="t27-first.slice",policy="lfu"}')" \
+        "$(policy_stat t27-first.slice misses)" \
         'metrics are what the kernel counts'
-is "$(metric 'cachebpf_unit_state{unit="t27-first.slice",cachebpf_unit_state="attached"}')" 1 'the state is among them'
+is "$(metric 'cachebpf_unit_state{unit="t27-first.slice",cachebpf_unit_state="attached"}')" 1 \
+        'the state is among them'
 is "$(grep -c '^# TYPE .* unknown' <<<"$metrics")" 0 'all that the kernel counts is known'
 
 # --- elsewhere

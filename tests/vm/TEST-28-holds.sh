@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
 # timeout: 900
-# Settings that a client holds: in effect while its command runs, gone with it however it ends, in place both times;
-# over D-Bus; who may; the end of the daemon.
+# Settings that a client holds: in effect while its command runs, gone with it however it ends, in place both
+# times; over D-Bus; who may; the end of the daemon.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -29,7 +29,8 @@ hold() {
         local name=$1 unit=$2
         shift 2
         rm -f "$work/$name"* && mkfifo "$work/$name.fifo"
-        cachectl hold --reason="test $name" "$unit" "$@" -- sh -c "echo runs; read -r x <$work/$name.fifo; exit 5" \
+        cachectl hold --reason="test $name" "$unit" "$@" -- sh -c \
+                "echo runs; read -r x <$work/$name.fifo; exit 5" \
                 >"$work/$name" 2>&1 &
         holder=$!
         wait_until 120 grep -q . "$work/$name" || diag "no sign of the command of $name"
@@ -79,13 +80,17 @@ is $? 125 'what would not work is refused'
 hold first t28 mru CacheAdmission=yes
 is "$(cat "$work/first")" runs 'a hold says nothing'
 unit_runs t28.slice mru
-like "$(unit_key t28.slice source)" "^hold [0-9]+ by sh \(PID $holder\): test first$" 'the source says who and why'
-like "$(cachectl status t28)" "Held: CachePolicy=mru CacheAdmission=yes by sh \(PID $holder\), .*: test first" 'status, too'
-like "$(cachectl show --no-legend t28 | head -n 1)" "^t28.slice +CachePolicy +mru +yes +hold +hold [0-9]+ by sh" 'and show'
+like "$(unit_key t28.slice source)" "^hold [0-9]+ by sh \(PID $holder\): test first$" \
+        'the source says who and why'
+like "$(cachectl status t28)" \
+        "Held: CachePolicy=mru CacheAdmission=yes by sh \(PID $holder\), .*: test first" 'status, too'
+like "$(cachectl show --no-legend t28 | head -n 1)" \
+        "^t28.slice +CachePolicy +mru +yes +hold +hold [0-9]+ by sh" 'and show'
 is "$(counting t28)" 'CachePolicy=mru (hold), CacheAdmission=yes (hold)' 'it is a layer of its own'
 path=$(bus GetUnit s t28.slice | cut -d'"' -f2)
 like "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit Holds)" \
-        '^a\(usasssuut\) 1 [0-9]+ "t28.slice" 2 "CachePolicy=mru" "CacheAdmission=yes" "sh" "test first"' 'and D-Bus'
+        '^a\(usasssuut\) 1 [0-9]+ "t28.slice" 2 "CachePolicy=mru" "CacheAdmission=yes" "sh" "test first"' \
+        'and D-Bus'
 cachectl set --quiet t28 fifo
 unit_runs t28.slice mru
 cookie=$(unit_key t28.slice holds | jq -r '.[0].cookie')
@@ -96,7 +101,8 @@ release first
 is $status 5 'the command goes on until it ends'
 unit_runs t28.slice fifo
 is "$(holds t28.slice)" '' 'nobody holds it any more'
-is "$(journal MESSAGE_ID=$ENDED COOKIE="$cookie")" "t28.slice mru sh test first $cookie" 'the journal tells the end'
+is "$(journal MESSAGE_ID=$ENDED COOKIE="$cookie")" "t28.slice mru sh test first $cookie" \
+        'the journal tells the end'
 cachectl reset --quiet t28
 unit_runs t28.slice lfu
 is "$(kernel_stat detached)" "$detached" 'all of that was done in place'
@@ -199,7 +205,8 @@ is $? 125 'nobody may not'
 like "$(<"$work/refused")" 'does not permit you to call org.cachebpf.Manager.HoldUnit' 'and is told so'
 fails 'the command was not run' test -e "$work/nobody"
 # shellcheck disable=SC2086
-fails 'nor over D-Bus' runuser -u nobody -- busctl call $MANAGER HoldUnit sasss t28.slice 1 CachePolicy=mru x y
+fails 'nor over D-Bus' runuser -u nobody -- busctl call $MANAGER HoldUnit sasss t28.slice 1 CachePolicy=mru \
+        x y
 mkdir -p "${RULES%/*}"
 cat >$RULES <<'END'
 polkit.addRule(function(action, subject) {
@@ -209,7 +216,8 @@ polkit.addRule(function(action, subject) {
 END
 systemctl restart polkit.service
 is "$(runuser -u nobody -- cachectl hold t28 mru -- cachectl status --json=short t28 2>&1 |
-        jq -r '.units[0] | "\(.effective) \(.holds[0].user)"')" "mru $(id -u nobody)" 'but if polkit permits it'
+        jq -r '.units[0] | "\(.effective) \(.holds[0].user)"')" "mru $(id -u nobody)" \
+        'but if polkit permits it'
 fails 'which is not to set' runuser -u nobody -- cachectl set t28 mru
 
 unit_runs t28.slice lfu

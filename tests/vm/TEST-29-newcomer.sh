@@ -3,7 +3,8 @@
 # kernel: product
 # machine: --packages --share "$TOP:/run/source"
 # timeout: 900
-# What README.md tells a newcomer to type after the kernel is there, to the letter, on a Debian 13 that knows nothing of it.
+# What README.md tells a newcomer to type after the kernel is there, to the letter, on a Debian 13 that knows
+# nothing of it.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 . "$(dirname "$0")/packages.sh"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
 # timeout: 900
-# The kernel's selftests (kernel/selftests): their TAP is ours. Without arguments, which select tests, all but those
-# of TEST-32 and TEST-33, which another machine can do meanwhile.
+# The kernel's selftests (kernel/selftests): their TAP is ours. Without arguments, which select tests, all
+# but those of TEST-32 and TEST-33, which another machine can do meanwhile.
 set -euo pipefail
 
 SCRATCH=/var/tmp/cachebpf-selftest

@@ -62,7 +62,8 @@ unit_runs t34.slice t34
 isnt "$(constants)" "$before" 'it is the other one'
 is "$(kernel_stat detached)" "$detached" 'in place, with no moment without a policy'
 is "$(policy_key t34b.slice id)" "$other" 'where the object is the same nothing happens'
-is "$(log_count "t34.slice: Cache policy 't34' is attached in place of the one before.")" 1 'the log says so, once'
+is "$(log_count "t34.slice: Cache policy 't34' is attached in place of the one before.")" 1 \
+        'the log says so, once'
 is "$(log_count "Policy 't34' has changed: '$POLICIES/t34.bpf.o'.")" 1 'and which object it was'
 use_cache t34.slice
 
@@ -82,11 +83,13 @@ unit_runs t34.slice t34
 id=$(policy_key t34.slice id)
 head -c 4000 "$OBJECTS/mru.bpf.o" >"$POLICIES/.t34.new"
 mv "$POLICIES/.t34.new" "$POLICIES/t34.bpf.o"
-like "$(cachectl reload 2>&1)" "t34.slice: policy 't34' .* cannot be used: $POLICIES/t34.bpf.o: it is not a BPF object file" \
+like "$(cachectl reload 2>&1)" \
+        "t34.slice: policy 't34' .* cannot be used: $POLICIES/t34.bpf.o: it is not a BPF object file" \
         'a broken object is one clear message'
 unit_is t34.slice failed
 like "$(unit_key t34.slice reason)" 'the policy attached before goes on$' 'with what becomes of the unit'
-is "$(policy_key t34.slice id) $(policy_key t34.slice policy)" "$id t34" 'the kernel goes on with the one before'
+is "$(policy_key t34.slice id) $(policy_key t34.slice policy)" "$id t34" \
+        'the kernel goes on with the one before'
 restart_daemon
 unit_is t34.slice failed
 is "$(policy_key t34.slice id) $(policy_key t34.slice policy)" "$id t34" 'also when another daemon comes'

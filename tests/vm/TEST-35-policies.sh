@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
 # timeout: 1200
-# Every policy that is installed is loaded, does its work for a slice that reads a file ten times as large as its
-# limit, some pages much more often than others, with scans in between, and has as many misses as in the simulator,
-# within 2 %.
+# Every policy that is installed is loaded, does its work for a slice that reads a file ten times as large as
+# its limit, some pages much more often than others, with scans in between, and has as many misses as in the
+# simulator, within 2 %.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 . "$(dirname "$0")/replay.sh"
@@ -27,10 +27,12 @@ try_policy() { # POLICY
         is "$(policy_key "$slice" id)" "$id" "$1: it is still there"
         taken=$(policy_stat "$slice" removed_reclaim)
         diag "$1: of $taken pages reclaimed it chose $(policy_stat "$slice" evict_reclaimed)," \
-                "fallback $(policy_stat "$slice" evict_fallback), busy $(policy_stat "$slice" reject_busy)," \
+                "fallback $(policy_stat "$slice" evict_fallback)," \
+                "busy $(policy_stat "$slice" reject_busy)," \
                 "$(policy_stat "$slice" bucket_bytes) bytes of buckets"
         [[ $1 == noop ]] ||
-                compare "$(policy_stat "$slice" evict_reclaimed)" -ge $((taken * 9 / 10)) "$1: it chose what was evicted"
+                compare "$(policy_stat "$slice" evict_reclaimed)" \
+                -ge $((taken * 9 / 10)) "$1: it chose what was evicted"
         systemctl stop "$slice"
 }
 

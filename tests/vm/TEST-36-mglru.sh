@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product
 # timeout: 1200
-# The policy mglru, in the simulator, against the kernel's own multi-generational LRU: the miss ratio of the same
-# reads of single pages, in a cache of the same size, within one point of percent.
+# The policy mglru, in the simulator, against the kernel's own multi-generational LRU: the miss ratio of the
+# same reads of single pages, in a cache of the same size, within one point of percent.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/replay.sh"
 

@@ -4,8 +4,8 @@
 # machine: --lab
 # long: yes
 # timeout: 1200
-# From the start of the daemon until the policies of ten slices are attached, and that nobody has to wait for that. In
-# the laboratory, where an instruction takes a nanosecond.
+# From the start of the daemon until the policies of ten slices are attached, and that nobody has to wait for
+# that. In the laboratory, where an instruction takes a nanosecond.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -38,7 +38,8 @@ attached_at() { # TIME SLICE of all of them, in the order of time
 
 for i in "${!slices[@]}"; do
         echo "${slices[i]}" >>"$TEST_UNITS"
-        printf '[Slice]\nMemoryMax=64M\nCachePolicy=%s\n' "${POLICIES[i]}" >"/run/systemd/system/${slices[i]}"
+        printf '[Slice]\nMemoryMax=64M\nCachePolicy=%s\n' "${POLICIES[i]}" \
+                >"/run/systemd/system/${slices[i]}"
 done
 systemctl daemon-reload
 systemctl start "${slices[@]}"
@@ -60,7 +61,8 @@ for ((round = 1; round <= 3; round++)); do
                 diag "round $round: ${line#* } is attached after $((${line% *} - begin)) us"
         done
         isnt "$(unit_key "${slices[0]}" adopted)" true "round $round: none was left from before"
-        compare "$last" -lt $((LIMIT_MS * 1000)) "round $round: all are attached within $LIMIT_MS ms of the start"
+        compare "$last" \
+                -lt $((LIMIT_MS * 1000)) "round $round: all are attached within $LIMIT_MS ms of the start"
         compare "$first" -gt 0 "round $round: the clocks agree"
 done
 
@@ -69,8 +71,10 @@ done
 before() { # UNIT: what is ordered after it
         systemctl show --property=Before --value "$1" | tr ' ' '\n' | sort | paste -sd' '
 }
-is "$(before cachebpfd.service)" 'multi-user.target shutdown.target' 'only the end of the boot is ordered after the daemon'
-is "$(before cachebpfd-varlink.socket)" 'cachebpfd.service shutdown.target sockets.target' 'and nothing after its socket'
+is "$(before cachebpfd.service)" 'multi-user.target shutdown.target' \
+        'only the end of the boot is ordered after the daemon'
+is "$(before cachebpfd-varlink.socket)" 'cachebpfd.service shutdown.target sockets.target' \
+        'and nothing after its socket'
 
 kill -STOP "$(daemon_pid)"
 make_slice t37late.slice $'MemoryMax=64M\nCachePolicy=lfu'

@@ -4,7 +4,8 @@
 # machine: --memory 3G
 # long: yes
 # timeout: 2700
-# Half an hour of storm, or ten minutes of it on the kernel that checks everything; STORM_SECONDS says otherwise.
+# Half an hour of storm, or ten minutes of it on the kernel that checks everything; STORM_SECONDS says
+# otherwise.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/storm.sh"
 [[ -d /sys/kernel/debug/failslab ]] && seconds=600 || seconds=1800

@@ -3,8 +3,9 @@
 # kernel: product
 # timeout: 5400
 # long: yes
-# The daemon is killed 200 times, at any point, while configurations change and slices come and go. In the end what is
-# wanted, what is pinned and what the kernel does are the same, and what nobody touched was never detached.
+# The daemon is killed 200 times, at any point, while configurations change and slices come and go. In the
+# end what is wanted, what is pinned and what the kernel does are the same, and what nobody touched was never
+# detached.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -64,7 +65,8 @@ own_ids() {
         local unit cgroup
         for unit in t41-lfu.slice t41-mru.slice "${!wanted[@]}"; do
                 [[ $unit == *.slice ]] || unit=$(name "$unit")
-                cgroup=$(cgroup_of "$unit") && [[ $(policy_key "$unit" inherited) == 0 ]] && stat -c %i "$cgroup"
+                cgroup=$(cgroup_of "$unit") && [[ $(policy_key "$unit" inherited) == 0 ]] &&
+                        stat -c %i "$cgroup"
         done
 }
 
@@ -118,7 +120,8 @@ is "$(policy_key t41-lfu.slice id) $(policy_key t41-mru.slice id)" "$untouched" 
 ids=$(own_ids)
 is "$(orphans)" '' 'no pin is left over'
 is "$(find "$PIN_ROOT" -name updating | wc -l)" 0 'no update is unfinished'
-is "$(kernel_stat policies)" "$(grep -c . <<<"$ids")" 'the kernel has the policies that are pinned, and no others'
+is "$(kernel_stat policies)" "$(grep -c . <<<"$ids")" \
+        'the kernel has the policies that are pinned, and no others'
 is "$(kernel_stat ejected)" "$ejected" 'and ejected none'
 is "$(daemon_log -i -e assert -e 'cannot')" '' 'the daemon had nothing to complain about'
 books_agree 'the kernel has lost nothing'

@@ -4,9 +4,10 @@
 # machine: --lab --memory 4G
 # long: yes
 # timeout: 14400
-# A thousand units with policies, started and stopped again and again: how long it takes to ask for all of them, and to
-# change one; what the daemon needs; and that nothing is left behind. In the laboratory, where an instruction takes a
-# nanosecond, so that the limits mean something: they are for what the processor does, wherever this runs.
+# A thousand units with policies, started and stopped again and again: how long it takes to ask for all of
+# them, and to change one; what the daemon needs; and that nothing is left behind. In the laboratory, where
+# an instruction takes a nanosecond, so that the limits mean something: they are for what the processor does,
+# wherever this runs.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -73,14 +74,16 @@ all_gone() {
         policies_are "$before_policies" && [[ $(units_known) -eq 0 && $(pins) -eq $before_pins ]]
 }
 
-# The longest reconcile of one unit that the daemon tells of since so many lines, in microseconds: there are short ones
-# while systemd is asked about the unit.
+# The longest reconcile of one unit that the daemon tells of since so many lines, in microseconds: there are
+# short ones while systemd is asked about the unit.
 longest_reconcile_us() { # LINES
-        daemon_log | tail -n "+$(($1 + 1))" | sed -n 's/^Reconciled 1 units in \([0-9]*\) us\.$/\1/p' | sort -n | tail -n 1
+        daemon_log | tail -n "+$(($1 + 1))" | sed -n 's/^Reconciled 1 units in \([0-9]*\) us\.$/\1/p' |
+                sort -n | tail -n 1
 }
 
 log_level() {
-        busctl set-property org.cachebpf1 /org/freedesktop/LogControl1 org.freedesktop.LogControl1 LogLevel s "$1"
+        busctl set-property org.cachebpf1 /org/freedesktop/LogControl1 org.freedesktop.LogControl1 LogLevel \
+                s "$1"
 }
 
 before_policies=$(kernel_stat policies)
@@ -94,27 +97,31 @@ declare -a stopped_kb=()
 for ((round = 1; round <= ROUNDS; round++)); do
         systemctl start "${slices[@]}"
         wait_until 3600 policies_are $((before_policies + UNITS))
-        is "$(kernel_stat policies)" $((before_policies + UNITS)) "round $round: $UNITS units have their policies"
+        is "$(kernel_stat policies)" \
+                $((before_policies + UNITS)) "round $round: $UNITS units have their policies"
 
         if [[ $round -eq 1 ]]; then
                 wait_until 600 attached_are "$UNITS"
                 is "$(cachectl list --no-legend | grep -c ' attached ')" "$UNITS" 'the list has them all'
                 limit_ms "$(median_us 5 cachectl list)" $LIST_LIMIT_MS 'the list'
                 limit_ms "$(median_us 5 cachectl status)" $LIST_LIMIT_MS 'the status of all'
-                limit_ms "$(median_us 5 cachectl status "${slices[UNITS / 2]}")" $LIST_LIMIT_MS 'the status of one'
+                limit_ms "$(median_us 5 cachectl status "${slices[UNITS / 2]}")" $LIST_LIMIT_MS \
+                        'the status of one'
 
                 log_level debug
                 for policy in mru lfu mru; do
                         lines=$(daemon_log | wc -l)
                         cachectl set --quiet "${slices[7]}" $policy
                         unit_runs "${slices[7]}" $policy
-                        limit_ms "$(longest_reconcile_us "$lines")" $CHANGE_LIMIT_MS "the reconcile of a change to $policy"
+                        limit_ms "$(longest_reconcile_us "$lines")" $CHANGE_LIMIT_MS \
+                                "the reconcile of a change to $policy"
                 done
                 log_level info
                 cachectl reset --quiet "${slices[7]}"
 
                 diag "resident: $(daemon_kb) KiB, descriptors: $(daemon_fds)"
-                compare "$(daemon_kb)" -lt $MEMORY_LIMIT_KB "the daemon has less than $((MEMORY_LIMIT_KB / 1024)) MiB"
+                compare "$(daemon_kb)" -lt $MEMORY_LIMIT_KB \
+                        "the daemon has less than $((MEMORY_LIMIT_KB / 1024)) MiB"
         fi
 
         systemctl stop "${slices[@]}"

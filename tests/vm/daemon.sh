@@ -8,7 +8,8 @@ MARK=$(mktemp) # as old as the test: for the journal
 
 varlink() { # METHOD [PARAMETERS]: all replies, one JSON object a line
         local parameters=${2:-}
-        parameters=$(varlinkctl call --more --json=short "$VARLINK" "org.cachebpf.Manager.$1" "${parameters:-"{}"}")
+        parameters=$(varlinkctl call --more --json=short "$VARLINK" "org.cachebpf.Manager.$1" \
+                "${parameters:-"{}"}")
         [[ -z $parameters ]] || printf '%s\n' "${parameters//$'\036'/}"
 }
 
@@ -36,8 +37,8 @@ unit_is() { # UNIT STATE [SECONDS]: a point of the test: the unit gets into that
         fi
 }
 
-# make_slices SETTINGS SLICE…: make_slice for several, with one reload. NAME in the settings stands for what is
-# between dash and dot in the slice's name.
+# make_slices SETTINGS SLICE…: make_slice for several, with one reload. NAME in the settings stands for what
+# is between dash and dot in the slice's name.
 make_slices() {
         local settings=$1 slice name
         shift

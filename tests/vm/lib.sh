@@ -12,7 +12,8 @@
 #       is "$(policy_key t.slice inherited)" 0 'the slice has a policy of its own'
 #       done_testing
 #
-# Nothing here stops at a failure: a test goes on and reports each point. Use die where going on is senseless.
+# Nothing here stops at a failure: a test goes on and reports each point. Use die where going on is
+# senseless.
 set -uo pipefail
 
 TEST_UNITS=${TEST_UNITS:-$(mktemp)} # names of the units made, removed at the end

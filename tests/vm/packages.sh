@@ -5,8 +5,10 @@
 # What is there of the project, beside tests and loads.
 traces() {
         find /etc /usr /var/lib /sys/fs/bpf /run/cachebpf \
-                \( -path '/usr/lib/cachebpf/tests' -o -path '/usr/lib/cachebpf/bench' -o -path '/usr/lib/cachebpf/vm' \) \
-                -prune -o \( -path '*cachebpf*' -o -path '*cachectl*' \) -not -path /usr/lib/cachebpf -print 2>/dev/null
+                \( -path '/usr/lib/cachebpf/tests' -o -path '/usr/lib/cachebpf/bench' -o \
+                -path '/usr/lib/cachebpf/vm' \) \
+                -prune -o \( -path '*cachebpf*' -o -path '*cachectl*' \) -not -path /usr/lib/cachebpf \
+                -print 2>/dev/null
 }
 
 deb() { # PACKAGE [DIRECTORY]: its file
@@ -15,7 +17,8 @@ deb() { # PACKAGE [DIRECTORY]: its file
 
 # A point of the test: away with what this image brings, so that the machine is any Debian 13.
 forget_installation() {
-        [[ -e $(deb cachebpfd) ]] || die 'there are no packages in /run/packages: use "tools/vm test", or --packages'
+        [[ -e $(deb cachebpfd) ]] ||
+                die 'there are no packages in /run/packages: use "tools/vm test", or --packages'
         systemctl disable --quiet --now cachebpfd.service cachebpfd-varlink.socket
         traces | xargs -r -d '\n' rm -rf
         systemctl daemon-reload

@@ -1,11 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The storm: everything that can happen to cached folios and to their policies at once, for some time. On ext4
-# and on XFS (large folios), in two cgroups that are too small for what they do:
+# The storm: everything that can happen to cached folios and to their policies at once, for some time. On
+# ext4 and on XFS (large folios), in two cgroups that are too small for what they do:
 #
 #       files       fio that verifies, fsx, readers of files that both cgroups share, files that come and go
-#       memory      memory.reclaim, drop_caches, compaction, MGLRU switched on and off, a processor that goes and comes
-#       policies    attached, replaced, detached, left behind by processes that die, at four levels of the tree
+#       memory      memory.reclaim, drop_caches, compaction, MGLRU switched on and off, a processor that
+#                   goes and comes
+#       policies    attached, replaced, detached, left behind by processes that die, at four levels of the
+#                   tree
 #       cgroups     made, used, removed, with and without a policy
 #       failures    of allocations, where the kernel can inject them
 #
@@ -76,8 +78,10 @@ until_end() { # PAUSE COMMAND…
 
 files_with_fio() { # DIRECTORY ENGINE: passes of writes and reads, each verified in full
         while [[ $SECONDS -lt $storm_end ]]; do
-                fio --name=storm --directory="$1" --ioengine="$2" --size=24m --bsrange=4k-128k --rw=randrw --rwmixread=50 \
-                        --randrepeat=0 --fallocate=none --verify=crc32c --verify_fatal=1 --verify_state_save=0 --minimal ||
+                fio --name=storm --directory="$1" --ioengine="$2" --size=24m --bsrange=4k-128k --rw=randrw \
+                        --rwmixread=50 \
+                        --randrepeat=0 --fallocate=none --verify=crc32c --verify_fatal=1 \
+                        --verify_state_save=0 --minimal ||
                         return
                 rm -f "$1"/storm*
         done
@@ -105,7 +109,8 @@ come_and_go() { # DIRECTORY: files that are written, torn and removed
         while [[ $SECONDS -lt $storm_end ]]; do
                 file=$1/churn/$((++i % 4))
                 head -c "$((RANDOM % 64 * 65536 + 1))" /dev/zero >"$file" || return
-                fallocate --punch-hole --offset $((RANDOM * 8)) --length $((RANDOM * 32 + 1)) "$file" || return
+                fallocate --punch-hole --offset $((RANDOM * 8)) --length $((RANDOM * 32 + 1)) "$file" ||
+                        return
                 truncate -s $((RANDOM * 64)) "$file" || return
                 [[ $((RANDOM % 2)) -eq 0 ]] || cat "$file" >/dev/null || return
                 rm "$file" || return
@@ -117,8 +122,10 @@ cgroups_come_and_go() {
         while [[ $SECONDS -lt $storm_end ]]; do
                 cg=$STORM/a/temp$((++i % 3))
                 mkdir "$cg" || return
-                (in_cgroup "a/${cg##*/}" read_shared "$STORM_FILES/ext4/shared" "$STORM_FILES/ext4.sum") || return
-                wait_until 60 rmdir "$cg" || { echo "$cg cannot be removed: $(cat "$cg/cgroup.procs")" && return 1; }
+                (in_cgroup "a/${cg##*/}" read_shared "$STORM_FILES/ext4/shared" "$STORM_FILES/ext4.sum") ||
+                        return
+                wait_until 60 rmdir "$cg" || { echo "$cg cannot be removed: $(cat "$cg/cgroup.procs")" &&
+                        return 1; }
         done
 }
 
@@ -191,8 +198,10 @@ storm_begin() {
         local fs seconds=$1
         storm_end=$((SECONDS + seconds))
         for fs in ext4 xfs; do
-                start "fsx-$fs-a" a/work "$PROGRAMS/programs/fsx" -t "$seconds" -l 6000000 "$STORM_FILES/$fs/fsx/a"
-                start "fsx-$fs-b" b/work "$PROGRAMS/programs/fsx" -t "$seconds" -l 3000000 "$STORM_FILES/$fs/fsx/b"
+                start "fsx-$fs-a" a/work "$PROGRAMS/programs/fsx" -t "$seconds" -l 6000000 \
+                        "$STORM_FILES/$fs/fsx/a"
+                start "fsx-$fs-b" b/work "$PROGRAMS/programs/fsx" -t "$seconds" -l 3000000 \
+                        "$STORM_FILES/$fs/fsx/b"
         done
         start fio-ext4 a/work files_with_fio "$STORM_FILES/ext4/fio" psync
         start fio-xfs b/work files_with_fio "$STORM_FILES/xfs/fio" mmap
@@ -202,7 +211,8 @@ storm_begin() {
         start churn-xfs a/work come_and_go "$STORM_FILES/xfs"
         start cgroups - cgroups_come_and_go
         start policies-1 - "$PROGRAMS/kernel/cachebpf-storm" "$seconds" "$STORM/a" "$STORM/b" "$STORM/a/work"
-        start policies-2 - "$PROGRAMS/kernel/cachebpf-storm" "$seconds" "$STORM" "$STORM"/{a,b} "$STORM"/a/temp{0,1,2}
+        start policies-2 - "$PROGRAMS/kernel/cachebpf-storm" "$seconds" "$STORM" "$STORM"/{a,b} \
+                "$STORM"/a/temp{0,1,2}
         start self-check - check_now_and_then
         weather reclaim until_end 0.5 reclaim_some
         weather compaction until_end 1.3 write_to /proc/sys/vm/compact_memory 1
@@ -220,7 +230,8 @@ storm_wait() {
                 wait "${storm_jobs[$name]}" && status=0 || status=$?
                 [[ $name != -* ]] || continue
                 if [[ $status -eq 0 ]]; then
-                        ok "$name$(tail -n 1 "$STORM_FILES/$name.log" | grep -E '^(fsx|rounds)' | sed 's/^/: /')"
+                        ok "$name$(tail -n 1 "$STORM_FILES/$name.log" | grep -E '^(fsx|rounds)' |
+                                sed 's/^/: /')"
                 else
                         not_ok "$name" "status $status: $(tail -n 40 "$STORM_FILES/$name.log")"
                 fi
@@ -263,7 +274,8 @@ storm_verdict() {
         done
         echo 3 >/proc/sys/vm/drop_caches
         for fs in ext4 xfs; do
-                succeeds "$fs: the shared file is as it was" read_shared "$STORM_FILES/$fs/shared" "$STORM_FILES/$fs.sum"
+                succeeds "$fs: the shared file is as it was" read_shared "$STORM_FILES/$fs/shared" \
+                        "$STORM_FILES/$fs.sum"
         done
         succeeds 'XFS can be unmounted' umount "$STORM_FILES/xfs"
         succeeds 'XFS is in order' xfs_repair -n "$STORM_FILES/xfs.img"
