@@ -4,18 +4,21 @@
 # instruction), so KVM is used only after a kernel booted under it; the answer is remembered.
 
 readonly KVM_PROBE_SECONDS=20
-# TCG does "rep movsb" byte by byte and ends a block of code at each stac and clac: without these features the kernel
-# copies a page three times as fast. (The laboratory keeps them: its figures are compared with others'.)
+# TCG does "rep movsb" byte by byte and ends a block of code at each stac and clac: without these features
+# the kernel copies a page three times as fast. (The laboratory keeps them: its figures are compared with
+# others'.)
 readonly TCG_CPU=max,erms=off,fsrm=off,smap=off
 QEMU_PROGRAM=()
 
-# Sets QEMU_PROGRAM to the QEMU of the build root, run on the host by the build root's own dynamic loader: the same
-# version everywhere. (Before 8.1, with one thread a processor, it executes code that another processor has just
-# replaced, which the kernel does at each change of a static branch.)
+# Sets QEMU_PROGRAM to the QEMU of the build root, run on the host by the build root's own dynamic loader:
+# the same version everywhere. (Before 8.1, with one thread a processor, it executes code that another
+# processor has just replaced, which the kernel does at each change of a static branch.)
 find_qemu() {
         local lib=$BUILDROOT/usr/lib/x86_64-linux-gnu
-        QEMU_PROGRAM=(env "QEMU_MODULE_DIR=$lib/qemu" "$BUILDROOT/usr/lib64/ld-linux-x86-64.so.2" --library-path "$lib"
-                "$BUILDROOT/usr/bin/qemu-system-x86_64" -L "$BUILDROOT/usr/share/qemu" -L "$BUILDROOT/usr/share/seabios")
+        QEMU_PROGRAM=(env "QEMU_MODULE_DIR=$lib/qemu" "$BUILDROOT/usr/lib64/ld-linux-x86-64.so.2"
+                --library-path "$lib"
+                "$BUILDROOT/usr/bin/qemu-system-x86_64" -L "$BUILDROOT/usr/share/qemu"
+                -L "$BUILDROOT/usr/share/seabios")
 }
 
 # Boot KERNEL without a root file system; it must get as far as complaining about that.
@@ -25,8 +28,10 @@ probe_kvm() { # KERNEL
         info "trying KVM (at most $KVM_PROBE_SECONDS s, once for this kernel and processor)"
         { # the outer redirection is for the shell's own word about a QEMU that aborts
                 timeout --kill-after=2 "$KVM_PROBE_SECONDS" setpriv --pdeathsig KILL \
-                        "${QEMU_PROGRAM[@]}" -accel kvm -cpu host -m 512 -nodefaults -display none -no-reboot \
-                        -serial "file:$console" -kernel "$1" -append 'console=ttyS0 panic=-1 null_blk.nr_devices=0' \
+                        "${QEMU_PROGRAM[@]}" -accel kvm -cpu host -m 512 -nodefaults \
+                        -display none -no-reboot \
+                        -serial "file:$console" -kernel "$1" \
+                        -append 'console=ttyS0 panic=-1 null_blk.nr_devices=0' \
                         </dev/null >/dev/null || true
         } 2>/dev/null
         grep -q 'Unable to mount root' "$console"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The build root: a Debian 13 directory tree with every compiler, library, the kernel source and QEMU, so that
-# the host's release does not matter. Commands run in it by in_buildroot.
+# The build root: a Debian 13 directory tree with every compiler, library, the kernel source and QEMU, so
+# that the host's release does not matter. Commands run in it by in_buildroot.
 
 MIRROR=${CACHEBPF_MIRROR:-}
 BUILDROOT=
@@ -13,8 +13,10 @@ BUILD_PACKAGES=(
         libelf-dev libssl-dev dwarves python3-minimal sparse
         meson ninja-build scdoc shellcheck jq # project
         build-essential debhelper lintian     # packages
-        libsystemd-dev systemd-dev libbpf-dev libglib2.0-dev libjson-c-dev libzstd-dev libcmocka-dev librocksdb-dev
-        systemd dbus-daemon libxml2-utils python3-gi gir1.2-glib-2.0 # what the project's tests and checks call
+        libsystemd-dev systemd-dev libbpf-dev libglib2.0-dev libjson-c-dev libzstd-dev libcmocka-dev
+        librocksdb-dev
+        # what the project's tests and checks call
+        systemd dbus-daemon libxml2-utils python3-gi gir1.2-glib-2.0
         qemu-system-x86                   # runs on the host, with the libraries of the build root
 )
 
@@ -29,7 +31,8 @@ find_mirror() {
         [[ -z $MIRROR ]] || return 0
         MIRROR=$(archive Debian)
         [[ -n $MIRROR ]] || { step 'package lists' apt-get update && MIRROR=$(archive Debian); }
-        [[ -n $MIRROR ]] || die "apt has no Debian archive in its sources: set CACHEBPF_MIRROR to the URL of one"
+        [[ -n $MIRROR ]] ||
+                die "apt has no Debian archive in its sources: set CACHEBPF_MIRROR to the URL of one"
 }
 
 # bootstrap DIRECTORY VARIANT PACKAGE…: a Debian 13 root, without documentation and translations.

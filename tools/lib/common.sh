@@ -34,7 +34,8 @@ end_session() {
         local status=$?
         trap - EXIT
         trap '' INT TERM HUP
-        # at once: a make that is the first process of a PID name space does not die of SIGTERM, it only stops working
+        # at once: a make that is the first process of a PID name space does not die of SIGTERM, it only
+        # stops working
         [[ -z $STEP_PID ]] || kill -KILL -- "-$STEP_PID" 2>/dev/null || true
         [[ ${#WORKERS[@]} -eq 0 ]] || kill -TERM "${WORKERS[@]}" 2>/dev/null || true
         stop_machine
@@ -47,7 +48,8 @@ digest() {
         sha256sum | cut -c1-16
 }
 
-# digest_tree PATH…: one key for all files below, by name, content and executable bit. Missing paths are fine.
+# digest_tree PATH…: one key for all files below, by name, content and executable bit. Missing paths are
+# fine.
 digest_tree() {
         local path
         local -a paths=()
@@ -78,7 +80,8 @@ prune() {
         local keep=$1
         shift
         # shellcheck disable=SC2012
-        { ls -1td -- "$@" 2>/dev/null || true; } | tail -n +$((keep + 1)) | xargs -r -d '\n' rm -rf --one-file-system
+        { ls -1td -- "$@" 2>/dev/null || true; } | tail -n +$((keep + 1)) |
+                xargs -r -d '\n' rm -rf --one-file-system
 }
 
 clock() {
@@ -103,7 +106,8 @@ step() {
         wait "$STEP_PID" || status=$?
         STEP_PID=
         if [[ $status -ne 0 ]]; then
-                info "$title: FAILED after $(clock $((SECONDS - start))), exit status $status; end of the log:"
+                info "$title: FAILED after $(clock $((SECONDS - start))), exit status $status;" \
+                        "end of the log:"
                 tail -n 25 "$log" | sed 's/^/    /' >&2
                 die "$title failed; the full log is $log"
         fi
@@ -125,7 +129,8 @@ show_progress() {
                 fi
                 last=$(tail -n 1 "$log" | tr -d '\r' | cut -c1-70)
                 if [[ -t 2 ]]; then
-                        printf '\r\e[Ktools/vm: %s  %s  %s%s' "$title" "$(clock $((SECONDS - start)))" "$percent" "$last" >&2
+                        printf '\r\e[Ktools/vm: %s  %s  %s%s' "$title" "$(clock $((SECONDS - start)))" \
+                                "$percent" "$last" >&2
                 else
                         info "$title  $(clock $((SECONDS - start)))  $percent$last"
                 fi
@@ -135,6 +140,7 @@ show_progress() {
 
 verb_where() {
         [[ $# -eq 0 ]] || die "where takes no argument"
-        echo "cache   $CACHE ($(du -sh "$CACHE" | cut -f1), $(df -h --output=avail "$CACHE" | tail -n 1 | tr -d ' ') free)"
+        echo "cache   $CACHE ($(du -sh "$CACHE" | cut -f1)," \
+                "$(df -h --output=avail "$CACHE" | tail -n 1 | tr -d ' ') free)"
         find "$CACHE" -maxdepth 2 \( -path '*/kernel/*' -o -path '*/image/*' -o -name '*root-*' \) | sort
 }

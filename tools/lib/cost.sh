@@ -8,7 +8,8 @@ cost_of() { # KERNEL REPETITIONS [OPTION…]: figures go to $FIGURES/KERNEL.json
         machine_defaults
         KERNEL=$kernel LAB=1 LAB_DISK=1 MEMORY=3G TIMEOUT=7200
         SHARES=("$FIGURES:/run/cost")
-        COMMAND=(/usr/lib/cachebpf/bench/cost "--json=/run/cost/$kernel.json" "--repetitions=$repetitions" "$@")
+        COMMAND=(/usr/lib/cachebpf/bench/cost "--json=/run/cost/$kernel.json" "--repetitions=$repetitions"
+                "$@")
         info "cost: the $kernel kernel"
         run_machine
 }
@@ -17,7 +18,8 @@ verb_cost() {
         local repetitions=5 kernel
         while [[ $# -gt 0 ]]; do
                 case $1 in
-                --repetitions) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--repetitions wants a number" && repetitions=$2 && shift ;;
+                --repetitions) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--repetitions wants a number" &&
+                        repetitions=$2 && shift ;;
                 --repetitions=*) repetitions=${1#*=} ;;
                 *) die "cost takes --repetitions N, not '$1'" ;;
                 esac
@@ -29,9 +31,11 @@ verb_cost() {
                 ensure_kernel "$kernel"
         done
         ensure_image
-        # A machine of the laboratory has one thread, and its clock does not see the other machine. The stock kernel
-        # has no policies to measure: its figures are there long before the product kernel's table wants them.
-        (trap - EXIT INT TERM HUP && SCRATCH=$SCRATCH/stock && cost_of stock "$repetitions" --baselines && exit "$RESULT") &
+        # A machine of the laboratory has one thread, and its clock does not see the other machine. The stock
+        # kernel has no policies to measure: its figures are there long before the product kernel's table
+        # wants them.
+        (trap - EXIT INT TERM HUP && SCRATCH=$SCRATCH/stock && cost_of stock "$repetitions" --baselines &&
+                exit "$RESULT") &
         WORKERS=($!)
         cost_of product "$repetitions" --beside=/run/cost/stock.json
         wait "${WORKERS[0]}" || RESULT=$?

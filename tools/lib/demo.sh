@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The main demonstration, and measurements of its kind: bench/make-data makes their data here once, bench/demo runs
-# them in the laboratory.
+# The main demonstration, and measurements of its kind: bench/make-data makes their data here once,
+# bench/demo runs them in the laboratory.
 
 DEMO_TIMEOUT=3000
 DEMO_DATA=
@@ -67,7 +67,8 @@ run_demo() {
         DISKS=("$DEMO_DATA:ro")
         mkdir -p "$SCRATCH/demo"
         SHARES=("$SCRATCH/demo:/run/demo")
-        COMMAND=(/usr/lib/cachebpf/bench/demo --data /dev/disk/by-id/virtio-disk0 --json /run/demo/result.json
+        COMMAND=(/usr/lib/cachebpf/bench/demo --data /dev/disk/by-id/virtio-disk0
+                --json /run/demo/result.json
                 "${repetitions[@]}" "$@")
         run_machine
         if [[ -s $SCRATCH/demo/result.json ]]; then

@@ -40,8 +40,10 @@ assemble_root() { # ROOT
         chroot "$root" passwd --delete root
 
         # Nothing that only costs boot time.
-        for unit in systemd-{pstore,random-seed,update-utmp,tmpfiles-clean,firstboot,hwdb-update,journal-catalog-update,modules-load}.service \
-                e2scrub_reap.service e2scrub_all.timer fstrim.timer dpkg-db-backup.timer systemd-tmpfiles-clean.timer \
+        for unit in systemd-{pstore,random-seed,update-utmp,tmpfiles-clean,firstboot}.service \
+                systemd-{hwdb-update,journal-catalog-update,modules-load}.service \
+                e2scrub_reap.service e2scrub_all.timer fstrim.timer dpkg-db-backup.timer \
+                systemd-tmpfiles-clean.timer \
                 xfs_scrub_all.timer getty-static.service modprobe@.service; do
                 ln -sf /dev/null "$root/etc/systemd/system/$unit"
         done

@@ -36,7 +36,8 @@ unpack_pristine() {
 
 # Sets PRISTINE to the pristine source, unpacked once.
 ensure_pristine() {
-        PRISTINE=$CACHE/linux/source-$(dpkg-query --admindir="$BUILDROOT/var/lib/dpkg" -W -f '${Version}' "$KERNEL_PACKAGE")
+        PRISTINE=$CACHE/linux/source-$(dpkg-query --admindir="$BUILDROOT/var/lib/dpkg" -W -f '${Version}' \
+                "$KERNEL_PACKAGE")
         [[ -d $PRISTINE ]] || locked pristine unpack_pristine
 }
 
@@ -90,7 +91,8 @@ in_kernel() {
         shift
         [[ $variant != stock ]] || tree=$PRISTINE
         mkdir -p "$CACHE/linux/$variant" "$CACHE/ccache"
-        in_buildroot "$tree:/build/linux" "$CACHE/linux/$variant:/build/objects" "$CACHE/ccache:/build/ccache" -- \
+        in_buildroot "$tree:/build/linux" "$CACHE/linux/$variant:/build/objects" \
+                "$CACHE/ccache:/build/ccache" -- \
                 env KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_VERSION=1 \
                 KBUILD_BUILD_USER=cachebpf KBUILD_BUILD_HOST=cachebpf "$@"
 }
@@ -137,11 +139,13 @@ make_kernel() { # VARIANT
         while [[ $variant != stock && $copied != "$KERNEL_DIR" ]]; do
                 copied=$KERNEL_DIR
                 step "kernel $variant: source" sync_source "$CACHE/linux/patched"
-                KERNEL_DIR=$CACHE/kernel/$variant-$(kernel_key "$variant") # somebody may have edited meanwhile
+                # somebody may have edited meanwhile
+                KERNEL_DIR=$CACHE/kernel/$variant-$(kernel_key "$variant")
         done
         step "kernel $variant: configuration" configure_kernel "$variant"
         [[ ! -e $objects/vmlinux ]] || lines= # not a full build: its length is unknown
-        rm -f "$objects/vmlinux" # a linker that was killed may have left a part of it, which make takes for whole
+        # a linker that was killed may have left a part of it, which make takes for whole
+        rm -f "$objects/vmlinux"
         STEP_LINES=$lines step "kernel $variant: compiling" kernel_make "$variant" bzImage
         mkdir -p "$out" "$CACHE/kernel"
         cp --reflink=auto "$objects"/{arch/x86/boot/bzImage,vmlinux,System.map} "$out/"

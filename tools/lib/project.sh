@@ -1,11 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The project itself, built by meson in the build root. The build directory stays, so a change is a small build.
+# The project itself, built by meson in the build root. The build directory stays, so a change is a small
+# build.
 
 # What the installed project is made of; the kernel is not part of it.
 project_sources() {
         local name
-        for name in meson.build meson.options src bpf policies.d units dbus man docs completions tests tools/lib/guest bench kernel/selftests; do
+        for name in meson.build meson.options src bpf policies.d units dbus man docs completions tests \
+                tools/lib/guest bench kernel/selftests; do
                 echo "$TOP/$name"
         done
 }
@@ -20,7 +22,8 @@ in_project() {
         local dir
         dir=$(project_dir)
         mkdir -p "$dir" "$CACHE/ccache" "$SCRATCH/project"
-        in_buildroot "$TOP:/src" "$dir:/build/project" "$CACHE/ccache:/build/ccache" "$SCRATCH/project:/build/root" \
+        in_buildroot "$TOP:/src" "$dir:/build/project" "$CACHE/ccache:/build/ccache" \
+                "$SCRATCH/project:/build/root" \
                 ${PRISTINE:+"$PRISTINE:/build/linux"} -- \
                 flock /build/project/.lock "$@"
 }
@@ -29,7 +32,8 @@ build_project() {
         # shellcheck disable=SC2016
         in_project env CC='ccache gcc' bash -euc '
                 options="--prefix=/usr --libdir=lib/$(gcc -print-multiarch) --werror -Dtests=enabled"
-                if [[ ! -e /build/project/build.ninja || $(cat /build/project/.options 2>/dev/null) != "$options" ]]; then
+                if [[ ! -e /build/project/build.ninja ||
+                        $(cat /build/project/.options 2>/dev/null) != "$options" ]]; then
                         again=
                         [[ ! -e /build/project/build.ninja ]] || again=--reconfigure
                         meson setup $again $options /build/project /src
@@ -44,11 +48,12 @@ install_project() {
         in_project meson install -C /build/project --no-rebuild --quiet --destdir /build/root
 }
 
-# Runs the unit tests, and the fuzzers if that may take long; what came out of them is in meson's testlog.json and
-# fuzzlog.json, so a failed one is no failed step.
+# Runs the unit tests, and the fuzzers if that may take long; what came out of them is in meson's
+# testlog.json and fuzzlog.json, so a failed one is no failed step.
 run_unit_tests() {
         rm -f "$(project_dir)"/meson-logs/{test,fuzz}log.json
         in_project env LINUX_SOURCE=/build/linux meson test -C /build/project --print-errorlogs || true
         [[ -z $LONG_TESTS ]] ||
-                in_project meson test -C /build/project --benchmark --suite fuzz --logbase fuzzlog --print-errorlogs || true
+                in_project meson test -C /build/project --benchmark --suite fuzz --logbase fuzzlog \
+                        --print-errorlogs || true
 }

@@ -13,7 +13,8 @@ QEMU_PID=
 CONSOLE=
 
 machine_defaults() {
-        KERNEL=product MEMORY=2G CPUS=2 LAB='' LAB_DISK=2 TIMEOUT=900 ALLOW_SPLAT='' KEEP_CONSOLE='' PACKAGES=''
+        KERNEL=product MEMORY=2G CPUS=2 LAB='' LAB_DISK=2 TIMEOUT=900 ALLOW_SPLAT='' KEEP_CONSOLE='' \
+                PACKAGES=''
         APPEND=() EXTRA=() DISKS=() SHARES=() COMMAND=()
 }
 
@@ -31,7 +32,8 @@ parse_machine_options() {
                 --allow-splat) ALLOW_SPLAT=1 && shift && continue ;;
                 --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
                 esac
-                [[ $# -ge 2 && $2 != -- ]] || die "option '$1' is unknown or lacks its value; see tools/vm --help"
+                [[ $# -ge 2 && $2 != -- ]] ||
+                        die "option '$1' is unknown or lacks its value; see tools/vm --help"
                 value=$2
                 case $1 in
                 --kernel) KERNEL=$value ;;
@@ -73,12 +75,15 @@ prepare_machine() {
                 ;;
         package)
                 ensure_kernel_package vm
-                dpkg-deb --fsys-tarfile "$KERNEL_PACKAGE_DIR"/linux-image-*.deb | tar -xf - -C "$SCRATCH" --wildcards './boot/vmlinuz-*'
+                dpkg-deb --fsys-tarfile "$KERNEL_PACKAGE_DIR"/linux-image-*.deb |
+                        tar -xf - -C "$SCRATCH" --wildcards './boot/vmlinuz-*'
                 BZIMAGE=$(echo "$SCRATCH"/boot/vmlinuz-*)
                 SHARES+=("$KERNEL_PACKAGE_DIR:/run/kernel-package")
                 ;;
         *)
-                [[ -r $KERNEL ]] || die "--kernel wants product, stock, debug, package or a bzImage; there is no file '$KERNEL'"
+                [[ -r $KERNEL ]] ||
+                        die "--kernel wants product, stock, debug, package or a bzImage;" \
+                                "there is no file '$KERNEL'"
                 locked setup ensure_setup
                 BZIMAGE=$KERNEL
                 ;;
@@ -97,7 +102,8 @@ prepare_machine() {
 qemu_command() {
         local i disk options
         local -a append=(root=/dev/vda rw rootfstype=ext4 console=ttyS0 panic=-1 oops=panic
-                systemd.show_status=0 printk.devkmsg=on watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120)
+                systemd.show_status=0 printk.devkmsg=on watchdog_thresh=60
+                rcupdate.rcu_cpu_stall_timeout=120)
         QEMU=("${QEMU_PROGRAM[@]}" -machine q35 "${ACCEL[@]}" -m "$MEMORY" -smp "$CPUS"
                 -nodefaults -display none -no-reboot -device virtio-rng-pci -device virtio-serial-pci
                 -drive "file=$IMAGE,format=raw,if=none,id=root,snapshot=on,cache=unsafe"
@@ -109,10 +115,12 @@ qemu_command() {
                         -device "virtio-blk-pci,drive=disk$i,serial=disk$i")
         done
         for i in "${!SHARES[@]}"; do
-                QEMU+=(-virtfs "local,path=${SHARES[i]%:*},mount_tag=share$i,security_model=none,multidevs=remap")
+                QEMU+=(-virtfs
+                        "local,path=${SHARES[i]%:*},mount_tag=share$i,security_model=none,multidevs=remap")
         done
         if [[ -n $LAB ]]; then
-                append+=(null_blk.nr_devices=1 null_blk.memory_backed=1 null_blk.irqmode=2 null_blk.queue_mode=2
+                append+=(null_blk.nr_devices=1 null_blk.memory_backed=1 null_blk.irqmode=2
+                        null_blk.queue_mode=2
                         null_blk.completion_nsec=100000 "null_blk.gb=$LAB_DISK"
                         systemd.service_watchdogs=no) # its clock jumps while it waits for the host
         else
@@ -158,13 +166,16 @@ boot_and_wait() {
         : >"$CONSOLE"
         for name in stdout stderr; do
                 mkfifo "$MACHINE/$name.in" "$MACHINE/$name.out"
-                QEMU+=(-chardev "pipe,id=$name,path=$MACHINE/$name" -device "virtserialport,chardev=$name,name=vm.$name")
+                QEMU+=(-chardev "pipe,id=$name,path=$MACHINE/$name"
+                        -device "virtserialport,chardev=$name,name=vm.$name")
         done
         : >"$MACHINE/status"
-        QEMU+=(-chardev "file,id=status,path=$MACHINE/status" -device virtserialport,chardev=status,name=vm.status
+        QEMU+=(-chardev "file,id=status,path=$MACHINE/status"
+                -device virtserialport,chardev=status,name=vm.status
                 -serial "file:$CONSOLE"
                 -virtfs "local,path=$MACHINE/job,mount_tag=vm-job,security_model=none,readonly=on"
-                -append "$KERNEL_ARGS systemd.unit=vm-command.target systemd.mask=serial-getty@ttyS0.service")
+                -append
+                "$KERNEL_ARGS systemd.unit=vm-command.target systemd.mask=serial-getty@ttyS0.service")
 
         cat "$MACHINE/stdout.out" &
         readers+=($!)
@@ -195,11 +206,12 @@ boot_and_wait() {
         wait "${readers[@]}" || true
 }
 
-# QEMU gave up, and not what ran in it. With several threads of TCG it happens that one of its own assertions fails
-# while the kernel places devices (iotlb_to_section, QEMU 10.0), or that both processors wait for ever. A kernel that
-# complained is no such case.
+# QEMU gave up, and not what ran in it. With several threads of TCG it happens that one of its own assertions
+# fails while the kernel places devices (iotlb_to_section, QEMU 10.0), or that both processors wait for ever.
+# A kernel that complained is no such case.
 died_early() {
-        [[ $MACHINE_STATUS -eq 131 || $MACHINE_STATUS -eq 134 || $MACHINE_STATUS -eq 139 ]] && ! has_booted &&
+        [[ $MACHINE_STATUS -eq 131 || $MACHINE_STATUS -eq 134 || $MACHINE_STATUS -eq 139 ]] &&
+                ! has_booted &&
                 ! grep -qE "$SPLATS" "$CONSOLE"
 }
 
@@ -213,8 +225,9 @@ stop_machine() {
 
 # Lines of a console log with which a kernel says that something is wrong with it.
 SPLATS='^\[[ 0-9.]+\](\[[^]]*\])? (BUG: |WARNING: |kernel BUG at|Kernel panic|Oops|general protection fault'
-SPLATS+='|(KASAN|KFENCE|KCSAN|UBSAN): |ODEBUG: |DEBUG_LOCKS_WARN_ON|INFO: task .* blocked for more|list_(add|del) corruption'
-SPLATS+='|rcu: INFO: |watchdog: |Bad page state|.*(locking dependency|recursive locking|inconsistent lock state'
+SPLATS+='|(KASAN|KFENCE|KCSAN|UBSAN): |ODEBUG: |DEBUG_LOCKS_WARN_ON|INFO: task .* blocked for more'
+SPLATS+='|list_(add|del) corruption|rcu: INFO: |watchdog: |Bad page state'
+SPLATS+='|.*(locking dependency|recursive locking|inconsistent lock state'
 SPLATS+='|suspicious RCU usage|bad unlock balance|sleeping function called|refcount_t: ))'
 
 show_splats() { # CONSOLE; true if there was one
@@ -231,7 +244,8 @@ judge_machine() {
         status=$(<"$MACHINE/status")
         ! show_splats "$CONSOLE" || splat=1
         if [[ $MACHINE_STATUS -eq 124 || $MACHINE_STATUS -eq 137 ]]; then
-                info "time-out: the machine was killed after $TIMEOUT s${status:+ (the command had ended with status $status)}"
+                info "time-out: the machine was killed after" \
+                        "$TIMEOUT s${status:+ (the command had ended with status $status)}"
                 tail -n 8 "$CONSOLE" | sed 's/\r$//; s/^/    /' >&2
                 info "the console log is $CONSOLE"
                 RESULT=124
@@ -239,20 +253,22 @@ judge_machine() {
                 info "nobody reads the output any more: the machine was stopped"
                 RESULT=141
         elif [[ -z $status ]]; then
-                info "the machine ended (QEMU status $MACHINE_STATUS) before the command did; console log $CONSOLE ends with:"
+                info "the machine ended (QEMU status $MACHINE_STATUS) before the command did;" \
+                        "console log $CONSOLE ends with:"
                 tail -n 25 "$CONSOLE" | sed 's/\r$//; s/^/    /' >&2
                 sed 's/^/    /' "$MACHINE/qemu.log" >&2
                 RESULT=125
         elif [[ -n $splat && -z $ALLOW_SPLAT ]]; then
-                info "that makes the run fail (--allow-splat permits it); the command's own status was $status"
+                info "that makes the run fail (--allow-splat permits it);" \
+                        "the command's own status was $status"
                 RESULT=125
         else
                 RESULT=$status
         fi
 }
 
-# run_machine: everything from options to RESULT. (A result and not a status: a function called as a condition
-# would lose "set -e" and go on after a failed step.)
+# run_machine: everything from options to RESULT. (A result and not a status: a function called as a
+# condition would lose "set -e" and go on after a failed step.)
 run_machine() {
         check_machine_options
         prepare_machine
@@ -260,7 +276,8 @@ run_machine() {
         qemu_command
         boot_and_wait
         if died_early; then
-                info "the machine did not boot (QEMU status $MACHINE_STATUS), once more: $(tail -n 1 "$MACHINE/qemu.log")"
+                info "the machine did not boot (QEMU status $MACHINE_STATUS), once more:" \
+                        "$(tail -n 1 "$MACHINE/qemu.log")"
                 mv "$CONSOLE" "$CONSOLE.first"
                 write_job
                 qemu_command

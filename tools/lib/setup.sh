@@ -20,7 +20,8 @@ HOST_PACKAGES=(
 missing_packages() {
         local package
         for package in "${HOST_PACKAGES[@]}"; do
-                dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q ' installed$' || echo "$package"
+                dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q ' installed$' ||
+                        echo "$package"
         done
 }
 

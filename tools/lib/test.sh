@@ -27,9 +27,11 @@ unit_tests() {
         good=$(jq -r 'select(.result == "OK" or .result == "EXPECTEDFAIL").name' "$results")
         bad=$(jq -r 'select(.result != "OK" and .result != "SKIP" and .result != "EXPECTEDFAIL") |
                 "\(.name): \(.result)", (.stdout // ""), (.stderr // "")' "$results")
-        echo "== unit tests: $(jq -r '.name + " " + .result' "$results" | tr '\n' ',' | sed 's/,$//; s/,/, /g')"
+        echo "== unit tests: $(jq -r '.name + " " + .result' "$results" | tr '\n' ',' |
+                sed 's/,$//; s/,/, /g')"
         [[ -z $bad ]] || printf '#   %s\n' "${bad//$'\n'/$'\n#   '}"
-        count_result "$(grep -c . <<<"$good")" "$(jq -r .result "$results" | grep -cvE '^(OK|SKIP|EXPECTEDFAIL)$')"
+        count_result "$(grep -c . <<<"$good")" \
+                "$(jq -r .result "$results" | grep -cvE '^(OK|SKIP|EXPECTEDFAIL)$')"
 }
 
 test_header() { # FILE KEY: the value of a line "# KEY: VALUE" at the top of a test
@@ -63,8 +65,8 @@ tests_alone() {
         done
 }
 
-# A job is what one machine can do: KERNEL, the tests of that kernel that share machines, or KERNEL:TEST, one that
-# does not. take_job says whether something is left of it to be done.
+# A job is what one machine can do: KERNEL, the tests of that kernel that share machines, or KERNEL:TEST, one
+# that does not. take_job says whether something is left of it to be done.
 take_job() {
         local name dir=$RESULTS/$1
         case $1 in
@@ -223,7 +225,8 @@ verb_test() {
         [[ ${#names[@]} -gt 0 || ! -e $TOP/meson.build ]] || unit_tests
         # Programs that are installed as tests have no header to look at: they are for the product kernel.
         if [[ -z $debug ]]; then
-                [[ -z $(tests_for product "${names[@]}") && -n $(tests_for stock "${names[@]}") ]] || kernels+=(product)
+                [[ -z $(tests_for product "${names[@]}") && -n $(tests_for stock "${names[@]}") ]] ||
+                        kernels+=(product)
                 [[ -z $(tests_for stock "${names[@]}") ]] || kernels+=(stock)
         fi
         if [[ -n $debug ]] || [[ -n $LONG_TESTS &&
