@@ -14,8 +14,8 @@
 /* Random reads of one page, and what one costs the processor. In the laboratory a nanosecond of processor
  * time is an instruction, so that this counts instructions.
  *
- * A hit: the part of the file that is read from was cached before. A miss: the part is several times as large
- * as the memory of the cgroup, and nearly every read evicts something. */
+ * A hit: the part of the file that is read from was cached before. A miss: the part is several times as
+ * large as the memory of the cgroup, and nearly every read evicts something. */
 
 #define PAGE_SIZE 4096U
 #define MAX_THREADS 64U
@@ -139,7 +139,8 @@ static int parse_number(const char *name, const char *text, uint64_t min, uint64
 
 static void help(void) {
         printf("%s hit|miss FILE [--bytes=N] [--operations=N] [--warmup=N] [--threads=N]\n\n"
-               "Reads pages of the first N bytes of FILE at random and prints the processor time of one read.\n",
+               "Reads pages of the first N bytes of FILE at random "
+               "and prints the processor time of one read.\n",
                program_invocation_short_name);
 }
 

@@ -8,7 +8,8 @@
 #define WRITES_SEED (UINT64_C(1) << 32)
 
 rocksdb_options_t *writes_options(const ReadOptions *options) {
-        rocksdb_options_t *o = kv_options_new(options->block_cache, options->open_files, options->index_in_cache);
+        rocksdb_options_t *o = kv_options_new(options->block_cache, options->open_files,
+                                              options->index_in_cache);
 
         if (!o)
                 return NULL;

@@ -9,8 +9,8 @@
 
 #define POOL_THREADS_MAX 16
 
-/* Threads that work beside the readers: without a pause, if "every" is 0, one task after the other as fast as
- * they can.  Else in a fixed proportion: every so many reads release one task.  The
+/* Threads that work beside the readers: without a pause, if "every" is 0, one task after the other as fast
+ * as they can.  Else in a fixed proportion: every so many reads release one task.  The
  * queue is bounded.  A reader that would get further ahead than that waits, and the pool has nothing to do
  * until the next task is due, so that the proportion holds at all times, whoever is the faster one; and in
  * each run, whatever the policy, the same tasks are done. */
@@ -41,8 +41,8 @@ int pool_start(Pool *pool);
 /* Called by each reader before each read, not as a part of it. */
 void pool_before_read(Pool *pool);
 
-/* Returns when all tasks released so far are done.  One caller at a time, and no reads meanwhile.  Does nothing
- * if the threads work without a pause. */
+/* Returns when all tasks released so far are done.  One caller at a time, and no reads meanwhile.  Does
+ * nothing if the threads work without a pause. */
 void pool_drain(Pool *pool);
 
 PoolCounters pool_counters(Pool *pool);
