@@ -57,7 +57,7 @@ int thread_target_open(pid_t pid, bool process, ThreadTarget *ret) {
         return 0;
 }
 
-/* "Pid:	123" in the kernel's description of the descriptor;
+/* "Pid:", a tab and "123" in the kernel's description of the descriptor;
  * 0 means none that we can see, -1 that it has ended. */
 static int read_pid(int fd, pid_t *ret) {
         _cleanup_free_ char *text = NULL;

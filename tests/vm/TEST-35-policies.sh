@@ -22,7 +22,7 @@ try_policy() { # POLICY
         id=$(policy_key "$slice" id)
         replay "$slice" memory.cachebpf.stat managed_pages
         simulate "$1" $((${mean:-0} + HALF_BATCH))
-        agree "$1" "$percent" "$misses"
+        agree "$1" "$percent" "${misses:-0}"
 
         is "$(policy_key "$slice" id)" "$id" "$1: it is still there"
         taken=$(policy_stat "$slice" removed_reclaim)

@@ -92,7 +92,8 @@ make_kernel_package() { # FLAVOUR
         local version out=$SCRATCH/kernel-package
         [[ ! -d $KERNEL_PACKAGE_DIR ]] || return 0
         ensure_pristine
-        version=${PRISTINE##*/source-}+cachebpf$(sed -n "s/.*version : '\([0-9.]*\)',$/\1/p" "$TOP/meson.build" | head -n 1)
+        version=$(sed -n "s/.*version : '\([0-9.]*\)',$/\1/p" "$TOP/meson.build" | head -n 1)
+        version=${PRISTINE##*/source-}+cachebpf$version
         step "kernel package: source" sync_source "$CACHE/linux/patched"
         step "kernel package: configuration of $1" configure_kernel_package "$1"
         step "kernel package: compiling $1" kernel_package_make "$1" "$version"
