@@ -259,12 +259,14 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	rcu_read_lock();
 	if (r->nr_rejected)
 		cachebpf_offer_rejected(&evict, &r->nr_rejected);
-	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED))
+	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED)) {
 		ask(r, &evict);
-	if (!evict.nr_proposed && r->nr_spared) {
-		r->nr_rejected = r->nr_spared;
-		r->nr_spared = 0;
-		cachebpf_offer_rejected(&evict, &r->nr_rejected);
+		/* without a policy to ask stock reclaim finds them, and others, on the LRU */
+		if (!evict.nr_proposed && r->nr_spared) {
+			r->nr_rejected = r->nr_spared;
+			r->nr_spared = 0;
+			cachebpf_offer_rejected(&evict, &r->nr_rejected);
+		}
 	}
 	pin_candidates(r, &evict);
 	rcu_read_unlock();
