@@ -76,7 +76,7 @@ void cachebpf_table_empty(void)
 	}
 }
 
-/* Another use of the block of @pfn, perhaps the first one again: its entry, or NULL */
+/* Another use of the block of @pfn, perhaps the first one again: NULL if it is gone. */
 struct cachebpf_folio *cachebpf_table_get_slow(unsigned long pfn)
 {
 	struct cachebpf_section *section = cachebpf_section(pfn);
