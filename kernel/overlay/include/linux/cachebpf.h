@@ -9,6 +9,7 @@
 #ifndef _LINUX_CACHEBPF_H
 #define _LINUX_CACHEBPF_H
 
+#include <linux/irqflags.h>
 #include <linux/jump_label.h>
 #include <linux/mm_types.h>
 
@@ -348,7 +349,10 @@ static inline void cachebpf_memcg_offline(struct mem_cgroup *memcg) {}
 
 #endif /* CONFIG_CACHEBPF */
 
-/* @folio was inserted and charged, and is still locked; @gfp as for its insertion. */
+/*
+ * @folio was inserted and charged, and is still locked; @gfp as for its
+ * insertion.  Interrupts are on.
+ */
 static __always_inline void cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
 {
 	if (cachebpf_enabled())
@@ -362,11 +366,19 @@ static __always_inline void cachebpf_folio_accessed(struct folio *folio)
 		__cachebpf_folio_accessed(folio);
 }
 
-/* @folio, locked, leaves the page cache; called under the i_pages lock. */
+/* @folio, locked, leaves the page cache; called under the i_pages lock, with interrupts off. */
 static __always_inline void cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 {
 	if (cachebpf_enabled())
 		__cachebpf_folio_removed(folio, why);
+}
+
+/* @folio, locked, has become a part of a huge one; interrupts are on. */
+static __always_inline void cachebpf_folio_collapsed(struct folio *folio)
+{
+	local_irq_disable();
+	cachebpf_folio_removed(folio, CACHEBPF_REMOVED_MIGRATE);
+	local_irq_enable();
 }
 
 /* @new took the place of @old in the page cache; both are locked. */

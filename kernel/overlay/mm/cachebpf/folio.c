@@ -30,27 +30,56 @@ struct folio *cachebpf_get_folio(struct page *page)
 	return NULL;
 }
 
+/* What is known of interrupts: to save their state again is for those who do not know it. */
+enum irqs { IRQS_ON, IRQS_OFF, IRQS_UNKNOWN };
+
+static __always_inline unsigned long lock_node(struct cachebpf_node *node, enum irqs irqs)
+	__acquires(&node->lock)
+{
+	unsigned long flags = 0;
+
+	if (irqs == IRQS_ON)
+		spin_lock_irq(&node->lock);
+	else if (irqs == IRQS_OFF)
+		spin_lock(&node->lock);
+	else
+		spin_lock_irqsave(&node->lock, flags);
+	return flags;
+}
+
+static __always_inline void unlock_node(struct cachebpf_node *node, enum irqs irqs,
+					unsigned long flags)
+	__releases(&node->lock)
+{
+	if (irqs == IRQS_ON)
+		spin_unlock_irq(&node->lock);
+	else if (irqs == IRQS_OFF)
+		spin_unlock(&node->lock);
+	else
+		spin_unlock_irqrestore(&node->lock, flags);
+}
+
 /*
  * Give up @f, the entry of @folio: off its list, out of use.  Returns false if
  * it is not @policy's any more: detach hands over or back at any moment, and
  * the node's lock decides.
  */
 static __always_inline bool disown(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				   struct folio *folio)
+				   struct folio *folio, enum irqs irqs)
 {
 	struct cachebpf_node *node = policy->nodes[folio_nid(folio)];
 	unsigned long pfn = folio_pfn(folio);
 	unsigned long flags;
 	bool owned;
 
-	spin_lock_irqsave(&node->lock, flags);
+	flags = lock_node(node, irqs);
 	owned = f->owner == policy->id;
 	if (likely(owned)) {
 		if (likely(f->list != CACHEBPF_NO_LIST))
 			cachebpf_unlink(node, f, pfn);
 		WRITE_ONCE(f->owner, 0);
 	}
-	spin_unlock_irqrestore(&node->lock, flags);
+	unlock_node(node, irqs, flags);
 	if (likely(owned))
 		cachebpf_table_put(f, pfn);
 	return owned;
@@ -61,15 +90,14 @@ static __always_inline bool disown(struct cachebpf_policy *policy, struct cacheb
  * does not own it any more.
  */
 static __always_inline void enlist(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				   struct folio *folio, u8 list, bool tail)
+				   struct folio *folio, u8 list, bool tail, enum irqs irqs)
 {
 	struct cachebpf_node *node = policy->nodes[folio_nid(folio)];
-	unsigned long flags;
+	unsigned long flags = lock_node(node, irqs);
 
-	spin_lock_irqsave(&node->lock, flags);
 	if (likely(f->owner == policy->id && f->list == CACHEBPF_NO_LIST))
 		cachebpf_link(node, f, folio_pfn(folio), list, tail);
-	spin_unlock_irqrestore(&node->lock, flags);
+	unlock_node(node, irqs, flags);
 }
 
 /*
@@ -85,16 +113,16 @@ static noinline void tell_added(struct cachebpf_policy *policy, struct cachebpf_
 	if (ops)
 		ops->folio_added(policy, f, why);
 	if (READ_ONCE(f->list) == CACHEBPF_NO_LIST)
-		enlist(policy, f, folio, CACHEBPF_UNLISTED, true);
+		enlist(policy, f, folio, CACHEBPF_UNLISTED, true, IRQS_UNKNOWN);
 }
 
 /* Put @f, which @policy owns already, where new folios go and tell the policy. */
 static __always_inline void introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				      struct folio *folio, u32 why)
+				      struct folio *folio, u32 why, enum irqs irqs)
 {
 	/* a policy that is told puts it on a list itself, or wants to find it there */
 	if (!policy->hears_added || policy->new_list != CACHEBPF_UNLISTED)
-		enlist(policy, f, folio, policy->new_list, policy->new_at_tail);
+		enlist(policy, f, folio, policy->new_list, policy->new_at_tail, irqs);
 	if (policy->hears_added)
 		tell_added(policy, f, folio, why);
 }
@@ -103,7 +131,7 @@ static __always_inline void introduce(struct cachebpf_policy *policy, struct cac
 void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 			struct folio *folio, u32 why)
 {
-	introduce(policy, f, folio, why);
+	introduce(policy, f, folio, why, IRQS_UNKNOWN);
 }
 
 /* @f, of a folio that was cached before, has become @policy's and is on no list yet. */
@@ -128,7 +156,7 @@ static noinline void tell_removed(struct cachebpf_policy *policy, struct cachebp
  * has it to let go as well.
  */
 static __always_inline void remove(struct cachebpf_folio *f, struct folio *folio,
-				   enum cachebpf_removed why)
+				   enum cachebpf_removed why, enum irqs irqs)
 {
 	struct cachebpf_policy *policy;
 
@@ -138,8 +166,15 @@ static __always_inline void remove(struct cachebpf_folio *f, struct folio *folio
 			return;
 		if (unlikely(policy->hears_removed) && !cachebpf_is_rejected(f))
 			tell_removed(policy, f, why);
-	} while (unlikely(!disown(policy, f, folio)));
+	} while (unlikely(!disown(policy, f, folio, irqs)));
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
+}
+
+/* remove() for those who do it rarely */
+static noinline void remove_rarely(struct cachebpf_folio *f, struct folio *folio,
+				   enum cachebpf_removed why)
+{
+	remove(f, folio, why, IRQS_UNKNOWN);
 }
 
 static bool populate(struct folio *folio, gfp_t gfp)
@@ -184,18 +219,13 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 	return *policy ? get_entry_nowait(folio) : NULL;
 }
 
-/* @f is in use for another policy, that of the cgroup which the folio came from. */
-static noinline void leave_previous(struct cachebpf_folio *f, struct folio *folio)
-{
-	remove(f, folio, CACHEBPF_REMOVED_HANDOVER);
-}
-
 /* Begin to use @f, with the reference that was taken to it, for @folio; it is locked. */
 static __always_inline void own(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 				struct folio *folio)
 {
+	/* in use for another policy: that of the cgroup which the folio came from */
 	if (unlikely(READ_ONCE(f->owner)))
-		leave_previous(f, folio);
+		remove_rarely(f, folio, CACHEBPF_REMOVED_HANDOVER);
 
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
@@ -239,18 +269,19 @@ out:
 static __always_inline void begin(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 				  struct folio *folio, gfp_t gfp, bool refault)
 {
+	unsigned long nr = folio_nr_pages(folio);
 	u32 why = 0;
 
 	own(policy, f, folio);
-	cachebpf_count(policy, CACHEBPF_STAT_ADDED, folio_nr_pages(folio));
+	cachebpf_count(policy, CACHEBPF_STAT_ADDED, nr);
 	if (refault) {
-		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, folio_nr_pages(folio));
+		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, nr);
 		why = CACHEBPF_ADDED_REFAULT;
 		if (folio_test_active(folio) || folio_test_workingset(folio))
 			why |= CACHEBPF_ADDED_WORKINGSET;
 	}
 	if (!cachebpf_admission_enabled() || cachebpf_admit(policy, folio, f, gfp))
-		introduce(policy, f, folio, why);
+		introduce(policy, f, folio, why, IRQS_ON);
 }
 
 /* The same where there is no memory for an entry yet. */
@@ -351,7 +382,7 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
 	if (f)
-		remove(f, folio, why);
+		remove(f, folio, why, IRQS_OFF);
 	rcu_read_unlock();
 }
 
@@ -414,7 +445,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	}
 	if (cachebpf_policy_of(new) != policy) {
 		adopt_successor(new, from);
-		remove(from, old, CACHEBPF_REMOVED_MIGRATE);
+		remove_rarely(from, old, CACHEBPF_REMOVED_MIGRATE);
 		goto out;
 	}
 
@@ -422,7 +453,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	if (folio_order(old) == folio_order(new))
 		to = own_like(policy, new, from);
 	if (!to) {
-		remove(from, old, CACHEBPF_REMOVED_MIGRATE);
+		remove_rarely(from, old, CACHEBPF_REMOVED_MIGRATE);
 		goto out;
 	}
 	if (folio_nid(old) == folio_nid(new)) {
@@ -431,9 +462,9 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 		cachebpf_list_replace(node, from, to);
 		spin_unlock_irqrestore(&node->lock, flags);
 	} else {
-		enlist(policy, to, new, from->list, true);
+		enlist(policy, to, new, from->list, true, IRQS_UNKNOWN);
 	}
-	disown(policy, from, old);
+	disown(policy, from, old, IRQS_UNKNOWN);
 out:
 	rcu_read_unlock();
 }
@@ -491,7 +522,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 	} else {
 		new = own_like(policy, tail, f);
 		if (new)
-			enlist(policy, new, tail, list, true);
+			enlist(policy, new, tail, list, true, IRQS_UNKNOWN);
 	}
 out:
 	rcu_read_unlock();
