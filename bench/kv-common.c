@@ -25,6 +25,11 @@ void kv_value(char *ret, size_t size, uint64_t record) {
         }
 }
 
+size_t kv_meta(char ret[static KV_META_SIZE], const LoadOptions *options) {
+        return (size_t) snprintf(ret, KV_META_SIZE, "records=%" PRIu64 " value-size=%" PRIu64,
+                                 options->records, options->value_size);
+}
+
 rocksdb_options_t *kv_options_new(uint64_t block_cache, uint64_t open_files, bool index_in_cache) {
         rocksdb_options_t *plain = rocksdb_options_create(), *options = rocksdb_options_create();
         _cleanup_free_ char *error = NULL;

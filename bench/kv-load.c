@@ -5,7 +5,6 @@
 
 #include "bench-util.h"
 #include "kv.h"
-#include "pool.h"
 
 static void report_progress(uint64_t done, uint64_t records) {
         if (records < 10 || done % (records / 10) != 0)
@@ -14,45 +13,25 @@ static void report_progress(uint64_t done, uint64_t records) {
         fprintf(stderr, "kv: %" PRIu64 " of %" PRIu64 " records written\n", done, records);
 }
 
-/* All record numbers: one after the other, or shuffled, the same way each time. */
-static uint64_t *new_order(uint64_t records, bool shuffled) {
-        uint64_t *order = calloc(records, sizeof(uint64_t));
-
-        for (uint64_t i = 0; order && i < records; i++) {
-                uint64_t other = shuffled ? pool_random(0, i) % (i + 1) : i;
-
-                order[i] = order[other];
-                order[other] = i;
-        }
-
-        return order;
-}
-
 static int put_records(rocksdb_t *db, const LoadOptions *options) {
         rocksdb_writeoptions_t *write = rocksdb_writeoptions_create();
-        _cleanup_free_ uint64_t *order = new_order(options->records, options->table_size > 0);
         _cleanup_free_ char *value = malloc(options->value_size), *error = NULL;
-        char key[KV_KEY_SIZE + 1];
+        char key[KV_KEY_SIZE + 1], meta[KV_META_SIZE];
 
-        if (!order || !value)
+        if (!value)
                 return log_error(-ENOMEM, "out of memory");
 
         rocksdb_writeoptions_disable_WAL(write, 1);
 
         for (uint64_t i = 0; i < options->records && !error; i++) {
-                kv_key(key, order[i]);
-                kv_value(value, options->value_size, order[i]);
+                kv_key(key, i);
+                kv_value(value, options->value_size, i);
                 rocksdb_put(db, write, key, KV_KEY_SIZE, value, options->value_size, &error);
                 report_progress(i + 1, options->records);
         }
 
-        if (!error) {
-                char meta[64];
-
-                (void) snprintf(meta, sizeof(meta), "records=%" PRIu64 " value-size=%" PRIu64,
-                                options->records, options->value_size);
-                rocksdb_put(db, write, KV_META_KEY, strlen(KV_META_KEY), meta, strlen(meta), &error);
-        }
+        if (!error)
+                rocksdb_put(db, write, KV_META_KEY, strlen(KV_META_KEY), meta, kv_meta(meta, options), &error);
 
         rocksdb_writeoptions_destroy(write);
         if (error)
@@ -70,33 +49,31 @@ static void compact_all(rocksdb_t *db) {
         rocksdb_compactoptions_destroy(compact);
 }
 
-/* Levels as compaction leaves them, each ten times as large as the one above: a lookup goes through all. */
-static void wait_for_compaction(rocksdb_t *db, char **error) {
-        rocksdb_wait_for_compact_options_t *wait = rocksdb_wait_for_compact_options_create();
-
-        rocksdb_wait_for_compact(db, wait, error);
-        rocksdb_wait_for_compact_options_destroy(wait);
-}
-
 static int flush_and_compact(rocksdb_t *db, const LoadOptions *options) {
         rocksdb_flushoptions_t *flush = rocksdb_flushoptions_create();
-        _cleanup_free_ char *error = NULL, *levels = NULL;
+        _cleanup_free_ char *error = NULL;
 
         rocksdb_flushoptions_set_wait(flush, 1);
         rocksdb_flush(db, flush, &error);
         rocksdb_flushoptions_destroy(flush);
-
-        if (!error && options->table_size > 0)
-                wait_for_compaction(db, &error);
-        else if (!error)
-                compact_all(db);
         if (error)
                 return log_error(-EIO, "%s: cannot flush: %s", options->directory, error);
 
-        levels = rocksdb_property_value(db, "rocksdb.levelstats");
+        compact_all(db);
+        return 0;
+}
+
+static int load_one_run(rocksdb_t *db, const LoadOptions *options) {
+        int r = put_records(db, options);
+
+        return r < 0 ? r : flush_and_compact(db, options);
+}
+
+static void show_levels(rocksdb_t *db) {
+        _cleanup_free_ char *levels = rocksdb_property_value(db, "rocksdb.levelstats");
+
         if (levels)
                 fprintf(stderr, "%s", levels);
-        return 0;
 }
 
 int kv_load(const LoadOptions *options) {
@@ -111,19 +88,23 @@ int kv_load(const LoadOptions *options) {
         rocksdb_options_set_create_if_missing(db_options, 1);
         rocksdb_options_set_error_if_exists(db_options, 1);
         if (options->table_size > 0) {
-                rocksdb_options_set_write_buffer_size(db_options, options->table_size);
+                /* each level where it is put: no compaction, and levels that do not depend on sizes */
+                rocksdb_options_set_disable_auto_compactions(db_options, 1);
+                rocksdb_options_set_level_compaction_dynamic_level_bytes(db_options, 0);
                 rocksdb_options_set_target_file_size_base(db_options, options->table_size);
-                rocksdb_options_set_max_bytes_for_level_base(db_options, options->table_size);
         }
 
         db = rocksdb_open(db_options, options->directory, &error);
-        rocksdb_options_destroy(db_options);
         if (error)
-                return log_error(-EIO, "%s: cannot create the database: %s", options->directory, error);
-
-        r = put_records(db, options);
+                r = log_error(-EIO, "%s: cannot create the database: %s", options->directory, error);
+        else if (options->table_size > 0)
+                r = kv_load_levels(db, db_options, options);
+        else
+                r = load_one_run(db, options);
         if (r >= 0)
-                r = flush_and_compact(db, options);
-        rocksdb_close(db);
+                show_levels(db);
+        if (db)
+                rocksdb_close(db);
+        rocksdb_options_destroy(db_options);
         return r;
 }

@@ -12,6 +12,7 @@
  * database was made. */
 #define KV_KEY_SIZE 16U
 #define KV_META_KEY "~kv-meta"
+#define KV_META_SIZE 64U
 #define KV_VALUE_MIN 16U
 #define KV_VALUE_MAX (1U << 16)
 
@@ -23,6 +24,14 @@ typedef struct LoadOptions {
 } LoadOptions;
 
 int kv_load(const LoadOptions *options);
+
+/* Four levels, each a tenth of the one below and with keys from all over the range, as a tree has them that
+ * records were added to in random order for long; the same each time, which compaction in the background
+ * would not leave behind.  The database is empty, without compactions and with levels of fixed places. */
+int kv_load_levels(rocksdb_t *db, const rocksdb_options_t *db_options, const LoadOptions *options);
+
+/* The value of KV_META_KEY.  Returns its length. */
+size_t kv_meta(char ret[static KV_META_SIZE], const LoadOptions *options);
 
 /* Shared by all verbs; the options are NULL when RocksDB refuses them (and that was said).  With
  * index_in_cache the indexes of the tables, too, are read from the file when RocksDB's cache does not hold
