@@ -55,7 +55,8 @@ static void drain_pools(Run *run) {
 }
 
 /* One thread takes the counters, while the others wait at the second barrier.  No task is under way then:
- * what was released before is counted before. */
+ * what was released before is counted before.  In the same way the measured time ends when what the reads
+ * released is done, so that each run has done the same work in it. */
 static void begin_measurement(Run *run) {
         if (pthread_barrier_wait(&run->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
                 drain_pools(run);
@@ -69,8 +70,8 @@ static void begin_measurement(Run *run) {
 
 static void end_measurement(Run *run) {
         if (pthread_barrier_wait(&run->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
-                run->end = now_nsec();
                 drain_pools(run);
+                run->end = now_nsec();
                 for (size_t i = 0; i < run->n_pools; i++)
                         run->pools_after[i] = pool_counters(&run->pools[i]);
                 counters_take(run->options->disk, &run->after);
@@ -132,7 +133,7 @@ static int start_writes(Run *run) {
                 .work = writes_work,
                 .context = &run->writes,
                 .threads = (unsigned) options->write_threads,
-                .depth = (unsigned) options->write_threads * 16,
+                .depth = WRITES_AHEAD,
                 .every = options->write_every,
         };
         run->n_pools++;

@@ -4,6 +4,9 @@
 #include "kv-write.h"
 #include "pool.h"
 
+/* Compaction keeps up with the updates: after so many, these wait until nothing is left to compact. */
+#define WRITES_BATCH 64
+
 /* What is written is not what is scanned or read. */
 #define WRITES_SEED (UINT64_C(1) << 32)
 
@@ -36,6 +39,15 @@ void writes_done(Writes *writes) {
         rocksdb_writeoptions_destroy(writes->write);
 }
 
+static bool wait_for_compaction(const Writes *writes) {
+        rocksdb_wait_for_compact_options_t *options = rocksdb_wait_for_compact_options_create();
+        _cleanup_free_ char *error = NULL;
+
+        rocksdb_wait_for_compact(writes->database->db, options, &error);
+        rocksdb_wait_for_compact_options_destroy(options);
+        return error ? log_error(false, "cannot compact: %s", error) : true;
+}
+
 bool writes_work(void *context, uint64_t number) {
         /* Nothing is compressed: only that part of the value that reads check has to have a content. */
         static _Thread_local char value[KV_VALUE_MAX];
@@ -51,5 +63,5 @@ bool writes_work(void *context, uint64_t number) {
         if (error)
                 return log_error(false, "cannot write: %s", error);
 
-        return true;
+        return (number + 1) % WRITES_BATCH != 0 || wait_for_compaction(writes);
 }

@@ -4,6 +4,10 @@
 #include "kv-db.h"
 #include "kv-read.h"
 
+/* Reads may be so many updates ahead: as many as RocksDB collects before it compacts, which are four small
+ * buffers full. */
+#define WRITES_AHEAD 1024
+
 /* Updates of random records, all equally likely: they make RocksDB compact its tables in the background. */
 typedef struct Writes {
         const Database *database;
