@@ -31,18 +31,24 @@ size_t kv_meta(char ret[static KV_META_SIZE], const LoadOptions *options) {
 }
 
 rocksdb_options_t *kv_options_new(uint64_t block_cache, uint64_t open_files, bool index_in_cache) {
+        /* As LevelDB looks a key up in a table that is not open any more: it reads the footer, the index and
+         * one block.  Here an index has two parts, each read by itself, and keys of its own in place of
+         * shortened ones, with which some look-ups would read a block and then the next. */
+        static const char in_cache[] = "cache_index_and_filter_blocks=true;"
+                                       "pin_top_level_index_and_filter=false;"
+                                       "index_type=kTwoLevelIndexSearch;metadata_block_size=4096;"
+                                       "index_shortening=kNoShortening;";
         rocksdb_options_t *plain = rocksdb_options_create(), *options = rocksdb_options_create();
         _cleanup_free_ char *error = NULL;
-        char text[256];
+        char text[512];
 
         /* Everything the database reads shall come from the page cache by pread(2): the cache under test is
          * the kernel's, RocksDB's own holds next to nothing.  A block is one page, and starts where a page
          * starts, so that one block read is one page looked up; the C API knows block_align only by name. */
         (void) snprintf(text, sizeof(text),
                         "block_based_table_factory="
-                        "{block_size=4096;block_align=true;block_cache=%" PRIu64 ";"
-                        "cache_index_and_filter_blocks=%s}",
-                        block_cache, index_in_cache ? "true" : "false");
+                        "{block_size=4096;block_align=true;block_cache=%" PRIu64 ";%s}",
+                        block_cache, index_in_cache ? in_cache : "");
         rocksdb_get_options_from_string(plain, text, options, &error);
         rocksdb_options_destroy(plain);
         if (error) {

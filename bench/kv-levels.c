@@ -112,7 +112,8 @@ static int load_level(rocksdb_t *db, rocksdb_envoptions_t *env, const rocksdb_op
         if (!l->error && l->n_tables > 0)
                 ingest(db, l);
         if (l->error)
-                r = log_error(-EIO, "%s: cannot make level %u from below: %s", options->directory, level, l->error);
+                r = log_error(-EIO, "%s: cannot make level %u from below: %s", options->directory, level,
+                              l->error);
 
         for (size_t i = 0; i < l->n_tables; i++) {
                 (void) unlink(l->tables[i]);

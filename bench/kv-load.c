@@ -31,7 +31,8 @@ static int put_records(rocksdb_t *db, const LoadOptions *options) {
         }
 
         if (!error)
-                rocksdb_put(db, write, KV_META_KEY, strlen(KV_META_KEY), meta, kv_meta(meta, options), &error);
+                rocksdb_put(db, write, KV_META_KEY, strlen(KV_META_KEY), meta, kv_meta(meta, options),
+                            &error);
 
         rocksdb_writeoptions_destroy(write);
         if (error)
@@ -77,7 +78,7 @@ static void show_levels(rocksdb_t *db) {
 }
 
 int kv_load(const LoadOptions *options) {
-        rocksdb_options_t *db_options = kv_options_new(UINT64_C(8) << 20, 512, /* index_in_cache= */ false);
+        rocksdb_options_t *db_options = kv_options_new(UINT64_C(8) << 20, 512, options->index_in_cache);
         _cleanup_free_ char *error = NULL;
         rocksdb_t *db;
         int r;

@@ -29,7 +29,8 @@ static int help(void) {
                "  --seed=N             seed of the request sequence (1)\n"
                "  --block-cache=BYTES  RocksDB's own cache (65536)\n"
                "  --open-files=N       RocksDB's limit of open tables (512)\n"
-               "  --index-in-cache     indexes of tables are read like their data, not kept in memory\n"
+               "  --index-in-cache     indexes of tables are read like their data, not kept in memory;\n"
+               "                       both when the database is made and when it is read\n"
                "  --scan-threads=N     threads beside the reads, called kv-scan, that scan (0)\n"
                "  --scan-every=N       one scan for so many reads (1999); 0: without a pause\n"
                "  --scan-length=N      records of a scan (1000)\n"
@@ -151,7 +152,7 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, ReadOptions *re
                         read->disk = optarg;
                         break;
                 case ARG_INDEX:
-                        read->index_in_cache = true;
+                        load->index_in_cache = read->index_in_cache = true;
                         break;
                 case ARG_JSON:
                         read->json = true;

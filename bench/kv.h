@@ -21,6 +21,7 @@ typedef struct LoadOptions {
         uint64_t records;
         uint64_t value_size;
         uint64_t table_size;    /* of a tree of levels; 0: one sorted run */
+        bool index_in_cache;    /* tables are made for that, see kv_options_new() */
 } LoadOptions;
 
 int kv_load(const LoadOptions *options);
@@ -35,7 +36,7 @@ size_t kv_meta(char ret[static KV_META_SIZE], const LoadOptions *options);
 
 /* Shared by all verbs; the options are NULL when RocksDB refuses them (and that was said).  With
  * index_in_cache the indexes of the tables, too, are read from the file when RocksDB's cache does not hold
- * them; else they are read once, when the table is opened. */
+ * them, and new tables have theirs in two parts; else they are read once, when the table is opened. */
 rocksdb_options_t *kv_options_new(uint64_t block_cache, uint64_t open_files, bool index_in_cache);
 void kv_key(char ret[static KV_KEY_SIZE + 1], uint64_t record);
 void kv_value(char *ret, size_t size, uint64_t record);

@@ -105,6 +105,7 @@ class KeyValue:
     BASELINES = BASELINES
     VARIANTS = (*BASELINES, Variant(POLICY, policy=POLICY))
     REPETITIONS = 5
+    DATABASE = "kv"
     MEMORY_MAX = 16 * MIB
     WARMUP = 40000
     OPERATIONS = 20000
@@ -114,7 +115,7 @@ class KeyValue:
     def __init__(self, disk, progress):
         self.disk = disk
         self.progress = progress
-        self.database = disk.mountpoint / "kv"
+        self.database = disk.mountpoint / self.DATABASE
         self.program = BENCH / "kv"
         guest.preload(self.program)
         self.database_bytes = sum(path.stat().st_size for path in self.database.iterdir())

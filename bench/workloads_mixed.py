@@ -12,7 +12,6 @@ class Mixed(workloads.KeyValue):
     """Reads by "kv read" with something beside them, each run on a slice and a file system that are new."""
 
     REPETITIONS = 3
-    DATABASE = "levels"
     THREADS = 1
     MORE_IS_BETTER = ("ops_per_second", "scans_per_second")
     WARMUP = 12000
@@ -62,6 +61,7 @@ class GetScan(Mixed):
 
     TITLE = "key-value reads beside scans"
     POLICY = "get-scan"
+    DATABASE = "get-scan"
     MEMORY_MAX = 20 * MIB
     THREADS = 3
     WARMUP = 6000
@@ -101,10 +101,11 @@ class Admission(Mixed):
 
     TITLE = "key-value reads beside compaction"
     POLICY = "admission"
+    DATABASE = "admission"
     MEMORY_MAX = 20 * MIB
     WARMUP = 4000
     OPERATIONS = 8000
-    OPTIONS = ["--write-threads=1", "--write-buffer=262144"]
+    OPTIONS = ["--write-threads=1", "--write-buffer=262144", "--open-files=4096"]
     COUNTERS = ("admit_asked", "admit_rejected", "admit_asked_again", "admit_reversed", "removed_dropped",
                 "removed_reclaim")
     BASELINES = (STOCK, MGLRU)
