@@ -46,23 +46,26 @@ static __u64 min(__u64 a, __u64 b)
 	return a < b ? a : b;
 }
 
-/* Pages that T1 is too small or too large by, if a ghost of @queue comes back, not of @other. */
-static __u64 delta(__u32 queue, __u32 other)
+/*
+ * A ghost of @nr pages has come back out of @queue: pages, times 2^FRACTION, that
+ * T1 is too small or too large by.  The queue had that ghost, too.
+ */
+static __u64 delta(__u32 queue, __u32 other, __u64 nr)
 {
-	return max((ghost_pages(other) << FRACTION) / max(ghost_pages(queue), 1), 1 << FRACTION);
+	return max((ghost_pages(other) << FRACTION) / (ghost_pages(queue) + nr), 1 << FRACTION) * nr;
 }
 
 void CACHEBPF_OP(arc_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	__u64 up = delta(B1, B2), down = delta(B2, B1), now = p;
+	__u64 nr = 1 << folio->order, now = p;
 
 	switch (ghost_take(policy, folio)) {
 	case B1:
-		p = min(now + (up << folio->order), capacity << FRACTION);
+		p = min(now + delta(B1, B2, nr), capacity << FRACTION);
 		break;
 	case B2:
-		p = now - min(now, down << folio->order);
+		p = now - min(now, delta(B2, B1, nr));
 		break;
 	default:
 		return;

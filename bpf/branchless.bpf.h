@@ -2,7 +2,8 @@
 /*
  * Comparisons without branches, of numbers below 2^63.  The verifier follows a
  * branch both ways; in a loop over something of which it knows nothing these
- * ways multiply.  barrier_var() keeps clang from making a branch of it again.
+ * ways multiply.  barrier_var() keeps clang from making a branch of it again, or
+ * the mask of all bits of a sign, which the verifier follows both ways as well.
  */
 #pragma once
 
@@ -11,16 +12,17 @@ static __always_inline __u64 bl_less(__u64 a, __u64 b)
 {
 	a -= b;
 	barrier_var(a);
-	return a >> 63;
+	a >>= 63;
+	barrier_var(a);
+	return a;
 }
 
 /* @a if that is more than 0, else 0 */
 static __always_inline __u64 bl_positive(__s64 a)
 {
-	__s64 sign;
+	__s64 sign = a >> 63;
 
-	barrier_var(a);
-	sign = a >> 63;
+	barrier_var(sign);
 	return a & ~sign;
 }
 

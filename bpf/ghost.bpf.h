@@ -130,6 +130,7 @@ static __always_inline void ghost_make(struct cachebpf_policy *policy,
 	q->nr_made += nr_pages;
 
 	/* the oldest is gone, if any is; behind its age comes its number */
+	__unrolled
 	for (int i = 0; i < GHOSTS_PER_SET; i++) {
 		__u32 gone = ghost_gone(set[i]);
 
@@ -157,6 +158,7 @@ static __always_inline __u32 ghost_take(struct cachebpf_policy *policy,
 
 	if (!set)
 		return 0;
+	__unrolled
 	for (int i = 0; i < GHOSTS_PER_SET; i++)
 		found |= bl_less((set[i].word ^ key) & GHOST_FINGERPRINT, 1) * i;
 	set += found % GHOSTS_PER_SET;

@@ -12,6 +12,8 @@
 #include <bpf/bpf_tracing.h>
 
 #define __kernel_type	__attribute__((preserve_access_index))
+/* in front of a loop that is run through a known number of times */
+#define __unrolled	_Pragma("unroll")
 
 /* the running instance of the policy, handed to every callback */
 struct cachebpf_policy {

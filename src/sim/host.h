@@ -57,6 +57,7 @@ struct task_struct {
 };
 
 #define __kernel_type
+#define __unrolled
 #define __ksym SIM_API
 
 /* Maps, programs and some settings cannot be static in BPF. Here all policies are linked together, and names
