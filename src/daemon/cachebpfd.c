@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -18,6 +19,9 @@
 #include "unit-bus.h"
 
 #include "config.h"
+
+/* What libbpf takes, and gives back, to read the kernel's types for each policy that it loads, and more. */
+#define LOAD_MEMORY_MAX (32 << 20)
 
 static int help(void) {
         printf("%s [OPTIONS...]\n"
@@ -103,11 +107,19 @@ static void unit_removed(Unit *u) {
         u->manager->counts_changed = true;
 }
 
+/* Policies that are loaded one after the other use the same memory, which goes back to the kernel in
+ * reconciled(): fresh pages for each took a fifth of the time. */
+static void keep_load_memory(void) {
+        (void) mallopt(M_MMAP_THRESHOLD, LOAD_MEMORY_MAX);
+        (void) mallopt(M_TRIM_THRESHOLD, LOAD_MEMORY_MAX);
+}
+
 /* Once for all units that changed: counting takes a look at each. */
 static void reconciled(Manager *m) {
         if (!m->counts_changed)
                 return;
 
+        (void) malloc_trim(0);
         m->counts_changed = false;
         manager_bus_counts_changed(m);
         if (m->ready)
@@ -186,6 +198,7 @@ int main(int argc, char *argv[]) {
         int r;
 
         log_set_target(LOG_TARGET_AUTO);
+        keep_load_memory();
 
         r = parse_argv(argc, argv);
         if (r <= 0)
