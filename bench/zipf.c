@@ -27,32 +27,6 @@ double zipf_zeta(uint64_t n, double theta) {
         return sum;
 }
 
-static uint64_t splitmix(uint64_t *x) {
-        uint64_t z = *x += UINT64_C(0x9e3779b97f4a7c15);
-
-        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        return z ^ (z >> 31);
-}
-
-static uint64_t rotate_left(uint64_t x, unsigned n) {
-        return x << n | x >> (64 - n);
-}
-
-/* xoshiro256+, its upper 53 bits as a number in [0, 1) */
-static double random_unit(uint64_t s[4]) {
-        uint64_t result = s[0] + s[3], t = s[1] << 17;
-
-        s[2] ^= s[0];
-        s[3] ^= s[1];
-        s[1] ^= s[2];
-        s[0] ^= s[3];
-        s[2] ^= t;
-        s[3] = rotate_left(s[3], 45);
-
-        return (double) (result >> 11) * 0x1p-53;
-}
-
 /* FNV-1a over the eight bytes of the rank, as YCSB scrambles */
 static uint64_t scramble(uint64_t rank) {
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -85,13 +59,12 @@ void zipf_init(Zipf *z, uint64_t records, uint64_t universe, double theta, uint6
 }
 
 void zipf_seed(Zipf *z, uint64_t seed) {
-        for (unsigned i = 0; i < 4; i++)
-                z->random[i] = splitmix(&seed);
+        random_seed(&z->random, seed);
 }
 
 /* J. Gray and others, "Quickly generating billion-record synthetic databases", SIGMOD 1994 */
-static uint64_t zipf_rank(Zipf *z) {
-        double u = random_unit(z->random), uz = u * z->zeta;
+uint64_t zipf_rank(Zipf *z) {
+        double u = random_unit(&z->random), uz = u * z->zeta;
 
         if (uz < 1.0)
                 return 0;

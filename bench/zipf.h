@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "random.h"
+
 /* The request distribution of YCSB, "scrambled Zipfian": a Zipfian rank is drawn from a universe of items
  * and hashed onto the records, so that the popular records lie scattered over the key space.  The
  * universe is the records themselves; YCSB's own generator always draws from 10^10 items, and is flatter
@@ -14,13 +16,16 @@ typedef struct Zipf {
         double alpha;
         double zeta;
         double eta;
-        uint64_t random[4];     /* state of the generator: one Zipf a thread */
+        Random random;          /* one Zipf a thread */
 } Zipf;
 
 void zipf_init(Zipf *z, uint64_t records, uint64_t universe, double theta, uint64_t seed);
 
 /* Begin another sequence. */
 void zipf_seed(Zipf *z, uint64_t seed);
+
+/* A rank, 0 … universe-1; 0 is the most popular one. */
+uint64_t zipf_rank(Zipf *z);
 
 /* A record number, 0 … records-1. */
 uint64_t zipf_next(Zipf *z);
