@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "bench-util.h"
 #include "counters.h"
@@ -24,6 +25,14 @@ static int take_io(const char *path, Counters *c) {
         }
 
         return found == 3 ? 0 : log_error(-EINVAL, "%s: a counter is missing", path);
+}
+
+static void take_faults(Counters *c) {
+        struct rusage usage;
+
+        (void) getrusage(RUSAGE_SELF, &usage);
+        c->minor_faults = (uint64_t) usage.ru_minflt;
+        c->major_faults = (uint64_t) usage.ru_majflt;
 }
 
 static int take_disk(const char *disk, Counters *c) {
@@ -49,6 +58,7 @@ int counters_take(const char *disk, Counters *ret) {
 
         assert(ret);
 
+        take_faults(&c);
         r = take_io("/proc/self/io", &c);
         if (r >= 0 && disk)
                 r = take_disk(disk, &c);
@@ -79,6 +89,8 @@ Counters counters_difference(const Counters *after, const Counters *before) {
                 .read_calls = after->read_calls - before->read_calls,
                 .bytes_requested = after->bytes_requested - before->bytes_requested,
                 .bytes_from_disk = after->bytes_from_disk - before->bytes_from_disk,
+                .minor_faults = after->minor_faults - before->minor_faults,
+                .major_faults = after->major_faults - before->major_faults,
                 .disk_reads = after->disk_reads - before->disk_reads,
                 .disk_bytes = after->disk_bytes - before->disk_bytes,
         };

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import time
 
@@ -13,6 +14,9 @@ OUTPUT_DIRECTORY = pathlib.Path("/run/cachebpf-demo")
 CGROUP_ROOT = pathlib.Path("/sys/fs/cgroup")
 LRU_GEN = pathlib.Path("/sys/kernel/mm/lru_gen/enabled")
 ATTACH_TIMEOUT = 30.0
+
+# Tables of RocksDB and LevelDB: written once, then read or removed.
+TABLES = {".sst", ".ldb"}
 
 # In the laboratory, time may leap while the host is waited for.
 ENVIRONMENT = {"SYSTEMD_BUS_TIMEOUT": "3600s"}
@@ -63,6 +67,7 @@ class Disk:
         self.device = pathlib.Path(device)
         self.mountpoint = pathlib.Path(mountpoint)
         self.image = None
+        self.complete = False
 
     def fill(self, image):
         for path in (image, self.device):
@@ -73,10 +78,12 @@ class Disk:
         self.unmount()
         run("dd", f"if={image}", f"of={self.device}", "bs=1M", "iflag=direct", "oflag=direct", "conv=fsync")
         self.mount()
+        self.complete = True
 
     def fill_anew(self, directory):
         """A new file system with one directory of the data, to be written to."""
         source = self.mountpoint.with_name("image")
+        self.complete = False
         self.unmount()
         run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard", self.device)
         self.mount("rw")
@@ -97,12 +104,21 @@ class Disk:
         if os.path.ismount(self.mountpoint):
             run("umount", self.mountpoint)
 
-    def forget_cached(self):
+    def forget_cached(self, mode="ro"):
         """Nothing of the data is cached any more: neither pages nor inodes outlive the mount.  Writing to
         /proc/sys/vm/drop_caches would also drop what is cached of the machine's own disk, which is the
         host's; and while everything waits for that, the laboratory's clock leaps into some time-out."""
         self.unmount()
-        self.mount()
+        self.mount(mode)
+
+
+def link_database(database, copy):
+    """The copy can be changed, the database stays: tables are the same files under another name, as no engine writes
+    into a table that is complete, and all else is copied.  That is much less work than to copy it all."""
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir()
+    for path in database.iterdir():
+        (os.link if path.suffix in TABLES else shutil.copy2)(path, copy / path.name)
 
 
 def set_mglru(wanted):

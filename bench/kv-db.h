@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "kv.h"
+#include "kv-engine.h"
 
 /* An open database that "kv load" made. */
 typedef struct Database {
-        rocksdb_t *db;
-        rocksdb_readoptions_t *read;
-        uint64_t records;
+        Engine *engine;
+        uint64_t records;       /* that were loaded; the load may have added others */
         uint64_t value_size;
 } Database;
 
-/* Takes the options, also when it fails; NULL options, which were refused, are an error. */
-int database_open(const char *directory, rocksdb_options_t *options, bool writable, Database *ret);
+int database_open(const EngineType *type, const char *directory, const EngineOptions *options,
+                  Database *ret);
 void database_close(Database *d);
 
-/* Is this what the loader, or an update, must have written for the record? */
-bool database_value_good(const Database *d, uint64_t record, const char *value, size_t size);
-
-/* Looks one record up and checks it.  May be called by many threads. */
+/* All of the following may be called by many threads.  False: not found, or not what the loader or an update
+ * must have written. */
 bool database_get(const Database *d, uint64_t record);
+bool database_put(const Database *d, uint64_t record);
+
+/* So many records from one on, or to the last record; each must be right, and of those that were loaded none
+ * may be missing. */
+bool database_scan(const Database *d, uint64_t first, uint64_t length);

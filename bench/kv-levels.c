@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bench-util.h"
-#include "kv.h"
+#include "kv-rocksdb.h"
 #include "pool.h"
 
 #define N_LEVELS 4
@@ -97,8 +97,8 @@ static void ingest(rocksdb_t *db, Level *l) {
         rocksdb_ingestexternalfileoptions_destroy(options);
 }
 
-static int load_level(rocksdb_t *db, rocksdb_envoptions_t *env, const rocksdb_options_t *db_options,
-                      const LoadOptions *options, unsigned level) {
+static int load_level(RocksEngine *rocks, rocksdb_envoptions_t *env, const LoadOptions *options,
+                      unsigned level) {
         _cleanup_free_ Level *l = calloc(1, sizeof(Level));
         int r = 0;
 
@@ -106,11 +106,11 @@ static int load_level(rocksdb_t *db, rocksdb_envoptions_t *env, const rocksdb_op
                 return log_error(-ENOMEM, "out of memory");
 
         l->options = options;
-        l->writer = rocksdb_sstfilewriter_create(env, db_options);
+        l->writer = rocksdb_sstfilewriter_create(env, rocks->options);
         put_records(l, level);
         rocksdb_sstfilewriter_destroy(l->writer);
         if (!l->error && l->n_tables > 0)
-                ingest(db, l);
+                ingest(rocks->db, l);
         if (l->error)
                 r = log_error(-EIO, "%s: cannot make level %u from below: %s", options->directory, level,
                               l->error);
@@ -123,12 +123,12 @@ static int load_level(rocksdb_t *db, rocksdb_envoptions_t *env, const rocksdb_op
         return r;
 }
 
-int kv_load_levels(rocksdb_t *db, const rocksdb_options_t *db_options, const LoadOptions *options) {
+int rocks_load_levels(Engine *e, const LoadOptions *options) {
         rocksdb_envoptions_t *env = rocksdb_envoptions_create();
         int r = 0;
 
         for (unsigned level = 0; level < N_LEVELS && r >= 0; level++)
-                r = load_level(db, env, db_options, options, level);
+                r = load_level(rocks_engine(e), env, options, level);
 
         rocksdb_envoptions_destroy(env);
         return r;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bench-util.h"
+#include "kv-rocksdb.h"
 #include "kv-scan.h"
 #include "pool.h"
 #include "zipf.h"
@@ -54,9 +55,10 @@ static void copy_key(char ret[static KV_KEY_SIZE + 1], const char *key, size_t s
         (void) snprintf(ret, KV_KEY_SIZE + 1, "%.*s", (int) size, key);
 }
 
-/* Called while the database is open here only: the descriptors are those of the scans. */
+/* Called while the database is open here only: the descriptors are those of the scans.  Only RocksDB, which
+ * alone can be open twice, comes here. */
 static int find_tables(Scans *scans) {
-        const rocksdb_livefiles_t *files = rocksdb_livefiles(scans->database.db);
+        const rocksdb_livefiles_t *files = rocksdb_livefiles(rocks_engine(scans->database.engine)->db);
         int n = rocksdb_livefiles_count(files), r = 0;
 
         scans->tables = calloc((size_t) n, sizeof(Table));
@@ -96,31 +98,28 @@ static int advise(const Scans *scans, const char *first, const char *last, int a
         return 0;
 }
 
-int scans_new(const ReadOptions *options, Scans **ret) {
+int scans_new(const RunOptions *options, Scans **ret) {
         static const int once[_ADVICE_MAX] = {
                 [ADVICE_NOREUSE] = POSIX_FADV_NOREUSE,
                 [ADVICE_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
         };
-        rocksdb_options_t *db_options = kv_options_new(options->block_cache, options->open_files,
-                                                       options->index_in_cache);
+        const EngineOptions engine_options = {
+                .block_cache = options->block_cache,
+                .open_files = 0,        /* all tables are opened now, and stay so */
+                .index_in_cache = options->index_in_cache,
+                .readahead = true,
+        };
         Scans *scans;
         int r;
 
-        if (!db_options)
-                return -EINVAL;
-        rocksdb_options_set_max_open_files(db_options, -1);     /* all tables are opened now, and stay so */
-        rocksdb_options_set_advise_random_on_open(db_options, 0);       /* the kernel shall read ahead */
-
         scans = calloc(1, sizeof(Scans));
-        if (!scans) {
-                rocksdb_options_destroy(db_options);
+        if (!scans)
                 return log_error(-ENOMEM, "out of memory");
-        }
         scans->seed = options->seed;
         scans->length = options->scan_length;
         scans->advice = options->scan_advice;
 
-        r = database_open(options->directory, db_options, /* writable= */ false, &scans->database);
+        r = database_open(options->engine, options->directory, &engine_options, &scans->database);
         if (r < 0) {
                 free(scans);
                 return r;
@@ -150,38 +149,6 @@ void scans_free(Scans *scans) {
         free(scans);
 }
 
-static bool value_is(const Scans *scans, rocksdb_iterator_t *it, uint64_t record) {
-        const char *value;
-        size_t size;
-
-        value = rocksdb_iter_value(it, &size);
-        return database_value_good(&scans->database, record, value, size);
-}
-
-static bool key_is(rocksdb_iterator_t *it, const char *key) {
-        const char *found;
-        size_t size;
-
-        found = rocksdb_iter_key(it, &size);
-        return size == KV_KEY_SIZE && memcmp(found, key, KV_KEY_SIZE) == 0;
-}
-
-/* All values must be right.  Keys are compared at the end: with one missing it would be another. */
-static bool scan(const Scans *scans, uint64_t first, const char *first_key, const char *last_key) {
-        rocksdb_iterator_t *it = rocksdb_create_iterator(scans->database.db, scans->database.read);
-        bool good;
-
-        rocksdb_iter_seek(it, first_key, KV_KEY_SIZE);
-        good = rocksdb_iter_valid(it) && value_is(scans, it, first);
-        for (uint64_t i = 1; i < scans->length && good; i++) {
-                rocksdb_iter_next(it);
-                good = rocksdb_iter_valid(it) && value_is(scans, it, first + i);
-        }
-        good = good && key_is(it, last_key);
-        rocksdb_iter_destroy(it);
-        return good;
-}
-
 /* Where the number-th scan begins: at a record that is as popular with the scans as with the reads. */
 static uint64_t first_record(const Scans *scans, uint64_t number) {
         uint64_t last = scans->database.records - scans->length, record;
@@ -195,13 +162,14 @@ static uint64_t first_record(const Scans *scans, uint64_t number) {
 bool scans_work(void *context, uint64_t number) {
         const Scans *scans = context;
         uint64_t first = first_record(scans, number);
-        char first_key[KV_KEY_SIZE + 1], last_key[KV_KEY_SIZE + 1];
-        bool good;
+        bool good = database_scan(&scans->database, first, scans->length);
 
-        kv_key(first_key, first);
-        kv_key(last_key, first + scans->length - 1);
-        good = scan(scans, first, first_key, last_key);
-        if (scans->advice == ADVICE_DONTNEED)
+        if (scans->advice == ADVICE_DONTNEED) {
+                char first_key[KV_KEY_SIZE + 1], last_key[KV_KEY_SIZE + 1];
+
+                kv_key(first_key, first);
+                kv_key(last_key, first + scans->length - 1);
                 good = advise(scans, first_key, last_key, POSIX_FADV_DONTNEED) >= 0 && good;
+        }
         return good;
 }

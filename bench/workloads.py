@@ -133,7 +133,7 @@ class KeyValue:
             status = show_status(slice_) if repetition == 0 else None
             # Each repetition has its own requests, the same for every policy.
             output = guest.run_in_slice(slice_, "demo-kv", [
-                self.program, "read", self.database, f"--ops={self.OPERATIONS}", f"--warmup={self.WARMUP}",
+                self.program, "run", self.database, f"--ops={self.OPERATIONS}", f"--warmup={self.WARMUP}",
                 f"--threads={self.THREADS}", f"--zipf={self.ZIPF}", f"--seed={repetition + 1}",
                 f"--disk={self.disk.device.name}", "--json"])
             result = json.loads(output)

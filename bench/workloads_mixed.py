@@ -9,7 +9,7 @@ from workloads import MGLRU, MIB, PAGE, STOCK, Variant
 
 
 class Mixed(workloads.KeyValue):
-    """Reads by "kv read" with something beside them, each run on a slice and a file system that are new."""
+    """Reads by "kv run" with something beside them, each run on a slice and a file system that are new."""
 
     REPETITIONS = 3
     THREADS = 1
@@ -36,7 +36,7 @@ class Mixed(workloads.KeyValue):
                          variant.attached) as slice_:
             status = workloads.show_status(slice_) if repetition == 0 else None
             output = guest.run_in_slice(slice_, "demo-mixed", [
-                self.program, "read", self.database, f"--ops={self.OPERATIONS}", f"--warmup={self.WARMUP}",
+                self.program, "run", self.database, f"--ops={self.OPERATIONS}", f"--warmup={self.WARMUP}",
                 f"--threads={self.THREADS}", f"--zipf={self.ZIPF}", "--block-cache=0",
                 f"--seed={repetition + 1}", f"--disk={self.disk.device.name}", "--json",
                 *self.OPTIONS, *variant.options])

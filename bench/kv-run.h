@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kv-engine.h"
+#include "kv-workload.h"
+
 typedef enum ScanAdvice {
         ADVICE_NONE,
         ADVICE_DONTNEED,        /* after each scan, for the tables it went through */
@@ -12,7 +15,9 @@ typedef enum ScanAdvice {
         _ADVICE_MAX,
 } ScanAdvice;
 
-typedef struct ReadOptions {
+typedef struct RunOptions {
+        const EngineType *engine;
+        const Workload *workload;
         const char *directory;
         const char *disk;       /* block device whose counters are taken too, or NULL */
         uint64_t operations;    /* measured, all threads together */
@@ -22,18 +27,18 @@ typedef struct ReadOptions {
         uint64_t universe;      /* of the Zipfian ranks; 0: the number of records */
         uint64_t block_cache;
         uint64_t open_files;
+        uint64_t write_buffer;  /* bytes that the engine collects before it writes a table */
         double theta;
         bool index_in_cache;    /* the indexes of tables are read like their data */
         bool json;
 
-        /* what runs beside the reads; 0 threads: nothing */
+        /* what runs beside the operations; 0 threads: nothing */
         uint64_t scan_threads;
-        uint64_t scan_every;    /* one scan for so many reads; 0: one after the other, without a pause */
+        uint64_t scan_every;    /* one for so many operations; 0: one after the other, without a pause */
         uint64_t scan_length;   /* records */
         ScanAdvice scan_advice;
         uint64_t write_threads;
         uint64_t write_every;
-        uint64_t write_buffer;  /* bytes that RocksDB collects before it writes a table */
-} ReadOptions;
+} RunOptions;
 
-int kv_read(const ReadOptions *options);
+int kv_run(const RunOptions *options);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "bench-util.h"
+#include "kv-db.h"
+#include "kv-report.h"
+#include "kv-run.h"
+#include "kv-scan.h"
+#include "kv-write.h"
+#include "pool.h"
+
+/* Names of the threads beside the operations, by which policies can know them. */
+#define SCANS "kv-scan"
+#define WRITES "kv-write"
+
+/* One measured run: the database, what the threads share, and the totals. */
+typedef struct Run {
+        const RunOptions *options;
+        Database database;
+        Scans *scans;
+        Writes writes;
+        Pool pools[2];          /* what runs beside the operations: scans, writes */
+
+        pthread_barrier_t barrier;
+        uint64_t begin;
+        Counters before;
+        PoolCounters pools_before[2];
+        Result result;
+} Run;
+
+typedef struct Worker {
+        Run *run;
+        pthread_t thread;
+        Sequence sequence;
+        uint64_t warmup, operations;
+        Histogram latency[_OPERATION_MAX];
+        Counters own;
+        uint64_t errors;
+} Worker;
+
+static bool pool_used(const Pool *pool) {
+        return pool->threads > 0;
+}
+
+static Operation begin_operation(Worker *worker) {
+        for (size_t i = 0; i < ELEMENTSOF(worker->run->pools); i++)
+                if (pool_used(&worker->run->pools[i]))
+                        pool_before_read(&worker->run->pools[i]);
+        return sequence_next(&worker->sequence);
+}
+
+static bool execute(const Database *d, const Operation *operation) {
+        switch (operation->kind) {
+        case OPERATION_READ:
+                return database_get(d, operation->record);
+        case OPERATION_UPDATE:
+        case OPERATION_INSERT:
+                return database_put(d, operation->record);
+        case OPERATION_SCAN:
+                return database_scan(d, operation->record, operation->length);
+        case OPERATION_MODIFY:
+                return database_get(d, operation->record) && database_put(d, operation->record);
+        case _OPERATION_MAX:
+                break;
+        }
+
+        assert(!"no such operation");
+        return false;
+}
+
+/* Until all is done that operations have released or caused: tasks of the pools, and compaction. */
+static void drain(Run *run) {
+        for (size_t i = 0; i < ELEMENTSOF(run->pools); i++)
+                if (pool_used(&run->pools[i]))
+                        pool_drain(&run->pools[i]);
+        if (workload_writes(run->options->workload))
+                (void) run->database.engine->type->settle(run->database.engine);
+}
+
+/* One thread takes the counters, while the others wait at the second barrier.  No task is under way then:
+ * what was released before is counted before.  In the same way the measured time ends when what the
+ * operations released is done, so that each run has done the same work in it. */
+static void begin_measurement(Run *run) {
+        if (pthread_barrier_wait(&run->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
+                drain(run);
+                for (size_t i = 0; i < ELEMENTSOF(run->pools); i++)
+                        run->pools_before[i] = pool_counters(&run->pools[i]);
+                counters_take(run->options->disk, &run->before);
+                run->begin = now_nsec();
+        }
+        (void) pthread_barrier_wait(&run->barrier);
+}
+
+static void end_measurement(Run *run) {
+        Counters after = {};
+
+        if (pthread_barrier_wait(&run->barrier) != PTHREAD_BARRIER_SERIAL_THREAD)
+                return;
+
+        drain(run);
+        run->result.nsec = now_nsec() - run->begin;
+        counters_take(run->options->disk, &after);
+        run->result.counters = counters_difference(&after, &run->before);
+        for (size_t i = 0; i < ELEMENTSOF(run->pools); i++) {
+                PoolCounters now = pool_counters(&run->pools[i]), *before = &run->pools_before[i];
+
+                run->result.pools[i].counters = (PoolCounters) {
+                        .done = now.done - before->done,
+                        .busy_ns = now.busy_ns - before->busy_ns,
+                        .waits = now.waits - before->waits,
+                };
+        }
+}
+
+static void *worker_main(void *argument) {
+        Worker *worker = argument;
+        Run *run = worker->run;
+        Counters before = {}, after = {};
+
+        for (uint64_t i = 0; i < worker->warmup; i++) {
+                Operation operation = begin_operation(worker);
+
+                worker->errors += !execute(&run->database, &operation);
+        }
+
+        begin_measurement(run);
+        (void) counters_take_thread(&before);
+
+        for (uint64_t i = 0; i < worker->operations; i++) {
+                Operation operation = begin_operation(worker);
+                uint64_t start = now_nsec();
+
+                worker->errors += !execute(&run->database, &operation);
+                histogram_add(&worker->latency[operation.kind], now_nsec() - start);
+        }
+
+        (void) counters_take_thread(&after);
+        worker->own = counters_difference(&after, &before);
+        end_measurement(run);
+        return NULL;
+}
+
+static int start_pool(Run *run, size_t i, const Pool *pool, const char *singular, const char *plural) {
+        run->pools[i] = *pool;
+        run->result.pools[i] = (PoolResult) {
+                .singular = singular, .plural = plural, .threads = pool->threads,
+        };
+        return pool_start(&run->pools[i]);
+}
+
+static int start_scans(Run *run) {
+        const RunOptions *options = run->options;
+        int r;
+
+        r = scans_new(options, &run->scans);
+        if (r < 0)
+                return r;
+
+        return start_pool(run, 0, &(Pool) {
+                .name = SCANS,
+                .work = scans_work,
+                .context = run->scans,
+                .threads = (unsigned) options->scan_threads,
+                .depth = (unsigned) options->scan_threads,
+                .every = options->scan_every,
+        }, "scan", "scans");
+}
+
+static int start_writes(Run *run) {
+        const RunOptions *options = run->options;
+
+        writes_init(&run->writes, options->seed, &run->database);
+        return start_pool(run, 1, &(Pool) {
+                .name = WRITES,
+                .work = writes_work,
+                .context = &run->writes,
+                .threads = (unsigned) options->write_threads,
+                .depth = WRITES_AHEAD,
+                .every = options->write_every,
+        }, "write", "writes");
+}
+
+static int open_all(Run *run) {
+        const RunOptions *options = run->options;
+        const EngineOptions engine_options = {
+                .block_cache = options->block_cache,
+                .open_files = options->open_files,
+                .write_buffer = options->write_buffer,
+                .index_in_cache = options->index_in_cache,
+                .writable = options->write_threads > 0 || workload_writes(options->workload),
+        };
+        int r = 0;
+
+        /* before there is another handle with descriptors of the same tables */
+        if (options->scan_threads > 0)
+                r = start_scans(run);
+        if (r >= 0)
+                r = database_open(options->engine, options->directory, &engine_options, &run->database);
+        if (r >= 0 && options->write_threads > 0)
+                r = start_writes(run);
+        return r;
+}
+
+static uint64_t close_all(Run *run) {
+        uint64_t errors = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(run->pools); i++)
+                if (pool_used(&run->pools[i])) {
+                        pool_stop(&run->pools[i]);
+                        errors += pool_counters(&run->pools[i]).errors;
+                }
+        if (run->scans)
+                scans_free(run->scans);
+        database_close(&run->database);
+        return errors;
+}
+
+static int start_and_join(Run *run, Worker *workers) {
+        const RunOptions *options = run->options;
+        uint64_t n = options->threads;
+
+        for (uint64_t i = 0; i < n; i++) {
+                Worker *worker = &workers[i];
+                int r;
+
+                worker->run = run;
+                worker->warmup = options->warmup / n;
+                worker->operations = options->operations / n + (i < options->operations % n);
+                sequence_init(&worker->sequence, options->workload, &(SequenceOptions) {
+                        .records = run->database.records,
+                        .universe = options->universe,
+                        .theta = options->theta,
+                        .seed = options->seed,
+                        .operations = worker->warmup + worker->operations,
+                        .thread = (unsigned) i,
+                        .threads = (unsigned) n,
+                });
+
+                /* Threads already started wait at the barrier for ever; the caller leaves the process. */
+                r = pthread_create(&worker->thread, NULL, worker_main, worker);
+                if (r != 0)
+                        return log_error(-r, "cannot start a thread: %s", strerror(r));
+        }
+
+        for (uint64_t i = 0; i < n; i++)
+                (void) pthread_join(workers[i].thread, NULL);
+
+        return 0;
+}
+
+/* Returns how many operations went wrong. */
+static uint64_t add_up(Result *result, const Worker *workers, uint64_t n) {
+        uint64_t errors = 0;
+
+        for (uint64_t i = 0; i < n; i++) {
+                for (OperationKind kind = 0; kind < _OPERATION_MAX; kind++)
+                        histogram_merge(&result->latency[kind], &workers[i].latency[kind]);
+                result->own.bytes_from_disk += workers[i].own.bytes_from_disk;
+                result->own.bytes_requested += workers[i].own.bytes_requested;
+                errors += workers[i].errors;
+        }
+
+        return errors;
+}
+
+int kv_run(const RunOptions *options) {
+        _cleanup_free_ Worker *workers = NULL;
+        _cleanup_free_ Run *run = NULL;
+        uint64_t errors;
+        int r;
+
+        run = calloc(1, sizeof(Run));
+        workers = calloc(options->threads, sizeof(Worker));
+        if (!run || !workers)
+                return log_error(-ENOMEM, "out of memory");
+
+        run->options = options;
+        r = counters_take(options->disk, &run->before);
+        if (r < 0)
+                return r;
+
+        r = open_all(run);
+        if (r < 0)
+                return r;
+
+        (void) pthread_barrier_init(&run->barrier, NULL, (unsigned) options->threads);
+        r = start_and_join(run, workers);
+        if (r < 0)
+                exit(EXIT_FAILURE);
+
+        errors = add_up(&run->result, workers, options->threads);
+        errors += close_all(run);
+        if (errors > 0)
+                return log_error(-EIO, "%s: %" PRIu64 " operations failed or gave a wrong value",
+                                 options->directory, errors);
+
+        report_print(options, &run->result);
+        return 0;
+}
