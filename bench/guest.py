@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What the demo does to the machine it runs in: disk, unit files, policies, counters."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -110,6 +111,17 @@ class Disk:
         host's; and while everything waits for that, the laboratory's clock leaps into some time-out."""
         self.unmount()
         self.mount(mode)
+
+    @contextlib.contextmanager
+    def readahead(self, kib):
+        """What the kernel reads ahead in files that are opened meanwhile."""
+        setting = pathlib.Path("/sys/class/block") / self.device.name / "queue/read_ahead_kb"
+        before = setting.read_text()
+        setting.write_text(str(kib))
+        try:
+            yield
+        finally:
+            setting.write_text(before)
 
 
 def link_database(database, copy):

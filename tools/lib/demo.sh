@@ -5,7 +5,8 @@
 
 DEMO_TIMEOUT=3000
 DEMO_DATA=
-BENCHES=(search kv get-scan admission)
+BENCHES=(search kv get-scan admission
+        ycsb-{a,b,c,d,e,f,uniform,uniform-rw} ycsb-leveldb-{a,b,c,d,e,f,uniform,uniform-rw})
 
 # make-data wants the build root and, in it, the project's kv.
 make_data() { # --key | OUT.img
@@ -41,7 +42,7 @@ positive() { # OPTION VALUE
 
 # run_demo DEFAULT-OUTPUT DISK-US CPUS VERB [ARGUMENT…] -- DEMO-ARGUMENT…: bench/demo in the laboratory.
 run_demo() {
-        local output=$1 disk_us=$2 cpus=$3 verb=$4 gigabytes repetitions=()
+        local output=$1 disk_us=$2 cpus=$3 verb=$4 gigabytes chosen=()
         shift 4
         while [[ $1 != -- ]]; do
                 case $1 in
@@ -49,9 +50,11 @@ run_demo() {
                 --output=*) output=${1#*=} ;;
                 --disk-us) positive "$1" "$2" && disk_us=$2 && shift ;;
                 --disk-us=*) set -- --disk-us "${1#*=}" "${@:2}" && continue ;;
-                --repetitions) positive "$1" "$2" && repetitions=("$1" "$2") && shift ;;
+                --repetitions) positive "$1" "$2" && chosen+=("$1" "$2") && shift ;;
                 --repetitions=*) set -- --repetitions "${1#*=}" "${@:2}" && continue ;;
-                *) die "$verb takes --output FILE, --disk-us N and --repetitions N, not '$1'" ;;
+                --variants) [[ $2 != -- ]] || die "--variants wants names" && chosen+=("$1" "$2") && shift ;;
+                --variants=*) set -- --variants "${1#*=}" "${@:2}" && continue ;;
+                *) die "$verb takes --output FILE, --disk-us N, --repetitions N and --variants NAME,…, not '$1'" ;;
                 esac
                 shift
         done
@@ -69,7 +72,7 @@ run_demo() {
         SHARES=("$SCRATCH/demo:/run/demo")
         COMMAND=(/usr/lib/cachebpf/bench/demo --data /dev/disk/by-id/virtio-disk0
                 --json /run/demo/result.json
-                "${repetitions[@]}" "$@")
+                "${chosen[@]}" "$@")
         run_machine
         if [[ -s $SCRATCH/demo/result.json ]]; then
                 cp "$SCRATCH/demo/result.json" "$output"
@@ -88,5 +91,6 @@ verb_bench() {
         shift
         # a processor for each of its threads; and bench/README.md says why so slow a disk
         [[ $name != get-scan ]] || disk_us=2000 cpus=4
+        [[ $name != ycsb-* ]] || disk_us=1000
         run_demo "./cachebpf-$name.json" "$disk_us" "$cpus" bench "$@" -- --only "$name"
 }

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The workloads of YCSB under every policy, on RocksDB, which reads its tables by pread(2), and on LevelDB, which maps
+them."""
+
+import json
+
+import guest
+import workloads
+from workloads import BASELINES, MIB, Variant
+
+# The policy of that name beside the kernel's own MGLRU.
+POLICIES = (*(Variant(name, policy=name) for name in ("lfu", "mru", "fifo", "lru", "s3fifo", "lhd")),
+            Variant("mglru-policy", policy="mglru"),
+            *(Variant(name, policy=name) for name in ("sieve", "arc", "wtinylfu")))
+
+# Figure 6: operations a second, and the P99 of reads (of scans) in ms, as far as they are known.
+PAPER = {
+    "a": {"stock": (13780, 7.99), "mglru": (11685, None), "lfu": (16238, 6.65), "mru": (8392, None),
+          "fifo": (12754, None), "s3fifo": (14972, None), "lhd": (15497, None)},
+    "b": {"stock": (9268, 14.1), "mglru": (7011, None), "lfu": (12937, 7.67), "mru": (5572, None),
+          "fifo": (7756, None), "s3fifo": (10684, None), "lhd": (12373, None)},
+    "c": {"stock": (8726, 14.1), "mglru": (6578, None), "lfu": (11909, 8.17), "mru": (4190, None),
+          "fifo": (7310, None), "s3fifo": (9932, None), "lhd": (11278, 8.75)},
+    "d": {"stock": (210814, None), "mglru": (233952, None), "lfu": (208503, None), "mru": (132109, None),
+          "fifo": (211481, None), "s3fifo": (207969, None), "lhd": (205066, None)},
+    "e": {"stock": (2330, 40.5), "mglru": (1989, None), "lfu": (3229, 36.1), "mru": (1827, None),
+          "fifo": (2083, None), "s3fifo": (2613, None), "lhd": (3006, None)},
+    "f": {"stock": (13749, 8.0), "mglru": (11894, None), "lfu": (16252, None), "mru": (8453, None),
+          "fifo": (12675, None), "s3fifo": (15171, None), "lhd": (15444, None)},
+    "uniform": {"stock": (4315, 34.7), "mglru": (3434, 46.6), "lfu": (5810, 15.0), "mru": (2631, None),
+                "fifo": (3777, None), "s3fifo": (5071, None), "lhd": (5678, 15.3)},
+    "uniform-rw": {"stock": (13578, 14.9), "mglru": (9651, 46.1), "lfu": (15515, None), "mru": (8460, None),
+                   "fifo": (10702, None), "s3fifo": (14597, None), "lhd": (14663, None)},
+}
+
+# Of lfu against the stock policy: at least so many times the operations, at most so much of the P99.
+GOALS = {name: (1.3, 0.6) for name in ("a", "b", "c", "uniform")}
+
+
+class Ycsb(workloads.KeyValue):
+    """One workload on one engine.  Each run begins with the same database, on a file system that was just mounted, and
+    does the same operations; the time ends when the compaction that they caused has."""
+
+    POLICY = "lfu"
+    VARIANTS = (*BASELINES, *POLICIES)
+    REPETITIONS = 3
+    OPTIONS = ("--block-cache=0", "--write-buffer=262144")
+
+    def __init__(self, disk, progress):
+        super().__init__(disk, progress)
+        self.whole_database = self.database
+        self.database = disk.mountpoint / "run"
+        disk.fill_anew(self.DATABASE)
+
+    @property
+    def paper(self):
+        """The ratios to the stock policy: of operations a second, of P99."""
+        stock = PAPER[self.WORKLOAD]["stock"]
+        return {name: tuple(value / base if value and base else None for value, base in zip(values, stock))
+                for name, values in PAPER[self.WORKLOAD].items()}
+
+    @property
+    def goals(self):
+        return GOALS.get(self.WORKLOAD) if self.ENGINE == "rocksdb" else None
+
+    def describe(self):
+        return (f"workload {self.WORKLOAD} on {self.ENGINE} of {self.database_bytes / MIB:.0f} MiB, "
+                f"{self.database_bytes / self.MEMORY_MAX:.1f} times MemoryMax={self.MEMORY_MAX // MIB}M; "
+                f"{self.OPERATIONS} operations after {self.WARMUP} to warm up, {self.THREADS} thread(s)")
+
+    def prepare(self):
+        guest.link_database(self.whole_database, self.database)
+        self.disk.forget_cached("rw")
+
+    def command(self, repetition):
+        return [self.program, "run", self.database, f"--engine={self.ENGINE}", f"--workload={self.WORKLOAD}",
+                f"--ops={self.OPERATIONS}", f"--warmup={self.WARMUP}", f"--threads={self.THREADS}",
+                f"--zipf={self.ZIPF}", f"--seed={repetition + 1}", f"--disk={self.disk.device.name}", "--json",
+                *self.OPTIONS]
+
+    def measure(self, variant, repetition):
+        guest.set_mglru(variant.mglru)
+        self.prepare()
+        with self.disk.readahead(self.READAHEAD_KIB), \
+                guest.Slice("demoycsb.slice", self.MEMORY_MAX, variant.policy) as slice_:
+            status = workloads.show_status(slice_) if repetition == 0 else None
+            result = json.loads(guest.run_in_slice(slice_, "demo-ycsb", self.command(repetition)))
+            # of what the paper measures: reads, or in workload E scans
+            kind = "scan" if "scan_ops" in result else "read"
+            result["kind"] = kind
+            result["kind_p50_us"], result["kind_p99_us"] = (result[f"{kind}_{key}"] for key in ("p50_us", "p99_us"))
+            result["memory"] = slice_.memory()
+            result["policy_counters"] = slice_.policy_counters()
+            result["status"] = status
+        self.progress.say(f"  {variant.name}: {result['ops_per_second']:.0f} operations/s, "
+                          f"P99 of {kind}s {result['kind_p99_us']:.0f} us, {result['disk_reads']} disk reads")
+        return result
+
+
+class RocksDB(Ycsb):
+    """The tree of the load with scans: a look-up goes through four levels, and reads an index and a block in each.  It
+    forbids the kernel to read ahead (posix_fadvise()), and so do scans; compaction asks for it."""
+
+    ENGINE = "rocksdb"
+    DATABASE = "get-scan"
+    READAHEAD_KIB = 128     # as the kernel has it
+    MEMORY_MAX = 20 * MIB
+    OPTIONS = (*Ycsb.OPTIONS, "--index-in-cache")
+    # warm-up and measured operations: some 1.2 G instructions, whatever the operations cost
+    SIZES = {"a": (4000, 3000), "b": (6000, 4000), "c": (6000, 4000), "d": (6000, 4000), "e": (1500, 1000),
+             "f": (4000, 3000), "uniform": (5000, 4000), "uniform-rw": (4000, 3000)}
+
+
+class LevelDB(Ycsb):
+    """As it is distributed: one sorted run, all tables open and mapped, and hits that no system call tells of.  Its
+    levels would not stay: look-ups that go through several of them make it merge these."""
+
+    ENGINE = "leveldb"
+    DATABASE = "leveldb"
+    READAHEAD_KIB = 0       # LevelDB does not forbid it, and a fault would drive out as much
+    MEMORY_MAX = 17 * MIB
+    SIZES = {"a": (12000, 8000), "b": (16000, 14000), "c": (16000, 14000), "d": (20000, 20000), "e": (2500, 1500),
+             "f": (12000, 8000), "uniform": (12000, 10000), "uniform-rw": (12000, 8000)}
+
+
+def load_class(engine, workload):
+    warmup, operations = engine.SIZES[workload]
+    return type(f"{engine.__name__}_{workload}", (engine,), {
+        "WORKLOAD": workload, "WARMUP": warmup, "OPERATIONS": operations,
+        "TITLE": f"YCSB {workload.upper() if len(workload) == 1 else workload} on {engine.__name__}"})
+
+
+LOADS = {f"{prefix}-{workload}": load_class(engine, workload)
+         for prefix, engine in (("ycsb", RocksDB), ("ycsb-leveldb", LevelDB)) for workload in PAPER}
