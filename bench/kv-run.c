@@ -29,6 +29,7 @@ typedef struct Run {
         uint64_t begin;
         Counters before;
         PoolCounters pools_before[2];
+        uint64_t drain_errors;  /* of the thread that takes the counters */
         Result result;
 } Run;
 
@@ -78,7 +79,7 @@ static void drain(Run *run) {
                 if (pool_used(&run->pools[i]))
                         pool_drain(&run->pools[i]);
         if (workload_writes(run->options->workload))
-                (void) run->database.engine->type->settle(run->database.engine);
+                run->drain_errors += run->database.engine->type->settle(run->database.engine) < 0;
 }
 
 /* One thread takes the counters, while the others wait at the second barrier.  No task is under way then:
@@ -292,7 +293,7 @@ int kv_run(const RunOptions *options) {
         if (r < 0)
                 exit(EXIT_FAILURE);
 
-        errors = add_up(&run->result, workers, options->threads);
+        errors = add_up(&run->result, workers, options->threads) + run->drain_errors;
         errors += close_all(run);
         if (errors > 0)
                 return log_error(-EIO, "%s: %" PRIu64 " operations failed or gave a wrong value",
