@@ -107,7 +107,7 @@ class KeyValue:
     REPETITIONS = 5
     DATABASE = "kv"
     MEMORY_MAX = 16 * MIB
-    WARMUP = 40000
+    WARMUP = 25000
     OPERATIONS = 20000
     THREADS = 1
     ZIPF = 0.99
