@@ -5,10 +5,11 @@
  *
  *	cachebpf-scaling ROUNDS MILLISECONDS [POLICY...]
  *
- * prints "POLICY READERS READS-PER-SECOND" for each measurement, the policies
- * ("none" is always the first) in turn, so that what disturbs the machine for
- * a while disturbs all of them.  bench/scaling compares that with the stock
- * kernel's, where this runs with "none" alone.
+ * prints "POLICY READERS READS-PER-SECOND" for each turn of a measurement, for
+ * one reader and right after it for two, so that what disturbs the machine for
+ * a while disturbs both; and the policies ("none" is always the first) take
+ * turns.  bench/scaling compares that with the stock kernel's, where this runs
+ * with "none" alone.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -106,17 +107,14 @@ struct measurement {
 static int measure(void *arg)
 {
 	struct measurement *m = arg;
-	double sum[MAX_READERS] = {};
 	int turn, i;
 
 	if (file_read(m->file, 0, FILE_PAGES) || file_read(m->file, 0, FILE_PAGES))
 		return 1;
-	/* in turns: one must not have a better moment than the other */
 	for (turn = 0; turn < TURNS; turn++)
 		for (i = 0; i < MAX_READERS; i++)
-			sum[i] += reads_per_second(m->file, i + 1, m->ms / TURNS);
-	for (i = 0; i < MAX_READERS; i++)
-		printf("%s %d %.0f\n", m->policy, i + 1, sum[i] / TURNS);
+			printf("%s %d %.0f\n", m->policy, i + 1,
+			       reads_per_second(m->file, i + 1, m->ms / TURNS));
 	fflush(stdout);
 	return 0;
 }
