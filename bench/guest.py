@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -97,6 +98,10 @@ class Disk:
         self.unmount()
         self.mount("rw")
 
+    def number(self):
+        device = self.device.stat().st_rdev
+        return f"{os.major(device)}:{os.minor(device)}"
+
     def mount(self, mode="ro"):
         self.mountpoint.mkdir(parents=True, exist_ok=True)
         run("mount", "-o", f"{mode},noatime", self.device, self.mountpoint)
@@ -156,6 +161,8 @@ class Slice:
     """An ordinary slice: a unit file with MemoryMax= and, under a policy, CachePolicy= or other settings
     that make the daemon attach one."""
 
+    recorder = None     # of what is done in slices, if it is wanted
+
     def __init__(self, name, memory_max, policy=None, settings=(), attached=None):
         self.name = name
         self.memory_max = memory_max
@@ -173,6 +180,8 @@ class Slice:
         run("systemctl", "start", self.name)
         try:
             self.identity = self.wait_attached() if self.attached else self.check_none()
+            if self.recorder:
+                self.recorder.start(self.name)
         except BaseException:
             self.stop()
             raise
@@ -180,6 +189,8 @@ class Slice:
 
     def __exit__(self, *exception):
         try:
+            if self.recorder:
+                self.recorder.stop()
             if self.attached and exception[0] is None:
                 self.check_still_attached()
         finally:
@@ -245,6 +256,36 @@ class Slice:
 
     def policy_counters(self):
         return {key: int(value) for key, value in self.flat_keyed("memory.cachebpf.stat").items()}
+
+
+class Recorder:
+    """"cachectl record" while a slice is there."""
+
+    def __init__(self, trace):
+        self.trace = trace
+        self.process = None
+        self.told = None
+
+    def start(self, name):
+        # its messages go into a file, so that nobody has to read a pipe
+        self.told = pathlib.Path(f"{self.trace}.log")
+        with self.told.open("w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(["cachectl", "record", name, "--text", f"--output={self.trace}"],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        while "Recording" not in self.told.read_text(encoding="utf-8"):
+            if self.process.poll() is not None:
+                self.stop()
+            time.sleep(0.05)
+
+    def stop(self):
+        process, self.process = self.process, None
+        if not process:
+            return
+        process.send_signal(signal.SIGINT)
+        status = process.wait()
+        told = self.told.read_text(encoding="utf-8").strip()
+        if status != 0 or " lost" in told:
+            raise DemoError(f"the sequence could not be recorded: {told}")
 
 
 def run_in_slice(slice_, name, command):
