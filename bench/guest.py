@@ -65,20 +65,22 @@ class Progress:
 class Disk:
     """The laboratory's disk, with the demo's data on it."""
 
-    def __init__(self, device, mountpoint="/run/cachebpf-demo/data"):
+    def __init__(self, device, image=None, mountpoint="/run/cachebpf-demo/data"):
         self.device = pathlib.Path(device)
         self.mountpoint = pathlib.Path(mountpoint)
-        self.image = None
+        self.image = image
         self.complete = False
 
-    def fill(self, image):
-        for path in (image, self.device):
+    def check(self):
+        for path in (self.image, self.device):
             if not pathlib.Path(path).is_block_device():
                 raise DemoError(f"{path} is not a block device; the demo is started by \"tools/vm demo\", "
                                 "which attaches the data and makes the laboratory's disk")
-        self.image = image
+
+    def fill(self):
+        self.check()
         self.unmount()
-        run("dd", f"if={image}", f"of={self.device}", "bs=1M", "iflag=direct", "oflag=direct", "conv=fsync")
+        run("dd", f"if={self.image}", f"of={self.device}", "bs=1M", "iflag=direct", "oflag=direct", "conv=fsync")
         self.mount()
         self.complete = True
 
@@ -86,6 +88,7 @@ class Disk:
         """A new file system with one directory of the data, to be written to."""
         source = self.mountpoint.with_name("image")
         self.complete = False
+        self.check()
         self.unmount()
         run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard", self.device)
         self.mount("rw")

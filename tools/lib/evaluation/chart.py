@@ -6,10 +6,19 @@ import html
 import results
 
 LABEL, WIDTH, BAR, GAP, TOP, BOTTOM = 120, 300, 14, 6, 30, 26
+# All looks are attributes, so that a drawing can be taken out of the page.
+COLORS = {results.BASE: "#999", results.LIMIT: "#bcd3a8"}
+BAR_COLOR = "#4a78b0"
+SPREAD, GRID, ONE = 'stroke="#111" stroke-width="2"', 'stroke="#e4e4e4"', 'stroke="#444" stroke-dasharray="3 2"'
+PAPER = 'fill="#fff" stroke="#c07a20" stroke-width="1.5"'
 
 
-def text(x, y, content, anchor="start", kind="label"):
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{html.escape(content)}</text>'
+def text(x, y, content, anchor="start", weight="normal"):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}">{html.escape(content)}</text>'
+
+
+def line(x, y, other_x, other_y, looks):
+    return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{other_x:.1f}" y2="{other_y:.1f}" {looks}/>'
 
 
 def step_of(most):
@@ -22,20 +31,21 @@ def step_of(most):
 
 def bar(row, key, y, scale):
     value, paper = row["ratios"][key], row["paper"].get(key)
-    kind = {results.LIMIT: "limit", results.BASE: "base"}.get(row["name"], "bar")
+    end, color = LABEL + value * scale, COLORS.get(row["name"], BAR_COLOR)
     parts = [text(LABEL - 6, y + BAR - 3, row["name"], "end"),
-             f'<rect x="{LABEL}" y="{y}" width="{value * scale:.1f}" height="{BAR}" class="{kind}">'
+             f'<rect x="{LABEL}" y="{y}" width="{end - LABEL:.1f}" height="{BAR}" fill="{color}">'
              f'<title>{html.escape(row["name"])}: {value:.3f}</title></rect>']
     spread = (row["values"].get(key) or {}).get("spread")
     if spread:
-        left, right = (LABEL + value * (1 + sign * spread) * scale for sign in (-1, 1))
-        parts.append(f'<line x1="{left:.1f}" x2="{right:.1f}" y1="{y + BAR / 2}" y2="{y + BAR / 2}" class="spread"/>')
+        reach = value * spread * scale
+        parts.append(line(end - reach, y + BAR / 2, end + reach, y + BAR / 2, SPREAD))
+        end += reach
     if paper:
         x = LABEL + paper * scale
-        parts.append(f'<path d="M{x:.1f} {y - 1}l4 {BAR / 2 + 1}l-4 {BAR / 2 + 1}l-4 {-BAR / 2 - 1}z" class="paper">'
+        parts.append(f'<path d="M{x:.1f} {y - 1}l4 {BAR / 2 + 1}l-4 {BAR / 2 + 1}l-4 {-BAR / 2 - 1}z" {PAPER}>'
                      f"<title>papers: {paper:.2f}</title></path>")
-    parts.append(text(LABEL + value * scale + 8, y + BAR - 3, f"{value:.2f}"))
-    return parts
+        end = max(end, x)
+    return [*parts, text(end + 8, y + BAR - 3, f"{value:.2f}")]
 
 
 def chart(experiment, key, title):
@@ -48,15 +58,14 @@ def chart(experiment, key, title):
     bottom = height - BOTTOM
     better = "more" if key in experiment["more_is_better"] else "less"
     parts = [f'<svg viewBox="0 0 {LABEL + WIDTH + 50} {height}" width="{LABEL + WIDTH + 50}" height="{height}" '
-             f'role="img" xmlns="http://www.w3.org/2000/svg">',
-             text(LABEL, 16, f"{title} / stock ({better} is better)", kind="heading")]
+             f'role="img" font-family="sans-serif" font-size="12" xmlns="http://www.w3.org/2000/svg">',
+             text(LABEL, 16, f"{title} / stock ({better} is better)", weight="bold")]
     step = step_of(most)
     for i in range(int(most / step) + 1):
         x = LABEL + i * step * scale
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 4}" y2="{bottom}" class="grid"/>')
+        parts.append(line(x, TOP - 4, x, bottom, GRID))
         parts.append(text(x, bottom + 14, f"{i * step:g}", "middle"))
     for i, row in enumerate(rows):
         parts += bar(row, key, TOP + i * (BAR + GAP), scale)
-    x = LABEL + scale
-    parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 4}" y2="{bottom}" class="one"/>')
+    parts.append(line(LABEL + scale, TOP - 4, LABEL + scale, bottom, ONE))
     return "\n".join([*parts, "</svg>"])

@@ -9,18 +9,15 @@ import results
 import runner
 
 STYLE = """
-body { font: 15px/1.45 sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff; }
+body { font: 15px/1.45 sans-serif; max-width: 86em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff; }
 h1, h2, h3 { line-height: 1.2; } h2 { border-bottom: 1px solid #bbb; margin-top: 2.2em; }
 table { border-collapse: collapse; margin: .8em 0; } th, td { padding: .15em .7em; text-align: right; }
 th { border-bottom: 1px solid #888; vertical-align: bottom; } th:first-child, td:first-child { text-align: left; }
+td { white-space: nowrap; }
 tr.base td { color: #555; } tr.limit td { font-style: italic; } td.best { font-weight: bold; }
 td.paper, th.paper, span.paper { color: #96601c; }
 td small { color: #777; } code { background: #f2f2f2; padding: .1em .3em; } .note { color: #555; font-size: 90%; }
-.wide { overflow-x: auto; } .missed { color: #a00; } svg { font: 12px sans-serif; max-width: 100%; height: auto; }
-svg .heading { font-weight: bold; } svg .bar { fill: #4a78b0; } svg .base { fill: #999; } svg .limit { fill: #bcd3a8; }
-svg .grid { stroke: #e4e4e4; } svg .one { stroke: #444; stroke-dasharray: 3 2; }
-svg .spread { stroke: #111; stroke-width: 2; }
-svg .paper { fill: #fff; stroke: #c07a20; stroke-width: 1.5; }
+.wide { overflow-x: auto; } .missed { color: #a00; } svg { max-width: 100%; height: auto; }
 """
 
 NOTES = """
@@ -83,10 +80,11 @@ def limit_note(experiment):
             f"{limit['recorded_disk_bytes'] / (1 << 20):.1f} MiB in that run.</p>")
 
 
-def goals(experiment):
-    lines = [f'<li class="{"reached" if goal["reached"] else "missed"}">{"reached" if goal["reached"] else "missed"}: '
-             f"{html.escape(goal['text'])}</li>" for goal in experiment["goals"]]
-    return f"<ul>{''.join(lines)}</ul>" if lines else ""
+def goals(experiments):
+    words = {True: "reached", False: "missed"}
+    lines = [f'<li class="{words[goal["reached"]]}">{words[goal["reached"]]}: {html.escape(goal["text"])}</li>'
+             for experiment in experiments if experiment["laboratory"] for goal in experiment["goals"]]
+    return f"<h2>Goals</h2>\n<ul>{''.join(lines)}</ul>" if lines else ""
 
 
 def article(experiment):
@@ -98,7 +96,7 @@ def article(experiment):
     return "\n".join([
         f'<h3 id="{html.escape(experiment["name"])}">{html.escape(title)}</h3>',
         f"<p>{html.escape(experiment['description'])}</p>", table(experiment), limit_note(experiment),
-        f"<div>{''.join(drawing for drawing in drawings if drawing)}</div>", goals(experiment),
+        f"<div>{''.join(drawing for drawing in drawings if drawing)}</div>",
         f'<p class="note">{"; ".join(facts)}.</p>'])
 
 
@@ -113,7 +111,7 @@ def page(report):
     if report["versions"] > 1:
         parts.append(f'<p class="missed">The results are of {report["versions"]} versions of the sources: run '
                      "tools/bench again to have them of one.</p>")
-    parts.append(NOTES)
+    parts += [NOTES, goals(report["experiments"])]
     section = None
     for experiment in report["experiments"]:
         if experiment["section"] != section:
