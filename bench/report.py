@@ -46,7 +46,7 @@ def summarize(repetitions):
         result["disk_mib"] = result["disk_bytes"] / MIB
         if "disk_bytes" in result["spread"]:
             result["spread"]["disk_mib"] = result["spread"]["disk_bytes"]
-    if all("memory" in r for r in repetitions):
+    if all("file" in r.get("memory", {}) for r in repetitions):
         result["cache_mib"] = median([r["memory"]["file"] for r in repetitions]) / MIB
     return result
 

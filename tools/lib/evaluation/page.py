@@ -80,6 +80,16 @@ def limit_note(experiment):
             f"{limit['recorded_disk_bytes'] / (1 << 20):.1f} MiB in that run.</p>")
 
 
+def paper_note(experiment):
+    note = experiment["paper_note"]
+    if not note:
+        return ""
+    pairs = note.items() if isinstance(note, dict) else [("", note)]
+    told = [f"{name} {', '.join(f'{v:g}' for v in (value if isinstance(value, list) else [value]))}".strip()
+            for name, value in pairs]
+    return f'<p class="note">Papers: {html.escape("; ".join(told))}.</p>'
+
+
 def goals(experiments):
     words = {True: "reached", False: "missed"}
     lines = [f'<li class="{words[goal["reached"]]}">{words[goal["reached"]]}: {html.escape(goal["text"])}</li>'
@@ -96,6 +106,7 @@ def article(experiment):
     return "\n".join([
         f'<h3 id="{html.escape(experiment["name"])}">{html.escape(title)}</h3>',
         f"<p>{html.escape(experiment['description'])}</p>", table(experiment), limit_note(experiment),
+        paper_note(experiment),
         f"<div>{''.join(drawing for drawing in drawings if drawing)}</div>",
         f'<p class="note">{"; ".join(facts)}.</p>'])
 

@@ -49,19 +49,39 @@ def cost_document(figures):
                     for name, row in rows.items()}}
 
 
+def flat(row, beginning=""):
+    """The numbers of a row, those of objects in it by both names."""
+    numbers = {}
+    for key, value in row.items():
+        if report.is_number(value):
+            numbers[beginning + key] = value
+        elif isinstance(value, dict) and not beginning:
+            numbers.update(flat(value, f"{key} "))
+    return numbers
+
+
 def document_of(result):
+    """In the form of report.reporter(). Others may lack columns, have rows that are no medians, and figures of papers
+    that are no ratios, which are then told below the table."""
     document = result["document"]
     if set(document) == {"stock", "product"}:
         return cost_document(document)
-    return document.get(result["experiment"], document)
+    document = dict(document.get(result["experiment"], document))
+    if "medians" not in document:
+        document["medians"] = {name: flat(row) for name, row in document.get("results", {}).items()}
+    paper = document.get("paper") or {}
+    if not isinstance(paper, dict) or not all(isinstance(values, dict) for values in paper.values()):
+        document["paper"], document["paper_note"] = {}, paper
+    return document
 
 
 def columns_of(document):
     if "columns" in document:
         return [tuple(column) for column in document["columns"]]
-    first = next(iter(document["medians"].values()))
+    first = next(iter(document["medians"].values()), {})
     keys = [key for key, value in first.items() if report.is_number(value)]
-    return [(key, key.replace("_", " "), 0 if first[key] == int(first[key]) else 2) for key in keys[:PLAIN_COLUMNS]]
+    digits = {key: 0 if first[key] == int(first[key]) else 2 if abs(first[key]) >= 1 else 4 for key in keys}
+    return [(key, key.replace("_", " "), digits[key]) for key in keys[:PLAIN_COLUMNS]]
 
 
 def row_of(name, summary, columns, ratios, base, paper):
@@ -99,7 +119,8 @@ def experiment_of(result):
         "model": result["document"].get("model"), "kernel": result["document"].get("kernel"),
         "sources": result["key"], "columns": columns, "ratios": ratios,
         "more_is_better": list(document.get("more_is_better", [])), "rows": rows,
-        "limit": document.get(LIMIT), "goals": result["document"].get("goals", [])}
+        "paper_note": document.get("paper_note"), "limit": document.get(LIMIT),
+        "goals": result["document"].get("goals", [])}
 
 
 def output_of(*command):
