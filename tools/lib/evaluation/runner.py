@@ -80,7 +80,8 @@ class Estimate:
     def left(self, waiting, running):
         """Seconds; "running" has (job, seconds since its start)."""
         free = [0.0] * self.workers
-        tasks = [(job.slots, max(0.0, job.minutes * 60 * self.factor - since)) for job, since in running]
+        # what has overrun will take some more
+        tasks = [(job.slots, max(job.minutes * 60 * self.factor - since, since / 10)) for job, since in running]
         tasks += [(job.slots, job.minutes * 60 * self.factor) for job in waiting]
         for slots, seconds in tasks:
             free.sort()
@@ -175,10 +176,12 @@ class Runner:
     def erase(self):
         return "\r\033[K" if self.out.isatty() else ""
 
+    def done(self):
+        return f"{self.total - len(self.waiting) - len(self.running) - len(self.failed)} of {self.total} jobs done"
+
     def state(self):
         left = self.estimate.left(self.waiting, [(process.job, process.since()) for process in self.running])
-        done = self.total - len(self.waiting) - len(self.running)
-        return (f"{done} of {self.total} jobs done, about {clock(left)} left"
+        return (f"{self.done()}, about {clock(left)} left"
                 + (f"; under way: {', '.join(process.job.name for process in self.running)}" if self.running else ""))
 
     def start_more(self):
@@ -231,7 +234,7 @@ class Runner:
                     print(f"{self.erase()}{self.state()}", end="", file=self.out, flush=True)
         except KeyboardInterrupt:
             self.stop()
-            self.say(f"interrupted; the same command goes on from here ({self.state()})")
+            self.say(f"interrupted, {self.done()}; the same command goes on from here")
             raise
         finally:
             for number, handler in before.items():
