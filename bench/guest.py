@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -64,20 +65,22 @@ class Progress:
 class Disk:
     """The laboratory's disk, with the demo's data on it."""
 
-    def __init__(self, device, mountpoint="/run/cachebpf-demo/data"):
+    def __init__(self, device, image=None, mountpoint="/run/cachebpf-demo/data"):
         self.device = pathlib.Path(device)
         self.mountpoint = pathlib.Path(mountpoint)
-        self.image = None
+        self.image = image
         self.complete = False
 
-    def fill(self, image):
-        for path in (image, self.device):
+    def check(self):
+        for path in (self.image, self.device):
             if not pathlib.Path(path).is_block_device():
                 raise DemoError(f"{path} is not a block device; the demo is started by \"tools/vm demo\", "
                                 "which attaches the data and makes the laboratory's disk")
-        self.image = image
+
+    def fill(self):
+        self.check()
         self.unmount()
-        run("dd", f"if={image}", f"of={self.device}", "bs=1M", "iflag=direct", "oflag=direct", "conv=fsync")
+        run("dd", f"if={self.image}", f"of={self.device}", "bs=1M", "iflag=direct", "oflag=direct", "conv=fsync")
         self.mount()
         self.complete = True
 
@@ -85,6 +88,7 @@ class Disk:
         """A new file system with one directory of the data, to be written to."""
         source = self.mountpoint.with_name("image")
         self.complete = False
+        self.check()
         self.unmount()
         run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard", self.device)
         self.mount("rw")
@@ -96,6 +100,10 @@ class Disk:
             run("umount", source)
         self.unmount()
         self.mount("rw")
+
+    def number(self):
+        device = self.device.stat().st_rdev
+        return f"{os.major(device)}:{os.minor(device)}"
 
     def mount(self, mode="ro"):
         self.mountpoint.mkdir(parents=True, exist_ok=True)
@@ -156,6 +164,8 @@ class Slice:
     """An ordinary slice: a unit file with MemoryMax= and, under a policy, CachePolicy= or other settings
     that make the daemon attach one."""
 
+    recorder = None     # of what is done in slices, if it is wanted
+
     def __init__(self, name, memory_max, policy=None, settings=(), attached=None):
         self.name = name
         self.memory_max = memory_max
@@ -173,6 +183,8 @@ class Slice:
         run("systemctl", "start", self.name)
         try:
             self.identity = self.wait_attached() if self.attached else self.check_none()
+            if self.recorder:
+                self.recorder.start(self.name)
         except BaseException:
             self.stop()
             raise
@@ -180,6 +192,8 @@ class Slice:
 
     def __exit__(self, *exception):
         try:
+            if self.recorder:
+                self.recorder.stop()
             if self.attached and exception[0] is None:
                 self.check_still_attached()
         finally:
@@ -245,6 +259,36 @@ class Slice:
 
     def policy_counters(self):
         return {key: int(value) for key, value in self.flat_keyed("memory.cachebpf.stat").items()}
+
+
+class Recorder:
+    """"cachectl record" while a slice is there."""
+
+    def __init__(self, trace):
+        self.trace = trace
+        self.process = None
+        self.told = None
+
+    def start(self, name):
+        # its messages go into a file, so that nobody has to read a pipe
+        self.told = pathlib.Path(f"{self.trace}.log")
+        with self.told.open("w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(["cachectl", "record", name, "--text", f"--output={self.trace}"],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        while "Recording" not in self.told.read_text(encoding="utf-8"):
+            if self.process.poll() is not None:
+                self.stop()
+            time.sleep(0.05)
+
+    def stop(self):
+        process, self.process = self.process, None
+        if not process:
+            return
+        process.send_signal(signal.SIGINT)
+        status = process.wait()
+        told = self.told.read_text(encoding="utf-8").strip()
+        if status != 0 or " lost" in told:
+            raise DemoError(f"the sequence could not be recorded: {told}")
 
 
 def run_in_slice(slice_, name, command):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The demo's figures side by side, and the bars they have to clear."""
+"""Figures side by side: medians of the repetitions, as a table and as the document that goes into the JSON.
+
+A load says what is in its table: COLUMNS (key, title, digits) and RATIOS (key, title), of which ratios to the stock
+policy are shown; MORE_IS_BETTER has those of the keys of which more is better; PAPER has the papers' ratios by variant,
+in the order of RATIOS."""
 
 import pathlib
 
@@ -7,13 +11,12 @@ MIB = 1 << 20
 
 COMPLETION_NSEC = pathlib.Path("/sys/module/null_blk/parameters/completion_nsec")
 
-# Passes 2 and later of the search may read at most this part of what the stock policies read.
-SEARCH_BAR = 0.42
 
-
-def model():
-    return ("1 instruction = 1 ns (all processors in turn), disk: null_blk, "
-            f"{int(COMPLETION_NSEC.read_text()) / 1000:.0f} us a request")
+def model(clock="laboratory"):
+    disk = f"disk: null_blk, {int(COMPLETION_NSEC.read_text()) / 1000:.0f} us a request"
+    if clock == "host":
+        return f"the host's time, which is not repeatable; {disk}"
+    return f"1 instruction = 1 ns (all processors in turn), {disk}"
 
 
 def median(values):
@@ -27,12 +30,24 @@ def spread(values):
     return (max(values) - min(values)) / 2 / median(values) if median(values) else 0.0
 
 
-def summarize_kv(repetitions):
-    keys = ("disk_bytes", "disk_reads", "hit_ratio", "ops_per_second",
-            "mean_us", "p50_us", "p99_us", "p999_us")
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def summarize(repetitions):
+    """The medians of all numbers that each repetition has, and their spread.  One alone has none, but may bring that of
+    its parts."""
+    keys = [key for key in repetitions[0] if all(is_number(r.get(key)) for r in repetitions)]
     result = {key: median([r[key] for r in repetitions]) for key in keys}
-    result["spread"] = {key: spread([r[key] for r in repetitions])
-                        for key in ("disk_reads", "ops_per_second")}
+    result["spread"] = {key: spread([r[key] for r in repetitions]) for key in keys}
+    if len(repetitions) == 1:
+        result["spread"] = dict(repetitions[0].get("spread", {}))
+    if "disk_bytes" in result:
+        result["disk_mib"] = result["disk_bytes"] / MIB
+        if "disk_bytes" in result["spread"]:
+            result["spread"]["disk_mib"] = result["spread"]["disk_bytes"]
+    if all("file" in r.get("memory", {}) for r in repetitions):
+        result["cache_mib"] = median([r["memory"]["file"] for r in repetitions]) / MIB
     return result
 
 
@@ -47,69 +62,50 @@ def ratio(value, stock):
     return f"{value / stock:.2f}" if stock else "-"
 
 
-def print_search(load, results):
-    stock = results["stock"]
-    print(f"\nFile search: {load.describe()}\nPasses 2 to {load.PASSES} together:")
-    print_table(
-        ("policy", "MiB from disk", "disk reads", "hit ratio", "seconds", "bytes/stock", "time/stock",
-         "page cache MiB"),
-        [(name, f"{r['disk_bytes'] / MIB:.1f}", str(r["disk_reads"]), f"{r['hit_ratio']:.3f}",
-          f"{r['seconds']:.3f}", ratio(r["disk_bytes"], stock["disk_bytes"]),
-          ratio(r["seconds"], stock["seconds"]), f"{r['memory']['file'] / MIB:.1f}")
-         for name, r in results.items()])
+def with_spread(summary, key, digits):
+    text = f"{summary[key]:.{digits}f}"
+    return f"{text} ±{summary['spread'][key]:.1%}" if summary["spread"].get(key) else text
 
 
-def print_kv(load, summaries, repetitions):
+def paper_of(load, name):
+    """The papers' ratios of a variant, None where there is none."""
+    values = getattr(load, "PAPER", {}).get(name, ())
+    return {key: value for (key, _), value in zip(load.RATIOS, [*values, *[None] * len(load.RATIOS)])}
+
+
+def print_result(load, summaries, repetitions):
     stock = summaries["stock"]
-    print(f"\nKey-value reads: {load.describe()}\n"
-          f"Medians of {repetitions} interleaved repetitions, ± half the range:")
-    print_table(
-        ("policy", "MiB from disk", "disk reads", "hit ratio", "reads/s", "P50 us", "P99 us", "disk/stock",
-         "speed/stock"),
-        [(name, f"{r['disk_bytes'] / MIB:.1f}", f"{r['disk_reads']:.0f} ±{r['spread']['disk_reads']:.1%}",
-          f"{r['hit_ratio']:.3f}", f"{r['ops_per_second']:.0f} ±{r['spread']['ops_per_second']:.1%}",
-          f"{r['p50_us']:.0f}", f"{r['p99_us']:.0f}", ratio(r["disk_reads"], stock["disk_reads"]),
-          ratio(r["ops_per_second"], stock["ops_per_second"])) for name, r in summaries.items()])
+    known = {key for key, _ in load.RATIOS for name in summaries if paper_of(load, name)[key]}
+    heading = ["policy", *(title for _, title, _ in load.COLUMNS)]
+    rows = [[name, *(with_spread(summary, key, digits) for key, _, digits in load.COLUMNS)]
+            for name, summary in summaries.items()]
+    for key, title in load.RATIOS:
+        heading += [f"{title}/stock", *["papers"] * (key in known)]
+        for row in rows:
+            row.append(ratio(summaries[row[0]][key], stock[key]))
+            if key in known:
+                value = paper_of(load, row[0])[key]
+                row.append(f"{value:.2f}" if value else "")
+    print(f"\n{load.TITLE[0].upper()}{load.TITLE[1:]}: {load.describe()}")
+    if repetitions > 1:
+        print(f"Medians of {repetitions} interleaved repetitions, ± half the range:")
+    print_table(heading, rows)
 
 
-def search_bounds(load, result):
-    """The least part of the tree that a pass can read: what does not fit.  First with the whole limit for
-    the page cache, then with what kernel memory (inodes, dentries) and anonymous memory left of it."""
-    left = load.MEMORY_MAX - result["memory"]["kernel"] - result["memory"]["anon"]
-    return {"whole_limit": max(0.0, 1 - load.MEMORY_MAX / load.tree_bytes),
-            "without_kernel_and_anon": max(0.0, 1 - left / load.tree_bytes)}
-
-
-def search_bars(load, results):
-    mru = results[load.POLICY]
-    bars = []
-    for other in ("stock", "mglru"):
-        part = mru["disk_bytes"] / results[other]["disk_bytes"]
-        time = mru["seconds"] / results[other]["seconds"]
-        bars.append((part <= SEARCH_BAR,
-                     f"search: mru reads {part:.3f} of the bytes of {other} (at most {SEARCH_BAR})"))
-        bars.append((time < 1, f"search: mru takes {time:.3f} of the time of {other} (below 1)"))
-    return bars
-
-
-def kv_bars(load, summaries):
-    lfu = summaries[load.POLICY]
-    bars = []
-    for other in ("stock", "mglru"):
-        reads = lfu["disk_reads"] / summaries[other]["disk_reads"]
-        speed = lfu["ops_per_second"] / summaries[other]["ops_per_second"]
-        bars.append((reads < 1, f"kv: lfu makes {reads:.3f} of the disk reads of {other} (below 1)"))
-        bars.append((speed > 1, f"kv: lfu does {speed:.3f} of the reads a second of {other} (above 1)"))
-    return bars
-
-
-def print_bound(load, result):
-    bounds = search_bounds(load, result)
-    part = result["disk_bytes"] / (load.tree_bytes * (load.PASSES - 1))
-    whole, left = bounds["whole_limit"], bounds["without_kernel_and_anon"]
-    print(f"\n  A pass reads {part:.3f} of the tree. No policy can read less than {whole:.3f} with all of "
-          f"MemoryMax= for the page cache,\n  or than {left:.3f} with what "
-          f"{result['memory']['kernel'] / MIB:.1f} MiB of kernel memory (inodes, dentries) leave of it.")
+def reporter(find_bars, *attributes):
+    """What prints a load's results: it returns the document for the JSON and the bars that "find_bars" knows, each
+    whether it is reached and what it is.  "attributes" are those of the load that are in the document as well."""
+    def report(load, results):
+        summaries = {name: summarize(repetitions) for name, repetitions in results.items()}
+        print_result(load, summaries, len(results["stock"]))
+        document = {
+            "title": load.TITLE, "description": load.describe(), "memory_max": load.MEMORY_MAX,
+            **{name: getattr(load, name) for name in attributes},
+            "columns": load.COLUMNS, "ratios": load.RATIOS, "more_is_better": load.MORE_IS_BETTER,
+            "paper": {name: paper_of(load, name) for name in summaries},
+            "medians": summaries, "repetitions": results}
+        return document, find_bars(load, summaries) if load.POLICY in results else []
+    return report
 
 
 def print_bars(bars):

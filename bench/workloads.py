@@ -7,6 +7,7 @@ import pathlib
 import shutil
 
 import guest
+import report
 
 BENCH = pathlib.Path(__file__).resolve().parent
 MIB = 1 << 20
@@ -27,6 +28,10 @@ class Variant:
 STOCK = Variant("stock")
 MGLRU = Variant("mglru", mglru=True)
 BASELINES = (STOCK, MGLRU)
+# The policy mglru beside the kernel's own.
+POLICIES = (*(Variant(name, policy=name) for name in ("lfu", "mru", "fifo", "lru", "s3fifo", "lhd")),
+            Variant("mglru-policy", policy="mglru"),
+            *(Variant(name, policy=name) for name in ("sieve", "arc", "wtinylfu")))
 
 
 class Search:
@@ -40,6 +45,12 @@ class Search:
     BASELINES = BASELINES
     VARIANTS = (*BASELINES, Variant(POLICY, policy=POLICY))
     REPETITIONS = 1
+    LIMIT = True            # Belady's optimum can be had of the recorded sequence
+    LIMIT_THREAD = None     # all passes do the same: what counts is what was read once already
+    COLUMNS = (("disk_mib", "MiB from disk", 1), ("disk_reads", "disk reads", 0), ("hit_ratio", "hit ratio", 3),
+               ("seconds", "seconds", 3), ("cache_mib", "page cache MiB", 1))
+    RATIOS = (("seconds", "time"), ("disk_mib", "bytes"))
+    MORE_IS_BETTER = ("hit_ratio",)
     MEMORY_MAX = 96 * MIB
     PASSES = 5
     PATTERN = "write"
@@ -85,16 +96,30 @@ class Search:
             passes = self.passes(slice_)
             later = passes[1:]
             disk_bytes = sum(p["disk_bytes"] for p in later)
+            memory = slice_.memory()
             return {
                 "passes": passes,
                 "disk_bytes": disk_bytes,
                 "disk_reads": sum(p["disk_reads"] for p in later),
                 "hit_ratio": 1 - disk_bytes / (self.tree_bytes * len(later)),
                 "seconds": sum(p["seconds"] for p in later),
-                "memory": slice_.memory(),
+                "spread": {key: report.spread([p[key] for p in later])
+                           for key in ("disk_bytes", "disk_reads", "seconds")},
+                "memory": memory,
+                "kernel_bytes": memory["kernel"],
+                "anon_bytes": memory["anon"],
                 "policy_counters": slice_.policy_counters(),
                 "status": status,
             }
+
+
+class FileSearch(Search):
+    """The papers' figure 5: ten passes, every policy."""
+
+    VARIANTS = (*BASELINES, *POLICIES)
+    PASSES = 10
+    # of 49.99 s
+    PAPER = {"mglru": (51.03 / 49.99,), "mru": (25.24 / 49.99,)}
 
 
 class KeyValue:
@@ -105,6 +130,13 @@ class KeyValue:
     BASELINES = BASELINES
     VARIANTS = (*BASELINES, Variant(POLICY, policy=POLICY))
     REPETITIONS = 5
+    LIMIT = True
+    LIMIT_THREAD = "kv-measured"
+    COLUMNS = (("ops_per_second", "reads/s", 0), ("p50_us", "P50 us", 0), ("p99_us", "P99 us", 0),
+               ("disk_reads", "disk reads", 0), ("disk_mib", "MiB from disk", 1), ("hit_ratio", "hit ratio", 3),
+               ("cache_mib", "page cache MiB", 1))
+    RATIOS = (("ops_per_second", "speed"), ("p99_us", "P99"), ("disk_mib", "disk"))
+    MORE_IS_BETTER = ("ops_per_second", "hit_ratio")
     DATABASE = "kv"
     MEMORY_MAX = 16 * MIB
     WARMUP = 25000

@@ -15,13 +15,15 @@ cost_of() { # KERNEL REPETITIONS [OPTION…]: figures go to $FIGURES/KERNEL.json
 }
 
 verb_cost() {
-        local repetitions=5 kernel
+        local repetitions=5 output='' kernel
         while [[ $# -gt 0 ]]; do
                 case $1 in
                 --repetitions) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--repetitions wants a number" &&
                         repetitions=$2 && shift ;;
                 --repetitions=*) repetitions=${1#*=} ;;
-                *) die "cost takes --repetitions N, not '$1'" ;;
+                --output) [[ -d $(dirname "${2:-/none/x}") ]] || die "--output wants a file" && output=$2 && shift ;;
+                --output=*) set -- --output "${1#*=}" "${@:2}" && continue ;;
+                *) die "cost takes --repetitions N and --output FILE, not '$1'" ;;
                 esac
                 shift
         done
@@ -40,5 +42,9 @@ verb_cost() {
         cost_of product "$repetitions" --beside=/run/cost/stock.json
         wait "${WORKERS[0]}" || RESULT=$?
         WORKERS=()
+        if [[ -n $output ]]; then
+                jq -n --slurpfile stock "$FIGURES/stock.json" --slurpfile product "$FIGURES/product.json" \
+                        '{stock: $stock[0], product: $product[0]}' >"$output"
+        fi
         exit "$RESULT"
 }

@@ -5,8 +5,6 @@
 
 DEMO_TIMEOUT=3000
 DEMO_DATA=
-BENCHES=(search kv get-scan admission
-        ycsb-{a,b,c,d,e,f,uniform,uniform-rw} ycsb-leveldb-{a,b,c,d,e,f,uniform,uniform-rw})
 
 # make-data wants the build root and, in it, the project's kv.
 make_data() { # --key | OUT.img
@@ -40,41 +38,62 @@ positive() { # OPTION VALUE
         [[ $2 =~ ^[1-9][0-9]*$ ]] || die "$1 wants a number, not '$2'"
 }
 
+# What a measurement depends on, as one word: kernel, data, system, and the sources of what runs there. Other sources
+# are in the image as well, but change no figure.
+inputs_key() {
+        local -a bench
+        mapfile -t bench < <(find "$TOP/bench" -type f -not -name '*.md')
+        {
+                echo "${KERNEL_DIR##*/} ${DEMO_DATA##*/} ${BASEROOT##*/}"
+                digest_tree "${bench[@]}" "$TOP"/{bpf,policies.d,src,units} \
+                        "$TOP"/tools/lib/{demo,image,run}.sh
+        } | digest
+}
+
+# All that a measurement needs, made if it is not there.
+ensure_demo() {
+        ensure_kernel product
+        ensure_demo_data
+        ensure_image
+}
+
 # run_demo DEFAULT-OUTPUT DISK-US CPUS VERB [ARGUMENT…] -- DEMO-ARGUMENT…: bench/demo in the laboratory.
 run_demo() {
-        local output=$1 disk_us=$2 cpus=$3 verb=$4 gigabytes chosen=()
+        local output=$1 disk_us=$2 cpus=$3 verb=$4 gigabytes trace='' clock=laboratory chosen=()
         shift 4
         while [[ $1 != -- ]]; do
-                case $1 in
-                --output) [[ $2 != -- ]] || die "--output wants a file" && output=$2 && shift ;;
-                --output=*) output=${1#*=} ;;
-                --disk-us) positive "$1" "$2" && disk_us=$2 && shift ;;
-                --disk-us=*) set -- --disk-us "${1#*=}" "${@:2}" && continue ;;
-                --repetitions) positive "$1" "$2" && chosen+=("$1" "$2") && shift ;;
-                --repetitions=*) set -- --repetitions "${1#*=}" "${@:2}" && continue ;;
-                --variants) [[ $2 != -- ]] || die "--variants wants names" && chosen+=("$1" "$2") && shift ;;
-                --variants=*) set -- --variants "${1#*=}" "${@:2}" && continue ;;
-                *) die "$verb takes --output FILE, --disk-us N, --repetitions N and --variants NAME,…, not '$1'" ;;
+                [[ $1 != --*=* ]] || set -- "${1%%=*}" "${1#*=}" "${@:2}"
+                case $verb,$1 in
+                *,--output) [[ $2 != -- ]] || die "--output wants a file" && output=$2 ;;
+                *,--disk-us) positive "$1" "$2" && disk_us=$2 ;;
+                *,--repetitions) positive "$1" "$2" && chosen+=("$1" "$2") ;;
+                *,--variants) [[ $2 != -- ]] || die "--variants wants names" && chosen+=("$1" "$2") ;;
+                bench,--trace) [[ $2 != -- ]] || die "--trace wants a file" && trace=$2 ;;
+                bench,--clock) [[ $2 == laboratory || $2 == host ]] || die "--clock: laboratory or host" && clock=$2 ;;
+                *) die "$verb takes --output FILE, --disk-us N, --repetitions N and --variants NAME,…, bench also" \
+                        "--trace FILE and --clock host, not '$1'" ;;
                 esac
-                shift
+                shift 2
         done
         shift
         [[ -d $(dirname "$output") ]] || die "--output: there is no directory $(dirname "$output")"
+        [[ -z $trace || -d $(dirname "$trace") ]] || die "--trace: there is no directory $(dirname "$trace")"
 
-        ensure_kernel product
-        ensure_demo_data
+        ensure_demo
         gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
         machine_defaults
-        LAB=1 CPUS=$cpus LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
+        LAB=1 CLOCK=$clock CPUS=$cpus LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
         APPEND=("null_blk.completion_nsec=${disk_us}000") # the last one counts
         DISKS=("$DEMO_DATA:ro")
         mkdir -p "$SCRATCH/demo"
         SHARES=("$SCRATCH/demo:/run/demo")
         COMMAND=(/usr/lib/cachebpf/bench/demo --data /dev/disk/by-id/virtio-disk0
-                --json /run/demo/result.json
+                --json /run/demo/result.json --inputs "$(inputs_key)" --clock "$clock"
+                ${trace:+--trace /run/demo/trace}
                 "${chosen[@]}" "$@")
         run_machine
         if [[ -s $SCRATCH/demo/result.json ]]; then
+                [[ ! -s $SCRATCH/demo/trace ]] || cp "$SCRATCH/demo/trace" "$trace"
                 cp "$SCRATCH/demo/result.json" "$output"
                 info "the figures are in $output"
         fi
@@ -86,11 +105,15 @@ verb_demo() {
 }
 
 verb_bench() {
-        local name=${1:-} disk_us=100 cpus=2
-        [[ " ${BENCHES[*]} " == *" $name "* ]] || die "bench takes a name: ${BENCHES[*]}"
+        local name=${1:-} machine disk_us cpus
+        if [[ $# -eq 1 && $name == --prepare ]]; then
+                ensure_demo
+                inputs_key
+                return
+        fi
+        locked setup ensure_setup
+        machine=$(python3 -B "$TOP/bench/loads.py" machine "$name") || exit 2
+        read -r disk_us cpus <<<"$machine"
         shift
-        # a processor for each of its threads; and bench/README.md says why so slow a disk
-        [[ $name != get-scan ]] || disk_us=2000 cpus=4
-        [[ $name != ycsb-* ]] || disk_us=1000
         run_demo "./cachebpf-$name.json" "$disk_us" "$cpus" bench "$@" -- --only "$name"
 }

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What can be measured, and what the evaluation does of it.  This is the only list: bench/demo runs the loads in the
+machine, "tools/vm bench" and "tools/bench" ask here on the host.
+
+    loads.py list           the names
+    loads.py machine NAME   the disk's time for a request in us, and the number of processors
+
+A load is a class with TITLE, VARIANTS, BASELINES, REPETITIONS, POLICY and MEMORY_MAX, with measure(variant, repetition)
+and describe(), and with what report.py says of tables.  It may have DISK_US and CPUS, and LIMIT if what its pages are
+asked for can be recorded."""
+
+import dataclasses
+import sys
+
+import report
+import report_demo
+import report_mixed
+import report_ycsb
+import workloads
+import workloads_mixed
+import workloads_ycsb
+
+DISK_US = 100
+CPUS = 2
+
+report_search = report.reporter(report_demo.search_bars, "tree_bytes", "files")
+report_file_search = report.reporter(report_demo.file_search_bars, "tree_bytes", "files")
+report_kv = report.reporter(report_demo.kv_bars, "database_bytes")
+report_beside = report.reporter(report_mixed.bars, "database_bytes")
+report_workload = report.reporter(report_ycsb.bars, "database_bytes", "options")
+
+LOADS = {
+    "search": (workloads.Search, report_search),
+    "kv": (workloads.KeyValue, report_kv),
+    "file-search": (workloads.FileSearch, report_file_search),
+    "get-scan": (workloads_mixed.GetScan, report_beside),
+    "admission": (workloads_mixed.Admission, report_beside),
+    **{name: (load_class, report_workload) for name, load_class in workloads_ycsb.LOADS.items()},
+}
+DEMO = ("search", "kv")
+
+# Experiments that need no machine: commands that run in the source directory and print a document as those of the
+# loads.  And those that "tools/vm" has a verb for.
+HOST = {}
+VERBS = {"cost": ("cost",)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A heading of the evaluation's report."""
+    title: str
+    paper: str
+    names: tuple
+    second_opinion: tuple = ()      # also without the laboratory
+
+
+def named(*beginnings):
+    return tuple(name for name in (*LOADS, *HOST, *VERBS) if name.startswith(beginnings))
+
+
+# What is in none of them is reported at the end.
+SECTIONS = (
+    Section("File search", "figure 5", ("file-search",), ("search",)),
+    Section("YCSB on RocksDB, which reads its tables", "figure 6",
+            tuple(name for name in named("ycsb-") if "leveldb" not in name), ("ycsb-c",)),
+    Section("YCSB on LevelDB, which maps its tables", "figure 6", named("ycsb-leveldb-")),
+    Section("Key-value traces in the style of Twitter's clusters", "figure 7", named("twitter-")),
+    Section("Look-ups beside scans", "figure 9", ("get-scan",)),
+    Section("Isolation", "figure 10", named("isolation")),
+    Section("Compaction and admission", "application-informed admission", ("admission",)),
+    Section("Overhead", "table 4", ("cost",)),
+    Section("Dispatch to user space", "table 1", named("dispatch")),
+    Section("Memory", "section 6.3", named("memory")),
+    Section("Lines of code", "table 3", named("lines")),
+    Section("Programs the papers only name", "", named("pg", "postgresql", "sqlite", "sql")),
+)
+
+# Of the evaluation: how often each variant is measured, if it is not once; and the variants of a second opinion.
+REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3, "cost": 3}
+SECOND_OPINION_VARIANTS = ("lfu", "mru")
+
+# How long a job takes on the machine this was written on, which is what the time left is made of.  What took place
+# already corrects it.
+MINUTES = {"file-search": 15, "search": 4, "cost": 25, "get-scan": 9, "admission": 8}
+DEFAULT_MINUTES = 5
+
+
+def load(name):
+    return LOADS[name][0]
+
+
+def machine(name):
+    return getattr(load(name), "DISK_US", DISK_US), getattr(load(name), "CPUS", CPUS)
+
+
+def main(arguments):
+    if arguments == ["list"]:
+        print(*LOADS)
+    elif len(arguments) == 2 and arguments[0] == "machine" and arguments[1] in LOADS:
+        print(*machine(arguments[1]))
+    else:
+        print(f"a name is one of: {' '.join(LOADS)}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

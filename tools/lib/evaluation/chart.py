@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Bars of ratios to the stock policy, as SVG that stands in the page itself."""
+
+import html
+
+import results
+
+LABEL, WIDTH, BAR, GAP, TOP, BOTTOM = 120, 300, 14, 6, 30, 26
+# All looks are attributes, so that a drawing can be taken out of the page.
+COLORS = {results.BASE: "#999", results.LIMIT: "#bcd3a8"}
+BAR_COLOR = "#4a78b0"
+SPREAD, GRID, ONE = 'stroke="#111" stroke-width="2"', 'stroke="#e4e4e4"', 'stroke="#444" stroke-dasharray="3 2"'
+PAPER = 'fill="#fff" stroke="#c07a20" stroke-width="1.5"'
+
+
+def text(x, y, content, anchor="start", weight="normal"):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}">{html.escape(content)}</text>'
+
+
+def line(x, y, other_x, other_y, looks):
+    return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{other_x:.1f}" y2="{other_y:.1f}" {looks}/>'
+
+
+def step_of(most):
+    """Of the scale: some five numbers."""
+    for step in (0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100):
+        if most / step <= 6:
+            return step
+    return most / 5
+
+
+def bar(row, key, y, scale):
+    value, paper = row["ratios"][key], row["paper"].get(key)
+    end, color = LABEL + value * scale, COLORS.get(row["name"], BAR_COLOR)
+    parts = [text(LABEL - 6, y + BAR - 3, row["name"], "end"),
+             f'<rect x="{LABEL}" y="{y}" width="{end - LABEL:.1f}" height="{BAR}" fill="{color}">'
+             f'<title>{html.escape(row["name"])}: {value:.3f}</title></rect>']
+    spread = (row["values"].get(key) or {}).get("spread")
+    if spread:
+        reach = value * spread * scale
+        parts.append(line(end - reach, y + BAR / 2, end + reach, y + BAR / 2, SPREAD))
+        end += reach
+    if paper:
+        x = LABEL + paper * scale
+        parts.append(f'<path d="M{x:.1f} {y - 1}l4 {BAR / 2 + 1}l-4 {BAR / 2 + 1}l-4 {-BAR / 2 - 1}z" {PAPER}>'
+                     f"<title>papers: {paper:.2f}</title></path>")
+        end = max(end, x)
+    return [*parts, text(end + 8, y + BAR - 3, f"{value:.2f}")]
+
+
+def chart(experiment, key, title):
+    """None if there is nothing to be drawn."""
+    rows = [row for row in experiment["rows"] if key in row["ratios"]]
+    if len(rows) < 2:
+        return None
+    most = max(max(row["ratios"][key], row["paper"].get(key, 0)) for row in rows) * 1.05
+    scale, height = WIDTH / most, TOP + len(rows) * (BAR + GAP) + BOTTOM
+    bottom = height - BOTTOM
+    better = "more" if key in experiment["more_is_better"] else "less"
+    parts = [f'<svg viewBox="0 0 {LABEL + WIDTH + 50} {height}" width="{LABEL + WIDTH + 50}" height="{height}" '
+             f'role="img" font-family="sans-serif" font-size="12" xmlns="http://www.w3.org/2000/svg">',
+             text(LABEL, 16, f"{title} / stock ({better} is better)", weight="bold")]
+    step = step_of(most)
+    for i in range(int(most / step) + 1):
+        x = LABEL + i * step * scale
+        parts.append(line(x, TOP - 4, x, bottom, GRID))
+        parts.append(text(x, bottom + 14, f"{i * step:g}", "middle"))
+    for i, row in enumerate(rows):
+        parts += bar(row, key, TOP + i * (BAR + GAP), scale)
+    parts.append(line(LABEL + scale, TOP - 4, LABEL + scale, bottom, ONE))
+    return "\n".join([*parts, "</svg>"])
