@@ -55,6 +55,8 @@ struct Manager {
         sd_event_source *bus_retry_source;
         unsigned n_bus_attempts;
         sd_varlink_server *varlink;
+        GPtrArray *clients;          /* of sd_varlink */
+        sd_event_source *clients_source;
         Monitor *monitor;
         void (*unit_changed)(Unit *u); /* state or anything else that is shown changed */
         void (*unit_removed)(Unit *u);
