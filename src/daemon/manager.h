@@ -52,6 +52,7 @@ struct Manager {
         /* the outside; all NULL in the unit tests */
         SystemdWatch *watch;
         sd_bus *bus;
+        bool name_requested;         /* on that connection */
         sd_event_source *bus_retry_source;
         unsigned n_bus_attempts;
         sd_varlink_server *varlink;
