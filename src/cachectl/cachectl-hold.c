@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <systemd/sd-event.h>
 
+#include "agent.h"
 #include "cleanup.h"
 #include "client.h"
 #include "command.h"
@@ -89,6 +90,7 @@ static int check_unit(Holder *h, sd_json_variant *v) {
 static int start_command(Holder *h) {
         int r;
 
+        agent_close(); /* the terminal is the command's */
         r = command_start(h->command);
         if (r >= 0)
                 return 0;
@@ -171,7 +173,7 @@ static int ask(Holder *h) {
         bool first = !command_is_started(h->command);
         int r;
 
-        r = first ? client_connect(&h->link) : client_connect_quiet(&h->link);
+        r = first ? client_connect_asking(&h->link) : client_connect_quiet(&h->link);
         if (r < 0)
                 return first ? r : lost(h);
 

@@ -44,6 +44,10 @@ static int call(sd_varlink *link, const char *method, const char *unit, sd_json_
         return r == -EINVAL ? EXIT_USAGE : r;
 }
 
+static int connect_to_change(sd_varlink **ret) {
+        return arg_dry_run ? client_connect(ret) : client_connect_asking(ret);
+}
+
 static void print_files(sd_json_variant *reply, const char *done) {
         sd_json_variant *files = sd_json_variant_by_key(reply, "files");
 
@@ -127,7 +131,7 @@ int verb_set(char **arguments, size_t n_arguments) {
 
         r = settings_build(arguments + 1, n_arguments - 1, &settings);
         if (r >= 0)
-                r = client_connect(&link);
+                r = connect_to_change(&link);
         if (r < 0)
                 return r;
 
@@ -183,7 +187,7 @@ int verb_reset(char **names, size_t n_names) {
         _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
         int r, status = EXIT_SUCCESS;
 
-        r = client_connect(&link);
+        r = connect_to_change(&link);
         if (r < 0)
                 return r;
 
@@ -206,7 +210,7 @@ int verb_reload(char **arguments, size_t n_arguments) {
         size_t n;
         int r;
 
-        r = client_connect(&link);
+        r = client_connect_asking(&link);
         if (r < 0)
                 return r;
 

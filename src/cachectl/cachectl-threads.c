@@ -48,6 +48,7 @@ static int parse_numbers(char **arguments, size_t n_arguments, uint64_t **ret) {
 static int for_each_number(
                 char **arguments,
                 size_t n_arguments,
+                int (*connect)(sd_varlink **ret),
                 int (*call)(sd_varlink *link, uint64_t number, void *userdata),
                 void *userdata) {
         _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
@@ -60,7 +61,7 @@ static int for_each_number(
         if (r < 0)
                 return r;
 
-        r = client_connect(&link);
+        r = connect(&link);
         if (r < 0)
                 return r;
 
@@ -114,7 +115,7 @@ int verb_classify(char **arguments, size_t n_arguments) {
                 return EXIT_USAGE;
         }
 
-        r = for_each_number(arguments + 1, n_arguments - 1, classify, &c);
+        r = for_each_number(arguments + 1, n_arguments - 1, client_connect_asking, classify, &c);
         if (r != EXIT_SUCCESS && r != EXIT_UNKNOWN)
                 return r;
 
@@ -176,7 +177,7 @@ int verb_threads(char **arguments, size_t n_arguments) {
         if (r < 0)
                 return log_oom();
 
-        status = for_each_number(arguments, n_arguments, fetch, &array);
+        status = for_each_number(arguments, n_arguments, client_connect, fetch, &array);
         if (status != EXIT_SUCCESS && status != EXIT_UNKNOWN)
                 return status;
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent.h"
 #include "exit-codes.h"
 #include "log.h"
 #include "macro.h"
@@ -79,6 +80,7 @@ int main(int argc, char *argv[]) {
         terminal_init();
 
         r = run(argc, argv);
+        agent_close();
 
         k = pager_close();
         if (k < 0)

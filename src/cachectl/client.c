@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent.h"
 #include "cleanup.h"
 #include "client.h"
 #include "config.h"
@@ -18,6 +19,10 @@
 #include "varlink-org.cachebpf.Manager.h"
 
 #define DEFAULT_TIMEOUT_SEC 45U
+/* The daemon gives people two minutes to type a password. */
+#define ASKING_TIMEOUT_SEC (120U + DEFAULT_TIMEOUT_SEC)
+
+static unsigned timeout_default_sec = DEFAULT_TIMEOUT_SEC;
 
 static const char *client_address(void) {
         const char *e = getenv("CACHEBPF_VARLINK");
@@ -31,14 +36,14 @@ static unsigned client_timeout_sec(void) {
         char *end;
 
         if (!e || !*e)
-                return DEFAULT_TIMEOUT_SEC;
+                return timeout_default_sec;
 
         errno = 0;
         n = strtoul(e, &end, 10);
         if (errno != 0 || *end || n == 0 || n > 86400) {
                 log_warning("$CACHEBPF_VARLINK_TIMEOUT_SEC is \"%s\", not a number of seconds up to 86400; "
-                            "using %u.", e, DEFAULT_TIMEOUT_SEC);
-                return DEFAULT_TIMEOUT_SEC;
+                            "using %u.", e, timeout_default_sec);
+                return timeout_default_sec;
         }
 
         return (unsigned) n;
@@ -96,6 +101,13 @@ int client_connect(sd_varlink **ret) {
                         return log_error_errno(r, "Cannot connect to cachebpfd at \"%s\": %m", address);
                 return r;
         }
+}
+
+int client_connect_asking(sd_varlink **ret) {
+        timeout_default_sec = ASKING_TIMEOUT_SEC;
+        agent_open();
+
+        return client_connect(ret);
 }
 
 /* Words for an error reply, or for what sd-varlink makes of a connection that broke. */

@@ -13,7 +13,10 @@
  * or --machine= names. */
 int client_connect(sd_varlink **ret);
 
-/* The same without a word in the log. */
+/* The same for calls with allowInteractiveAuthentication: a password may have to be typed. */
+int client_connect_asking(sd_varlink **ret);
+
+/* As client_connect(), without a word in the log. */
 int client_connect_quiet(sd_varlink **ret);
 
 /* One call, one reply. -ESRCH without a word in the log: the daemon knows no object of the name, or thread

@@ -37,6 +37,23 @@ static int on_disconnected(sd_bus_message *msg, void *userdata, sd_bus_error *er
         return schedule_reconnect(m);
 }
 
+/* Two would take each other's policies away. */
+static int another_daemon(Manager *m) {
+        log_error("Another cachebpfd has the name " BUS_NAME " on the system bus.");
+        return sd_event_exit(m->event, EXIT_FAILURE);
+}
+
+static int on_owner_known(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return sd_bus_message_is_method_error(reply, NULL) ? 0 : another_daemon(userdata);
+}
+
+/* The answer is here before the first one of systemd, and so before anything is done to a unit. */
+static int look_for_another_daemon(Manager *m, sd_bus *bus) {
+        return sd_bus_call_method_async(bus, NULL, "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                        "org.freedesktop.DBus", "GetNameOwner", on_owner_known, m,
+                                        "s", BUS_NAME);
+}
+
 static int on_name_requested(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         Manager *m = ASSERT_PTR(userdata);
         uint32_t result;
@@ -53,10 +70,8 @@ static int on_name_requested(sd_bus_message *reply, void *userdata, sd_bus_error
         if (r < 0)
                 return log_error_errno(r, "Cannot understand the bus's answer: %m");
 
-        if (result != 1 && result != 4) { /* not the primary owner: another daemon runs */
-                log_error("Another cachebpfd has the name " BUS_NAME " on the system bus.");
-                return sd_event_exit(m->event, EXIT_FAILURE);
-        }
+        if (result != 1 && result != 4) /* not the primary owner */
+                return another_daemon(m);
 
         m->n_bus_attempts = 0;
         return 0;
@@ -102,12 +117,25 @@ static int connect_bus(Manager *m) {
         if (r < 0)
                 return r;
 
-        r = sd_bus_request_name_async(bus, NULL, BUS_NAME, 0, on_name_requested, m);
+        r = look_for_another_daemon(m, bus);
         if (r < 0)
                 return r;
 
         m->bus = TAKE_PTR(bus);
         return systemd_watch_new(m, &m->watch);
+}
+
+void manager_bus_take_name(Manager *m) {
+        int r;
+
+        if (!m->bus || m->name_requested)
+                return;
+
+        r = sd_bus_request_name_async(m->bus, NULL, BUS_NAME, 0, on_name_requested, m);
+        if (r < 0)
+                log_warning_errno(r, "Cannot take the name " BUS_NAME " on the system bus, ignoring: %m");
+        else
+                m->name_requested = true;
 }
 
 int manager_bus_connect(Manager *m) {
@@ -141,5 +169,6 @@ void manager_bus_disconnect(Manager *m) {
         holds_end_of_bus(m); /* nobody can tell any more whether their clients are there */
         m->watch = systemd_watch_free(m->watch);
         m->bus = sd_bus_close_unref(m->bus);
+        m->name_requested = false;
         g_hash_table_foreach(m->units, unit_not_exported, NULL);
 }

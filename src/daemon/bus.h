@@ -16,3 +16,5 @@
  * goes on with what it knows, and tries again. */
 int manager_bus_connect(Manager *m);
 void manager_bus_disconnect(Manager *m);
+/* Once everything is known: who finds us by name, or has us started by it, sees all units. */
+void manager_bus_take_name(Manager *m);

@@ -86,6 +86,7 @@ static void became_ready(Manager *m) {
                 return;
         }
 
+        manager_bus_take_name(m);
         notify_status(m, !m->ready || m->reloading ? "READY=1\n" : "");
         if (m->reloading)
                 manager_bus_policies_changed(m);

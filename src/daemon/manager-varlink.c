@@ -13,6 +13,7 @@
 #include "threads-varlink.h"
 #include "unit-kernel.h"
 #include "unit-query.h"
+#include "varlink-clients.h"
 #include "varlink-org.cachebpf.Manager.h"
 #include "varlink-stream.h"
 
@@ -362,8 +363,10 @@ static int method_get_status(sd_varlink *link, sd_json_variant *parameters, sd_v
 
 /* ---- server */
 
-/* A thread is best named by a file descriptor. */
 static int on_connect(sd_varlink_server *s, sd_varlink *link, void *userdata) {
+        varlink_clients_add(userdata, link);
+
+        /* A thread is best named by a file descriptor. */
         return sd_varlink_set_allow_fd_passing_input(link, true);
 }
 
@@ -373,6 +376,7 @@ void manager_varlink_on_disconnect(sd_varlink_server *s, sd_varlink *link, void 
         monitor_varlink_disconnected(m, link);
         config_requests_disconnected(m, link);
         holds_disconnected(m, link);
+        varlink_clients_remove(m, link);
 }
 
 static int listen_ourselves(sd_varlink_server *s) {
@@ -418,6 +422,10 @@ int manager_varlink_start(Manager *m) {
         if (r < 0)
                 return log_error_errno(r, "Cannot bind the varlink methods: %m");
 
+        r = varlink_clients_start(m);
+        if (r < 0)
+                return log_error_errno(r, "Cannot prepare for the end of the varlink server: %m");
+
         r = sd_varlink_server_listen_auto(s);
         if (r == 0)
                 r = listen_ourselves(s);
@@ -435,4 +443,5 @@ int manager_varlink_start(Manager *m) {
 void manager_varlink_stop(Manager *m) {
         m->varlink = sd_varlink_server_unref(m->varlink);
         monitor_varlink_stop(m);
+        varlink_clients_stop(m);
 }

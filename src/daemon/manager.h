@@ -52,9 +52,12 @@ struct Manager {
         /* the outside; all NULL in the unit tests */
         SystemdWatch *watch;
         sd_bus *bus;
+        bool name_requested;         /* on that connection */
         sd_event_source *bus_retry_source;
         unsigned n_bus_attempts;
         sd_varlink_server *varlink;
+        GPtrArray *clients;          /* of sd_varlink */
+        sd_event_source *clients_source;
         Monitor *monitor;
         void (*unit_changed)(Unit *u); /* state or anything else that is shown changed */
         void (*unit_removed)(Unit *u);

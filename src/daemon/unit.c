@@ -57,6 +57,7 @@ Unit *unit_free(Unit *u) {
         strv_free(u->dropins);
         free(u->cgroup);
         free(u->effective);
+        free(u->dropped);
         free(u->reason);
         free(u->name);
         return mfree(u);
@@ -91,7 +92,8 @@ int unit_source(const Unit *u, char **ret) {
 /* ---- state */
 
 static void log_change(Unit *u, int level, const char *message_id, const char *what) {
-        const char *policy = u->effective ?: u->setting.policy;
+        const char *configured = u->setting.policy ?: u->dropped,
+                *policy = u->state == UNIT_FAILED ? configured : u->effective ?: configured;
 
         log_full_fields(level, 0,
                         LOG_FIELDS(.message_id = message_id, .unit = u->name, .cgroup = u->cgroup,
@@ -222,7 +224,8 @@ void unit_drop_link(Unit *u) {
                                 u->name, strna(u->effective));
 
         u->link = policy_link_free(u->link);
-        u->effective = mfree(u->effective);
+        free(u->dropped);
+        u->dropped = TAKE_PTR(u->effective);
         u->adopted = u->hung_up = false;
         u->policy_id = 0;
 }

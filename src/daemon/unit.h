@@ -52,6 +52,7 @@ struct Unit {
         bool hung_up;
         bool adopted;               /* by an earlier instance of the daemon */
         char *effective;            /* name of the policy behind the link */
+        char *dropped;              /* the last one that was behind it, for the journal */
         uint64_t policy_id;         /* the kernel's id of the attachment */
 
         /* how it goes */

@@ -173,6 +173,40 @@ static void test_objects_and_signals(void **state) {
         g_string_free(heard, TRUE);
 }
 
+/* ---- the name */
+
+static void test_name(void **state) {
+        Manager *m = fixture->manager;
+        int code;
+
+        need_bus();
+        (void) sd_bus_release_name(m->bus, BUS_NAME);
+        m->bus = sd_bus_flush_close_unref(m->bus);
+
+        assert_true(manager_bus_connect(m) >= 0);
+        for (unsigned i = 0; i < 10; i++) /* there is no systemd here, and so nothing is known */
+                (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
+        assert_int_equal(sd_bus_get_name_creds(client, BUS_NAME, 0, NULL), -ENXIO);
+
+        manager_bus_take_name(m);
+        manager_bus_take_name(m);
+        for (unsigned i = 0; i < 300 && sd_bus_get_name_creds(client, BUS_NAME, 0, NULL) < 0; i++)
+                (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
+        assert_true(sd_bus_get_name_creds(client, BUS_NAME, 0, NULL) >= 0);
+        assert_int_equal(sd_event_get_exit_code(fixture->event, &code), -ENODATA);
+
+        /* The connection is lost, and meanwhile another daemon has come. */
+        manager_bus_disconnect(m);
+        for (unsigned i = 0; i < 300 && sd_bus_request_name(client, BUS_NAME, 0) < 0; i++)
+                (void) usleep(100 * USEC_PER_MSEC);
+        assert_true(manager_bus_connect(m) >= 0);
+        for (unsigned i = 0; i < 300 && sd_event_get_exit_code(fixture->event, &code) < 0; i++)
+                (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
+        assert_int_equal(sd_event_get_exit_code(fixture->event, &code), 0);
+        assert_int_equal(code, EXIT_FAILURE);
+        manager_bus_disconnect(m);
+}
+
 /* ---- holds: of a client that calls, and of one that leaves */
 
 static int on_cookie(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -364,6 +398,7 @@ static int stop_bus(void **state) {
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 BUS_TEST(test_objects_and_signals),
+                BUS_TEST(test_name),
                 BUS_TEST(test_holds),
                 BUS_TEST(test_example),
         };

@@ -4,9 +4,12 @@
 
 #include "varlink-fixture.h"
 
+#include <sys/socket.h>
+
 #include "cleanup.h"
 #include "monitor-varlink.h"
 #include "string-util.h"
+#include "varlink-clients.h"
 #include "varlink-org.cachebpf.Manager.h"
 
 typedef struct Client {
@@ -184,6 +187,48 @@ static void test_needs_more(void **state) {
         stop_server();
 }
 
+/* One that asks, and then reads nothing of what it is sent: the loop ends without it. */
+static void test_end_without_reader(void **state) {
+        static const char call[] = "{\"method\":\"" CACHEBPF_VARLINK_INTERFACE ".Monitor\",\"more\":true}";
+        Manager *m = fixture->manager;
+        char buffer[4096];
+        sd_varlink *link;
+        size_t sum = 0;
+        ssize_t n;
+        int fds[2];
+
+        start_server();
+        assert_true(varlink_clients_start(m) >= 0);
+        for (unsigned i = 0; i < 1000; i++) {
+                _cleanup_free_ char *name = NULL;
+
+                assert_true(asprintf(&name, "a%u.slice", i) > 0);
+                (void) add_unit(name, "lfu", 0);
+        }
+        run();
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+        assert_int_equal(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &(int) { 8192 }, sizeof(int)), 0);
+        assert_true(sd_varlink_server_add_connection(server, fds[0], &link) >= 0);
+        varlink_clients_add(m, link);
+        assert_int_equal(write(fds[1], call, sizeof(call)), sizeof(call));
+        run();
+
+        (void) alarm(60);
+        assert_true(sd_event_exit(fixture->event, 0) >= 0);
+        assert_int_equal(sd_event_loop(fixture->event), 0);
+        (void) alarm(0);
+
+        while ((n = read(fds[1], buffer, sizeof(buffer))) > 0)
+                sum += (size_t) n;
+        assert_int_equal(n, 0); /* closed */
+        assert_in_range(sum, 1, 64 * 1024);
+
+        (void) safe_close(fds[1]);
+        stop_server();
+        varlink_clients_stop(m);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 FIXTURE_TEST(test_changes),
@@ -191,6 +236,7 @@ int main(void) {
                 FIXTURE_TEST(test_clients),
                 FIXTURE_TEST(test_too_many),
                 FIXTURE_TEST(test_needs_more),
+                FIXTURE_TEST(test_end_without_reader),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -4,6 +4,9 @@
 
 #include "reconcile-fixture.h"
 
+#include "log.h"
+#include "messages.h"
+
 static void test_wrong_names(void **state) {
         Unit *unknown = add_unit("a.slice", "nonsense", 1), *inactive = add_unit("b.slice", "nonsense", 0),
              *invalid = add_unit("c.slice", "../lfu", 2), *broken = add_unit("d.slice", "broken", 3),
@@ -187,6 +190,38 @@ static void test_vanishes_while_attaching(void **state) {
         assert_null(u->reason);
 }
 
+static void note_message(int level, const LogFields *fields, const char *message, void *userdata) {
+        if (fields && fields->message_id)
+                g_string_append_printf(userdata, "%s %s %s; ", fields->message_id, fields->policy,
+                                       fields->state);
+}
+
+/* The policy in the journal is the one that the message is about, whatever runs or is wanted by then. */
+static void test_journal(void **state) {
+        g_autoptr(GString) heard = g_string_new(NULL);
+        Unit *u;
+
+        log_set_hook(note_message, heard);
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        configure(u, "mru");
+        run();
+        configure(u, "nosuch");
+        run();
+        configure(u, "lfu");
+        run();
+        configure(u, NULL);
+        run();
+        log_set_hook(NULL, NULL);
+
+        assert_string_equal(heard->str,
+                            MESSAGE_POLICY_ATTACHED " lfu attached; "
+                            MESSAGE_POLICY_UPDATED " mru attached; "
+                            MESSAGE_POLICY_FAILED " nosuch failed; "
+                            MESSAGE_POLICY_ATTACHED " lfu attached; "
+                            MESSAGE_POLICY_DETACHED " lfu unconfigured; ");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 FIXTURE_TEST(test_wrong_names),
@@ -199,6 +234,7 @@ int main(void) {
                 FIXTURE_TEST(test_transient_failure),
                 FIXTURE_TEST(test_lasting_failure),
                 FIXTURE_TEST(test_vanishes_while_attaching),
+                FIXTURE_TEST(test_journal),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -13,6 +13,10 @@ like "$(journalctl -q --no-pager -b -o cat _COMM=cachebpfd)" 'has no cachebpf.*C
         'which tells what to do'
 like "$(systemctl show -P StatusText cachebpfd.service)" '^Read-only: kernel .* has no cachebpf' \
         'so does its status'
+is "$(journalctl -q --no-pager -b -o cat MESSAGE_ID=6bf66dabd1c7404d8ddcbd5010801629 | wc -l)" 1 \
+        'and an id in the journal'
+is "$(systemctl show -P ConditionResult cachebpfd.service) $(systemctl show -P Result cachebpfd.service)" \
+        'yes success' 'to systemd it is a service as any other'
 
 make_slice t13.slice $'MemoryMax=64M\nCachePolicy=lfu'
 systemctl start t13.slice

@@ -16,6 +16,10 @@ cachectl status --quiet ctlfu
 is $? 3 'a configured unit is not in effect'
 like "$(cachectl status ctlfu)" 'Configured: lfu' 'what was configured is shown nevertheless'
 like "$(cachectl policies --no-legend)" 'lfu' 'the installed policies are listed'
+output=$(cachectl features 2>&1)
+is $? 3 'the kernel has not what it takes: exit status'
+like "$output" 'No cache policy can be attached: .*CONFIG_CACHEBPF=y' 'features says what is missing'
+is "$(cachectl features --no-legend 2>/dev/null | awk '{ print $2 }' | sort -u)" no 'and that all of it is'
 output=$(cachectl stats 2>&1)
 is $? 1 'there are no counters: exit status'
 like "$output" 'There are no counters without cachebpf in the kernel' 'there are no counters: message'
