@@ -17,6 +17,9 @@ CGROUP_ROOT = pathlib.Path("/sys/fs/cgroup")
 LRU_GEN = pathlib.Path("/sys/kernel/mm/lru_gen/enabled")
 ATTACH_TIMEOUT = 30.0
 
+# The file system's UUID, and the seed of its directories.
+FILE_SYSTEM = "6d5a5b0e-2c4f-4e0f-9d0a-8f2f4c61e0b7"
+
 # Tables of RocksDB and LevelDB: written once, then read or removed.
 TABLES = {".sst", ".ldb"}
 
@@ -69,7 +72,6 @@ class Disk:
         self.device = pathlib.Path(device)
         self.mountpoint = pathlib.Path(mountpoint)
         self.image = image
-        self.complete = False
 
     def check(self):
         for path in (self.image, self.device):
@@ -77,20 +79,15 @@ class Disk:
                 raise DemoError(f"{path} is not a block device; the demo is started by \"tools/vm demo\", "
                                 "which attaches the data and makes the laboratory's disk")
 
-    def fill(self):
-        self.check()
-        self.unmount()
-        run("dd", f"if={self.image}", f"of={self.device}", "bs=1M", "iflag=direct", "oflag=direct", "conv=fsync")
-        self.mount()
-        self.complete = True
-
     def fill_anew(self, directory):
-        """A new file system with one directory of the data, to be written to."""
+        """A new file system with one directory of the data, to be written to.  It is the same each time: a search reads
+        in the order of the names' hashes, for which mkfs draws a seed at random, and MGLRU reads now two fifths of a
+        tree that does not fit and now all of it, by the order and by where its files are."""
         source = self.mountpoint.with_name("image")
-        self.complete = False
         self.check()
         self.unmount()
-        run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0,nodiscard", self.device)
+        run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-U", FILE_SYSTEM,
+            "-E", f"hash_seed={FILE_SYSTEM},lazy_itable_init=0,nodiscard", self.device)
         self.mount("rw")
         source.mkdir(parents=True, exist_ok=True)
         run("mount", "-o", "ro", self.image, source)

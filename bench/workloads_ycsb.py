@@ -40,14 +40,12 @@ class Ycsb(workloads.KeyValue):
     VARIANTS = (*BASELINES, *POLICIES)
     REPETITIONS = 3
     DISK_US = 1000
-    OWN_DATA = True         # nothing but its database is on the disk
     COLUMNS = (("ops_per_second", "operations/s", 0), ("kind_p50_us", "P50 us", 0), ("kind_p99_us", "P99 us", 0),
                ("disk_reads", "disk reads", 0), ("disk_mib", "MiB from disk", 1), ("cache_mib", "page cache MiB", 1))
     RATIOS = (("ops_per_second", "speed"), ("kind_p99_us", "P99"), ("disk_mib", "disk"))
     OPTIONS = ("--block-cache=0", "--write-buffer=262144")
 
     def __init__(self, disk, progress):
-        disk.fill_anew(self.DATABASE)
         super().__init__(disk, progress)
         self.whole_database = self.database
         self.database = disk.mountpoint / "run"

@@ -5,6 +5,7 @@
 
 DEMO_TIMEOUT=3000
 DEMO_DATA=
+DEMO_LOADS=(search kv)
 
 # make-data wants the build root and, in it, the project's kv.
 make_data() { # --key | OUT.img
@@ -57,55 +58,93 @@ ensure_demo() {
         ensure_image
 }
 
-# run_demo DEFAULT-OUTPUT DISK-US CPUS VERB [ARGUMENT…] -- DEMO-ARGUMENT…: bench/demo in the laboratory.
-run_demo() {
-        local output=$1 disk_us=$2 cpus=$3 verb=$4 gigabytes trace='' clock=laboratory chosen=()
-        shift 4
-        while [[ $1 != -- ]]; do
+# parse_demo VERB [OPTION…]: sets OUTPUT, CHOSEN (arguments of bench/demo) and what else the options name.
+parse_demo() {
+        local verb=$1
+        shift
+        CHOSEN=() TRACE='' WHOSE_TIME=laboratory
+        while [[ $# -gt 0 ]]; do
                 [[ $1 != --*=* ]] || set -- "${1%%=*}" "${1#*=}" "${@:2}"
+                [[ $# -gt 1 ]] || die "$verb: $1 wants a value; see tools/vm --help"
                 case $verb,$1 in
-                *,--output) [[ $2 != -- ]] || die "--output wants a file" && output=$2 ;;
-                *,--disk-us) positive "$1" "$2" && disk_us=$2 ;;
-                *,--repetitions) positive "$1" "$2" && chosen+=("$1" "$2") ;;
-                *,--variants) [[ $2 != -- ]] || die "--variants wants names" && chosen+=("$1" "$2") ;;
-                bench,--trace) [[ $2 != -- ]] || die "--trace wants a file" && trace=$2 ;;
-                bench,--clock) [[ $2 == laboratory || $2 == host ]] || die "--clock: laboratory or host" && clock=$2 ;;
-                *) die "$verb takes --output FILE, --disk-us N, --repetitions N and --variants NAME,…, bench also" \
+                *,--output) OUTPUT=$2 ;;
+                *,--disk-us) positive "$1" "$2" && DISK_US=$2 ;;
+                *,--repetitions) positive "$1" "$2" && CHOSEN+=("$1" "$2") ;;
+                bench,--variants) CHOSEN+=("$1" "$2") ;;
+                bench,--trace) TRACE=$2 ;;
+                bench,--clock) [[ $2 == laboratory || $2 == host ]] || die "--clock: laboratory or host" &&
+                        WHOSE_TIME=$2 ;;
+                *) die "$verb takes --output FILE, --disk-us N and --repetitions N, bench also --variants NAME,…," \
                         "--trace FILE and --clock host, not '$1'" ;;
                 esac
                 shift 2
         done
-        shift
-        [[ -d $(dirname "$output") ]] || die "--output: there is no directory $(dirname "$output")"
-        [[ -z $trace || -d $(dirname "$trace") ]] || die "--trace: there is no directory $(dirname "$trace")"
-
-        ensure_demo
-        gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
-        machine_defaults
-        LAB=1 CLOCK=$clock CPUS=$cpus LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
-        APPEND=("null_blk.completion_nsec=${disk_us}000") # the last one counts
-        DISKS=("$DEMO_DATA:ro")
-        mkdir -p "$SCRATCH/demo"
-        SHARES=("$SCRATCH/demo:/run/demo")
-        COMMAND=(/usr/lib/cachebpf/bench/demo --data /dev/disk/by-id/virtio-disk0
-                --json /run/demo/result.json --inputs "$(inputs_key)" --clock "$clock"
-                ${trace:+--trace /run/demo/trace}
-                "${chosen[@]}" "$@")
-        run_machine
-        if [[ -s $SCRATCH/demo/result.json ]]; then
-                [[ ! -s $SCRATCH/demo/trace ]] || cp "$SCRATCH/demo/trace" "$trace"
-                cp "$SCRATCH/demo/result.json" "$output"
-                info "the figures are in $output"
-        fi
-        exit "$RESULT"
+        [[ -d $(dirname "$OUTPUT") ]] || die "--output: there is no directory $(dirname "$OUTPUT")"
+        [[ -z $TRACE || -d $(dirname "$TRACE") ]] || die "--trace: there is no directory $(dirname "$TRACE")"
 }
 
+# run_load NAME CPUS: one load in the laboratory, as the options were; leaves result.json, perhaps trace, in
+# $SCRATCH/NAME. Sets RESULT.
+run_load() {
+        local name=$1 cpus=$2 gigabytes
+        gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
+        machine_defaults
+        LAB=1 CLOCK=$WHOSE_TIME CPUS=$cpus LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
+        APPEND=("null_blk.completion_nsec=${DISK_US}000") # the last one counts
+        DISKS=("$DEMO_DATA:ro")
+        SCRATCH=$SCRATCH/$name
+        mkdir -p "$SCRATCH/demo"
+        SHARES=("$SCRATCH/demo:/run/demo")
+        COMMAND=(/usr/lib/cachebpf/bench/demo --only "$name" --data /dev/disk/by-id/virtio-disk0
+                --json /run/demo/result.json --inputs "$(inputs_key)" --clock "$WHOSE_TIME"
+                ${TRACE:+--trace /run/demo/trace}
+                "${CHOSEN[@]}")
+        run_machine
+        SCRATCH=${SCRATCH%/*}
+}
+
+# Steps appear at once, the report when all machines have done. Each line says which load it is of.
+tell_of() { # NAME
+        local line late=''
+        while IFS= read -r line; do
+                [[ $line != 'Model: '* ]] || late=1
+                if [[ -n $late ]]; then
+                        echo "$line" >>"$SCRATCH/$1.report"
+                elif [[ -n $line ]]; then
+                        printf '%-6s %s\n' "$1" "$line"
+                fi
+        done
+}
+
+# The two loads of the demonstration side by side: a machine of the laboratory has one thread, and its clock does
+# not see the other machine.
 verb_demo() {
-        run_demo ./cachebpf-demo.json 100 2 demo "$@" --
+        local name worker status=0 results=()
+        OUTPUT=./cachebpf-demo.json DISK_US=100
+        parse_demo demo "$@"
+        ensure_demo
+        for name in "${DEMO_LOADS[@]}"; do
+                (trap - EXIT INT TERM HUP && run_load "$name" 2 > >(tell_of "$name") && wait $! &&
+                        exit "$RESULT") &
+                WORKERS+=($!)
+        done
+        for worker in "${WORKERS[@]}"; do
+                wait "$worker" || status=$?
+        done
+        WORKERS=()
+        for name in "${DEMO_LOADS[@]}"; do
+                [[ ! -e $SCRATCH/$name.report ]] || cat "$SCRATCH/$name.report"
+                [[ ! -s $SCRATCH/$name/demo/result.json ]] || results+=("$SCRATCH/$name/demo/result.json")
+        done
+        if [[ ${#results[@]} -eq ${#DEMO_LOADS[@]} ]]; then
+                jq -s '(map(.goals) | add) as $goals | add + {goals: $goals}' "${results[@]}" >"$OUTPUT"
+                info "the figures are in $OUTPUT"
+        fi
+        exit "$status"
 }
 
 verb_bench() {
-        local name=${1:-} machine disk_us cpus
+        local name=${1:-} machine cpus
         if [[ $# -eq 1 && $name == --prepare ]]; then
                 ensure_demo
                 inputs_key
@@ -113,7 +152,16 @@ verb_bench() {
         fi
         locked setup ensure_setup
         machine=$(python3 -B "$TOP/bench/loads.py" machine "$name") || exit 2
-        read -r disk_us cpus <<<"$machine"
+        read -r DISK_US cpus <<<"$machine"
+        OUTPUT=./cachebpf-$name.json
         shift
-        run_demo "./cachebpf-$name.json" "$disk_us" "$cpus" bench "$@" -- --only "$name"
+        parse_demo bench "$@"
+        ensure_demo
+        run_load "$name" "$cpus"
+        if [[ -s $SCRATCH/$name/demo/result.json ]]; then
+                [[ ! -s $SCRATCH/$name/demo/trace ]] || cp "$SCRATCH/$name/demo/trace" "$TRACE"
+                cp "$SCRATCH/$name/demo/result.json" "$OUTPUT"
+                info "the figures are in $OUTPUT"
+        fi
+        exit "$RESULT"
 }
