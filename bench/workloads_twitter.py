@@ -11,13 +11,10 @@ KEY_SIZE = 16   # of kv
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """A line of the table that was published with the traces (github.com/twitter/cache-trace, stat/2020Mar.md; CC BY
-    4.0): the columns key size, value size, and the two working set sizes in MB.  The others are in kv-workload.c and
-    test-kv-twitter.c."""
+    """The columns key size and value size of the table that was published with the traces (github.com/twitter/cache-trace,
+    stat/2020Mar.md; CC BY 4.0).  Others are in kv-workload.c and test-kv-twitter.c."""
     key: int
     value: int
-    working_set: int                # not considering TTL
-    working_set_alive: int
 
     @property
     def value_size(self):
@@ -26,20 +23,20 @@ class Cluster:
 
 
 CLUSTERS = {
-    "17": Cluster(19, 212, 1162, 1162),
-    "18": Cluster(18, 37, 311, 41),
-    "24": Cluster(32, 699, 5228, 5071),
-    "34": Cluster(33, 322, 11552, 210),
-    "52": Cluster(20, 273, 14057, 12583),
+    "17": Cluster(19, 212),
+    "18": Cluster(18, 37),
+    "24": Cluster(32, 699),
+    "34": Cluster(33, 322),
+    "52": Cluster(20, 273),
 }
 
 # Figure 7, from the artifact's numbers: operations a second on LevelDB. MGLRU ran out of memory with cluster 24.
-PAPER = {
-    "twitter-17": {"stock": 84301, "mglru": 108187, "s3fifo": 81268, "lhd": 78544, "lfu": 82187},
-    "twitter-18": {"stock": 79291, "mglru": 105227, "s3fifo": 68102, "lhd": 72148, "lfu": 81837},
-    "twitter-24": {"stock": 61924, "mglru": None, "s3fifo": 55887, "lhd": 58379, "lfu": 60009},
-    "twitter-34": {"stock": 15745, "mglru": 13804, "s3fifo": 15816, "lhd": 17380, "lfu": 16660},
-    "twitter-52": {"stock": 38960, "mglru": 32856, "s3fifo": 38546, "lhd": 41740, "lfu": 43596},
+FIGURE_7 = {
+    "17": {"stock": 84301, "mglru": 108187, "s3fifo": 81268, "lhd": 78544, "lfu": 82187},
+    "18": {"stock": 79291, "mglru": 105227, "s3fifo": 68102, "lhd": 72148, "lfu": 81837},
+    "24": {"stock": 61924, "s3fifo": 55887, "lhd": 58379, "lfu": 60009},
+    "34": {"stock": 15745, "mglru": 13804, "s3fifo": 15816, "lhd": 17380, "lfu": 16660},
+    "52": {"stock": 38960, "mglru": 32856, "s3fifo": 38546, "lhd": 41740, "lfu": 43596},
 }
 
 
@@ -47,7 +44,6 @@ class Twitter(workloads_ycsb.RocksDB):
     """One cluster: a database of records of its size, in four levels, and a page cache of a tenth of it.  All tables
     are open, their indexes in memory, as in the papers, where LevelDB keeps 990 tables of 2 MiB open."""
 
-    PAPER = {name: {variant: (value, None) for variant, value in figures.items()} for name, figures in PAPER.items()}
     BESIDE = 6 * MIB        # of the limit: what is no page cache of the database
     OPTIONS = workloads_ycsb.Ycsb.OPTIONS
     WARMUP = 14000
@@ -64,6 +60,12 @@ class Twitter(workloads_ycsb.RocksDB):
                 f"warm up, {self.THREADS} thread(s)")
 
 
-LOADS = {name: type(f"Twitter_{cluster}", (Twitter,), {
-    "CLUSTER": cluster, "WORKLOAD": name, "DATABASE": name, "TITLE": f"Twitter's cluster {cluster}"})
-    for cluster in CLUSTERS for name in [f"twitter-{cluster}"]}
+def load_class(cluster):
+    name, figures = f"twitter-{cluster}", FIGURE_7[cluster]
+    ratios = {variant: (value / figures["stock"], None) for variant, value in figures.items()}
+    return type(f"Twitter_{cluster}", (Twitter,), {
+        "CLUSTER": cluster, "WORKLOAD": name, "DATABASE": name, "TITLE": f"Twitter's cluster {cluster}",
+        "paper": ratios})
+
+
+LOADS = {f"twitter-{cluster}": load_class(cluster) for cluster in CLUSTERS}

@@ -42,7 +42,6 @@ class Ycsb(workloads.KeyValue):
     does the same operations; the time ends when the compaction that they caused has."""
 
     POLICY = "lfu"
-    PAPER = PAPER
     VARIANTS = (*BASELINES, *POLICIES)
     REPETITIONS = 3
     OPTIONS = ("--block-cache=0", "--write-buffer=262144")
@@ -56,9 +55,9 @@ class Ycsb(workloads.KeyValue):
     @property
     def paper(self):
         """The ratios to the stock policy: of operations a second, of P99."""
-        stock = self.PAPER[self.WORKLOAD]["stock"]
+        stock = PAPER[self.WORKLOAD]["stock"]
         return {name: tuple(value / base if value and base else None for value, base in zip(values, stock))
-                for name, values in self.PAPER[self.WORKLOAD].items()}
+                for name, values in PAPER[self.WORKLOAD].items()}
 
     @property
     def goals(self):
