@@ -97,6 +97,15 @@ class Disk:
         self.unmount()
         self.mount("rw")
 
+    def make_file(self, size):
+        """A new file system with one file; its path."""
+        self.complete = False
+        self.unmount()
+        run("mkfs.ext4", "-q", "-F", self.device)
+        self.mount("rw")
+        run("dd", "if=/dev/zero", f"of={self.mountpoint}/file", "bs=1M", f"count={size >> 20}", "conv=fsync")
+        return self.mountpoint / "file"
+
     def mount(self, mode="ro"):
         self.mountpoint.mkdir(parents=True, exist_ok=True)
         run("mount", "-o", f"{mode},noatime", self.device, self.mountpoint)
@@ -247,18 +256,62 @@ class Slice:
         return {key: int(value) for key, value in self.flat_keyed("memory.cachebpf.stat").items()}
 
 
-def run_in_slice(slice_, name, command):
-    """Runs one command as an ordinary service of the slice and returns its output."""
+def write_service(slice_name, name, command):
+    """An ordinary service that runs one command in the slice; returns the file that will have its output."""
     OUTPUT_DIRECTORY.mkdir(parents=True, exist_ok=True)
     output = OUTPUT_DIRECTORY / name
+    output.unlink(missing_ok=True)
     write_unit(f"{name}.service", [
         "[Unit]", "Description=Load of the Demo", "",
-        "[Service]", "Type=oneshot", f"Slice={slice_.name}", f"ExecStart={' '.join(map(str, command))}",
+        "[Service]", "Type=oneshot", f"Slice={slice_name}", f"ExecStart={' '.join(map(str, command))}",
         f"StandardOutput=truncate:{output}", "TimeoutStartSec=infinity"])
     run("systemctl", "daemon-reload")
+    return output
+
+
+def journal_of(name):
+    return run("journalctl", "--quiet", "--output=cat", "--lines=5", f"--unit={name}.service")
+
+
+def run_in_slice(slice_, name, command):
+    """Runs one command as an ordinary service of the slice and returns its output."""
+    output = write_service(slice_.name, name, command)
     try:
         run("systemctl", "start", f"{name}.service")
     except DemoError as e:
-        journal = run("journalctl", "--quiet", "--output=cat", "--lines=5", f"--unit={name}.service")
-        raise DemoError(f"{e}\n{journal}") from None
+        raise DemoError(f"{e}\n{journal_of(name)}") from None
     return output.read_text()
+
+
+class Service:
+    """The same for a command that runs beside others, until it is stopped."""
+
+    def __init__(self, slice_name, name, command):
+        self.slice_name = slice_name
+        self.name = name
+        self.command = command
+        self.output = None
+
+    def __enter__(self):
+        self.output = write_service(self.slice_name, self.name, self.command)
+        run("systemctl", "start", "--no-block", f"{self.name}.service")
+        return self
+
+    def __exit__(self, *exception):
+        self.stop()
+
+    def stop(self):
+        run("systemctl", "stop", f"{self.name}.service")
+
+    def text(self):
+        """Whole lines."""
+        text = self.output.read_text() if self.output.exists() else ""
+        return text[:text.rfind("\n") + 1]
+
+    def wait_for_line(self):
+        """Until it has said something; it looks seldom, as this takes time from what is measured."""
+        while not self.text():
+            state = run("systemctl", "show", "--property=ActiveState", "--value", f"{self.name}.service").strip()
+            if state in ("failed", "inactive"):
+                raise DemoError(f"{self.name}.service is {state}\n{journal_of(self.name)}")
+            time.sleep(0.2)

@@ -43,11 +43,12 @@ class Search:
     MEMORY_MAX = 96 * MIB
     PASSES = 5
     PATTERN = "write"
+    PART = ""                       # of the tree
 
     def __init__(self, disk, progress):
         self.disk = disk
         self.progress = progress
-        self.tree = disk.mountpoint / "search"
+        self.tree = disk.mountpoint / "search" / self.PART
         self.program = shutil.which("rg")
         if not self.program:
             raise guest.DemoError("ripgrep (rg) is not installed")
@@ -63,16 +64,22 @@ class Search:
                 f"{self.tree_bytes / self.MEMORY_MAX:.2f} times MemoryMax={self.MEMORY_MAX // MIB}M; "
                 f"{self.PASSES} times \"rg --threads=1 {self.PATTERN}\"")
 
-    def passes(self, slice_):
-        output = guest.run_in_slice(slice_, "demo-search", [
-            BENCH / "passes", self.PASSES, self.disk.device.name,
-            self.program, "--threads=1", "--count", self.PATTERN, self.tree])
+    def command(self):
+        return [BENCH / "passes", self.PASSES, self.disk.device.name,
+                self.program, "--threads=1", "--count", self.PATTERN, self.tree]
+
+    def parse(self, output):
         passes = [json.loads(line) for line in output.splitlines()]
-        for i, one in enumerate(passes):
+        for one in passes:
             self.matches = self.matches or one["found"]
             if one["found"] != self.matches:
                 raise guest.DemoError(f"rg found {one['found']} lines, before it found {self.matches}: "
                                       "what it read was wrong")
+        return passes
+
+    def passes(self, slice_):
+        passes = self.parse(guest.run_in_slice(slice_, "demo-search", self.command()))
+        for i, one in enumerate(passes):
             self.progress.say(f"  pass {i + 1}: {one['disk_bytes'] / MIB:.1f} MiB from disk, "
                               f"{one['seconds']:.3f} s")
         return passes

@@ -7,7 +7,8 @@ DEMO_TIMEOUT=3000
 DEMO_DATA=
 BENCHES=(search kv get-scan admission
         ycsb-{a,b,c,d,e,f,uniform,uniform-rw} ycsb-leveldb-{a,b,c,d,e,f,uniform,uniform-rw}
-        twitter-{17,18,24,34,52})
+        twitter-{17,18,24,34,52} isolation dispatch memory)
+DISK_OPTIONS=()
 
 # make-data wants the build root and, in it, the project's kv.
 make_data() { # --key | OUT.img
@@ -67,7 +68,7 @@ run_demo() {
         gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
         machine_defaults
         LAB=1 CPUS=$cpus LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
-        APPEND=("null_blk.completion_nsec=${disk_us}000") # the last one counts
+        APPEND=("null_blk.completion_nsec=${disk_us}000" "${DISK_OPTIONS[@]}") # the last one counts
         DISKS=("$DEMO_DATA:ro")
         mkdir -p "$SCRATCH/demo"
         SHARES=("$SCRATCH/demo:/run/demo")
@@ -92,6 +93,10 @@ verb_bench() {
         shift
         # a processor for each of its threads; and bench/README.md says why so slow a disk
         [[ $name != get-scan ]] || disk_us=2000 cpus=4
+        # where the instructions of a program and those of another add up
+        [[ $name != dispatch ]] || cpus=1
+        # a disk that two have to share
+        [[ $name != isolation ]] || disk_us=1000 DISK_OPTIONS=(null_blk.hw_queue_depth=1)
         [[ $name != ycsb-* && $name != twitter-* ]] || disk_us=1000
         run_demo "./cachebpf-$name.json" "$disk_us" "$cpus" bench "$@" -- --only "$name"
 }
