@@ -30,8 +30,8 @@ class KeyValueBeside(workloads.KeyValue):
 
     DATABASE = "get-scan"
     MEMORY_MAX = 20 * MIB
-    WARMUP = 3000
-    OPERATIONS = 3000
+    WARMUP = 1500
+    OPERATIONS = 1500
 
     def command(self, repetition):
         return [self.program, "run", self.database, "--workload=c", f"--ops={self.OPERATIONS}",

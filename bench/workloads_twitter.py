@@ -11,8 +11,8 @@ KEY_SIZE = 16   # of kv
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """The columns key size and value size of the table that was published with the traces (github.com/twitter/cache-trace,
-    stat/2020Mar.md; CC BY 4.0).  Others are in kv-workload.c and test-kv-twitter.c."""
+    """The columns key size and value size of the table that was published with the traces (stat/2020Mar.md in
+    github.com/twitter/cache-trace; CC BY 4.0).  Others are in kv-workload.c and test-kv-twitter.c."""
     key: int
     value: int
 
