@@ -42,6 +42,7 @@ class Dispatch:
     adds up."""
 
     TITLE = "dispatch to user space"
+    DATA = False            # it makes its own
     POLICY = "dispatch"
     IN_KERNEL = "lfu"
     # Table 1: what RocksDB and ripgrep lose by it

@@ -21,6 +21,7 @@ class Memory:
     policy's data; maps are charged to the daemon that made them, and do not depend on the slice's size."""
 
     TITLE = "memory of policies"
+    DATA = False            # it makes its own
     POLICY = None
     BASELINES = (STOCK,)
     VARIANTS = (STOCK, *(Variant(name, policy=name) for name in ("noop", "get-scan")), *POLICIES)
