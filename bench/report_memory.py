@@ -1,43 +1,29 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The memory that policies take, for a byte that is cached: a table, and the bars."""
+"""The memory that policies take, for a byte that is cached, and the bars."""
 
-from report import print_table
-
-
-def parts(result, stock):
-    """Bytes for a cached byte: what the slice pays for the policy, and with the maps.  The kernel memory of what is
-    cached (the inode, the tree of its pages) goes with the pages, and is there without a policy as well."""
-    cached = result["memory"]["file"]
-    plain = stock["memory"]["kernel"] / stock["memory"]["file"]
-    slice_ = result["memory"]["kernel"] / cached - plain
-    return {"slice": slice_, "buckets": result["bucket_bytes"] / cached, "maps": result["map_bytes"] / cached,
-            "all": slice_ + result["map_bytes"] / cached}
+import report as reports
+from report import MIB
 
 
-def summarize(results):
-    return {name: {**result, "parts": parts(result, results["stock"])} for name, result in results.items()}
-
-
-def print_result(load, summaries):
-    print(f"\n{load.TITLE.capitalize()}: {load.describe()}\n"
-          "Of what is cached; a slice pays for the folio table and the policy's data, of which buckets are a part:")
-    print_table(
-        ("policy", "cached MiB", "kernel KiB", "slice pays", "of it buckets", "BPF maps KiB", "maps", "all"),
-        [(name, f"{r['memory']['file'] / (1 << 20):.1f}", f"{r['memory']['kernel'] >> 10}",
-          f"{r['parts']['slice']:.3%}", f"{r['parts']['buckets']:.3%}", f"{r['map_bytes'] >> 10}",
-          f"{r['parts']['maps']:.3%}", f"{r['parts']['all']:.3%}") for name, r in summaries.items()])
-    print(f"  The papers: {load.PAPER[0]:.1%} with nothing cached to {load.PAPER[1]:.1%}, maps not counted.")
+def figures(result, stock):
+    """What the slice pays for the policy, and what the maps take.  The kernel memory of what is cached (the inode, the
+    tree of its pages) goes with the pages, and is there without a policy as well."""
+    cached, kernel = (result["memory"][key] for key in ("file", "kernel"))
+    slice_ = 100 * (kernel / cached - stock["memory"]["kernel"] / stock["memory"]["file"])
+    maps = 100 * result["map_bytes"] / cached
+    return {"cached_mib": cached / MIB, "kernel_kib": kernel / 1024, "map_kib": result["map_bytes"] / 1024,
+            "slice_percent": slice_, "bucket_percent": 100 * result["bucket_bytes"] / cached, "map_percent": maps,
+            "all_percent": slice_ + maps}
 
 
 def bars(load, summaries):
-    return [(r["parts"]["slice"] <= load.GOAL,
-             f"memory: {name} takes {r['parts']['slice']:.3%} of what is cached (at most the papers' {load.GOAL:.1%})")
-            for name, r in summaries.items() if name != "stock"]
+    return [(summary["slice_percent"] <= load.GOAL_PERCENT,
+             f"memory: {name} takes {summary['slice_percent']:.3f} % of what is cached (at most the papers' "
+             f"{load.GOAL_PERCENT} %)") for name, summary in summaries.items() if name != "stock"]
 
 
 def report(load, results):
-    summaries = summarize({name: result for name, (result,) in results.items()})
-    print_result(load, summaries)
-    document = {"description": load.describe(), "memory_max": load.MEMORY_MAX, "paper": load.PAPER,
-                "results": summaries}
-    return document, bars(load, summaries)
+    results = {name: [{**result, **figures(result, stock)} for result, stock in zip(repetitions, results["stock"])]
+               for name, repetitions in results.items()}
+    document, _ = reports.reporter(bars)(load, results)
+    return document, bars(load, document["medians"])

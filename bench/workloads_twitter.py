@@ -62,10 +62,10 @@ class Twitter(workloads_ycsb.RocksDB):
 
 def load_class(cluster):
     name, figures = f"twitter-{cluster}", FIGURE_7[cluster]
-    ratios = {variant: (value / figures["stock"], None) for variant, value in figures.items()}
+    ratios = {variant: (value / figures["stock"],) for variant, value in figures.items()}
     return type(f"Twitter_{cluster}", (Twitter,), {
         "CLUSTER": cluster, "WORKLOAD": name, "DATABASE": name, "TITLE": f"Twitter's cluster {cluster}",
-        "paper": ratios})
+        "PAPER": ratios})
 
 
 LOADS = {f"twitter-{cluster}": load_class(cluster) for cluster in CLUSTERS}
