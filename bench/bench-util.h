@@ -33,10 +33,18 @@ static inline void fclosep(FILE **f) {
                 (error);                                                                                \
         })
 
-static inline uint64_t now_nsec(void) {
+static inline uint64_t clock_nsec(clockid_t clock) {
         struct timespec ts;
 
-        /* In the laboratory this clock counts the instructions the guest executed and the disk's time. */
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
+        (void) clock_gettime(clock, &ts);
         return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
+}
+
+static inline uint64_t now_nsec(void) {
+        /* In the laboratory this clock counts the instructions the guest executed and the disk's time. */
+        return clock_nsec(CLOCK_MONOTONIC);
+}
+
+static inline uint64_t calendar_nsec(void) {
+        return clock_nsec(CLOCK_REALTIME);
 }

@@ -79,24 +79,34 @@ class Disk:
                 raise DemoError(f"{path} is not a block device; the demo is started by \"tools/vm demo\", "
                                 "which attaches the data and makes the laboratory's disk")
 
-    def fill_anew(self, directory):
-        """A new file system with one directory of the data, to be written to.  It is the same each time: a search reads
-        in the order of the names' hashes, for which mkfs draws a seed at random, and MGLRU reads now two fifths of a
-        tree that does not fit and now all of it, by the order and by where its files are."""
-        source = self.mountpoint.with_name("image")
-        self.check()
+    def make_file_system(self):
+        """A new one, to be written to.  It is the same each time: a search reads in the order of the names' hashes, for
+        which mkfs draws a seed at random, and MGLRU reads now two fifths of a tree that does not fit and now all of it,
+        by the order and by where its files are."""
         self.unmount()
         run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-U", FILE_SYSTEM,
             "-E", f"hash_seed={FILE_SYSTEM},lazy_itable_init=0,nodiscard", self.device)
         self.mount("rw")
+
+    def fill_anew(self, *directories):
+        """A new file system with these directories of the data."""
+        source = self.mountpoint.with_name("image")
+        self.check()
+        self.make_file_system()
         source.mkdir(parents=True, exist_ok=True)
         run("mount", "-o", "ro", self.image, source)
         try:
-            run("cp", "-a", source / directory, self.mountpoint)
+            run("cp", "-a", *(source / directory for directory in directories), self.mountpoint)
         finally:
             run("umount", source)
         self.unmount()
         self.mount("rw")
+
+    def make_file(self, size):
+        """A new file system with one file; its path."""
+        self.make_file_system()
+        run("dd", "if=/dev/zero", f"of={self.mountpoint}/file", "bs=1M", f"count={size >> 20}", "conv=fsync")
+        return self.mountpoint / "file"
 
     def number(self):
         device = self.device.stat().st_rdev
@@ -288,18 +298,62 @@ class Recorder:
             raise DemoError(f"the sequence could not be recorded: {told}")
 
 
-def run_in_slice(slice_, name, command):
-    """Runs one command as an ordinary service of the slice and returns its output."""
+def write_service(slice_name, name, command):
+    """An ordinary service that runs one command in the slice; returns the file that will have its output."""
     OUTPUT_DIRECTORY.mkdir(parents=True, exist_ok=True)
     output = OUTPUT_DIRECTORY / name
+    output.unlink(missing_ok=True)
     write_unit(f"{name}.service", [
         "[Unit]", "Description=Load of the Demo", "",
-        "[Service]", "Type=oneshot", f"Slice={slice_.name}", f"ExecStart={' '.join(map(str, command))}",
+        "[Service]", "Type=oneshot", f"Slice={slice_name}", f"ExecStart={' '.join(map(str, command))}",
         f"StandardOutput=truncate:{output}", "TimeoutStartSec=infinity"])
     run("systemctl", "daemon-reload")
+    return output
+
+
+def journal_of(name):
+    return run("journalctl", "--quiet", "--output=cat", "--lines=5", f"--unit={name}.service")
+
+
+def run_in_slice(slice_, name, command):
+    """Runs one command as an ordinary service of the slice and returns its output."""
+    output = write_service(slice_.name, name, command)
     try:
         run("systemctl", "start", f"{name}.service")
     except DemoError as e:
-        journal = run("journalctl", "--quiet", "--output=cat", "--lines=5", f"--unit={name}.service")
-        raise DemoError(f"{e}\n{journal}") from None
+        raise DemoError(f"{e}\n{journal_of(name)}") from None
     return output.read_text()
+
+
+class Service:
+    """The same for a command that runs beside others, until it is stopped."""
+
+    def __init__(self, slice_name, name, command):
+        self.slice_name = slice_name
+        self.name = name
+        self.command = command
+        self.output = None
+
+    def __enter__(self):
+        self.output = write_service(self.slice_name, self.name, self.command)
+        run("systemctl", "start", "--no-block", f"{self.name}.service")
+        return self
+
+    def __exit__(self, *exception):
+        self.stop()
+
+    def stop(self):
+        run("systemctl", "stop", f"{self.name}.service")
+
+    def text(self):
+        """Whole lines."""
+        text = self.output.read_text() if self.output.exists() else ""
+        return text[:text.rfind("\n") + 1]
+
+    def wait_for_line(self):
+        """Until it has said something; it looks seldom, as this takes time from what is measured."""
+        while not self.text():
+            state = run("systemctl", "show", "--property=ActiveState", "--value", f"{self.name}.service").strip()
+            if state in ("failed", "inactive"):
+                raise DemoError(f"{self.name}.service is {state}\n{journal_of(self.name)}")
+            time.sleep(0.2)

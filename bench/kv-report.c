@@ -52,6 +52,7 @@ static void operations(Report *report, const Result *result) {
                 histogram_merge(&all, &result->latency[kind]);
 
         figure_number(report, "ops", "operations", all.n);
+        figure(report, "", "begin", "began, seconds since 1970", 6, (double) result->begin / 1e9);
         figure(report, "", "seconds", "seconds", 6, seconds);
         figure(report, "", "ops_per_second", "operations a second", 1, (double) all.n / seconds);
         latencies(report, "", &all);

@@ -14,6 +14,7 @@ typedef struct PoolResult {
 } PoolResult;
 
 typedef struct Result {
+        uint64_t begin;                         /* on the calendar's clock, which others have, too */
         uint64_t nsec;                          /* measured */
         Histogram latency[_OPERATION_MAX];      /* by kind, in nanoseconds */
         Counters counters;                      /* of the process, and of the disk */

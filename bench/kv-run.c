@@ -91,6 +91,7 @@ static void begin_measurement(Run *run) {
                 for (size_t i = 0; i < ELEMENTSOF(run->pools); i++)
                         run->pools_before[i] = pool_counters(&run->pools[i]);
                 counters_take(run->options->disk, &run->before);
+                run->result.begin = calendar_nsec();
                 run->begin = now_nsec();
         }
         (void) pthread_barrier_wait(&run->barrier);

@@ -4,11 +4,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "popularity.h"
 #include "random.h"
 #include "zipf.h"
 
-/* The workloads of YCSB (Cooper and others, SoCC 2010) and the two that the cache_ext paper adds: what is
- * done with which record.  A sequence depends on its seed and nothing else. */
+/* The workloads of YCSB (Cooper and others, SoCC 2010), the two that the cache_ext paper adds, and some with
+ * the statistics of Twitter's caches: what is done with which record.  A sequence depends on its seed and
+ * nothing else. */
 
 typedef enum OperationKind {
         OPERATION_READ,
@@ -30,12 +32,14 @@ typedef enum Distribution {
         DISTRIBUTION_ZIPFIAN,   /* scrambled: popular records lie anywhere */
         DISTRIBUTION_LATEST,    /* the newest is the most popular one */
         DISTRIBUTION_UNIFORM,
+        DISTRIBUTION_SHIFTED,   /* of popularity.h: popular records lie anywhere */
 } Distribution;
 
 typedef struct Workload {
         const char *name;                       /* of --workload= */
         Distribution distribution;
         unsigned percent[_OPERATION_MAX];       /* of the kinds; 100 together */
+        double alpha, shift;                    /* of DISTRIBUTION_SHIFTED */
 } Workload;
 
 /* Scans have 1 to so many records, each length equally likely. */
@@ -53,7 +57,7 @@ const char *operation_name(OperationKind kind);
 typedef struct SequenceOptions {
         uint64_t records;       /* of the database, numbered from 0 */
         uint64_t universe;      /* of the Zipfian ranks; 0: the number of records */
-        double theta;
+        double theta;           /* of a Zipfian */
         uint64_t seed;
         uint64_t operations;    /* that will be asked for: inserts that belong to them can be read */
         unsigned thread, threads;
@@ -67,6 +71,7 @@ typedef struct Sequence {
         uint64_t records, inserted;
         unsigned thread, threads;
         Zipf zipf;
+        Popularity popularity;
         Random kinds, others;   /* others: what is drawn beside kinds and Zipfian */
 } Sequence;
 

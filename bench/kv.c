@@ -26,13 +26,14 @@ static int help(void) {
                "  --workload=NAME      a: 50 %% reads, 50 %% updates; b: 95 %%, 5 %%; c: reads; d: 95 %%\n"
                "                       reads of what is new, 5 %% inserts; e: 95 %% scans of 1 to 100\n"
                "                       records, 5 %% inserts; f: 50 %% reads, 50 %% read-modify-write, all\n"
-               "                       but d scrambled Zipfian; uniform: reads; uniform-rw: 50 %% updates\n"
-               "                       (c).\n"
+               "                       but d scrambled Zipfian; uniform: reads; uniform-rw: 50 %% updates;\n"
+               "                       twitter-17, -18, -24, -34, -52: with the statistics of these\n"
+               "                       clusters of Twitter's caches (c).\n"
                "                       Where records are updated or inserted, the database is changed\n"
                "  --ops=N              measured operations, all threads together\n"
                "  --warmup=N           operations before them (0)\n"
                "  --threads=N          threads (1)\n"
-               "  --zipf=THETA         skew (0.99)\n"
+               "  --zipf=THETA         skew of YCSB's Zipfian (0.99)\n"
                "  --universe=N         items the ranks are drawn from (the records; YCSB has 10000000000)\n"
                "  --seed=N             seed of the sequence of operations (1)\n"
                "  --block-cache=BYTES  the engine's own cache (65536)\n"
@@ -102,7 +103,8 @@ static int parse_workload(const char *text, const Workload **ret) {
         const Workload *workload = workload_find(text);
 
         if (!workload)
-                return log_error(-EINVAL, "--workload=%s: a, b, c, d, e, f, uniform or uniform-rw", text);
+                return log_error(-EINVAL, "--workload=%s: a, b, c, d, e, f, uniform, uniform-rw, or "
+                                 "twitter-17, -18, -24, -34 or -52", text);
 
         *ret = workload;
         return 0;

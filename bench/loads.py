@@ -3,21 +3,28 @@
 machine, "tools/vm bench" and "tools/bench" ask here on the host.
 
     loads.py list           the names
-    loads.py machine NAME   the disk's time for a request in us, and the number of processors
+    loads.py machine NAME   the disk's time for a request in us, the number of processors, further kernel arguments
 
 A load is a class with TITLE, VARIANTS, BASELINES, REPETITIONS, POLICY and MEMORY_MAX, with measure(variant, repetition)
-and describe(), and with what report.py says of tables.  It may have DISK_US and CPUS, and LIMIT if what its pages are
-asked for can be recorded."""
+and describe(), and with what report.py says of tables.  It may have DISK_US and CPUS, NULL_BLK for other parameters of
+the disk, and LIMIT if what its pages are asked for can be recorded."""
 
 import dataclasses
 import sys
 
 import report
 import report_demo
+import report_dispatch
+import report_isolation
+import report_memory
 import report_mixed
 import report_ycsb
 import workloads
+import workloads_dispatch
+import workloads_isolation
+import workloads_memory
 import workloads_mixed
+import workloads_twitter
 import workloads_ycsb
 
 DISK_US = 100
@@ -28,6 +35,8 @@ report_file_search = report.reporter(report_demo.file_search_bars, "tree_bytes",
 report_kv = report.reporter(report_demo.kv_bars, "database_bytes")
 report_beside = report.reporter(report_mixed.bars, "database_bytes")
 report_workload = report.reporter(report_ycsb.bars, "database_bytes", "options")
+report_pair = report.reporter(report_isolation.bars)
+report_events = report.reporter(report_dispatch.bars)
 
 LOADS = {
     "search": (workloads.Search, report_search),
@@ -36,12 +45,16 @@ LOADS = {
     "get-scan": (workloads_mixed.GetScan, report_beside),
     "admission": (workloads_mixed.Admission, report_beside),
     **{name: (load_class, report_workload) for name, load_class in workloads_ycsb.LOADS.items()},
+    **{name: (load_class, report_workload) for name, load_class in workloads_twitter.LOADS.items()},
+    "isolation": (workloads_isolation.Isolation, report_pair),
+    "dispatch": (workloads_dispatch.Dispatch, report_events),
+    "memory": (workloads_memory.Memory, report_memory.report),
 }
 DEMO = ("search", "kv")
 
 # Experiments that need no machine: commands that run in the source directory and print a document as those of the
 # loads.  And those that "tools/vm" has a verb for.
-HOST = {}
+HOST = {"lines": ("bench/lines", "--json")}
 VERBS = {"cost": ("cost",)}
 
 
@@ -76,7 +89,7 @@ SECTIONS = (
 )
 
 # Of the evaluation: how often each variant is measured, if it is not once; and the variants of a second opinion.
-REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3, "cost": 3}
+REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3, "isolation": 3, "dispatch": 3, "cost": 3}
 SECOND_OPINION_VARIANTS = ("lfu", "mru")
 
 # How long a job takes on the machine this was written on, which is what the time left is made of.  What took place
@@ -93,11 +106,15 @@ def machine(name):
     return getattr(load(name), "DISK_US", DISK_US), getattr(load(name), "CPUS", CPUS)
 
 
+def kernel_arguments(name):
+    return [f"null_blk.{parameter}" for parameter in getattr(load(name), "NULL_BLK", ())]
+
+
 def main(arguments):
     if arguments == ["list"]:
         print(*LOADS)
     elif len(arguments) == 2 and arguments[0] == "machine" and arguments[1] in LOADS:
-        print(*machine(arguments[1]))
+        print(*machine(arguments[1]), *kernel_arguments(arguments[1]))
     else:
         print(f"a name is one of: {' '.join(LOADS)}", file=sys.stderr)
         return 2

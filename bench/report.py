@@ -3,7 +3,7 @@
 
 A load says what is in its table: COLUMNS (key, title, digits) and RATIOS (key, title), of which ratios to the stock
 policy are shown; MORE_IS_BETTER has those of the keys of which more is better; PAPER has the papers' ratios by variant,
-in the order of RATIOS."""
+in the order of RATIOS, and PAPER_NOTE what they say that is no such ratio."""
 
 import pathlib
 
@@ -90,6 +90,8 @@ def print_result(load, summaries, repetitions):
     if repetitions > 1:
         print(f"Medians of {repetitions} interleaved repetitions, ± half the range:")
     print_table(heading, rows)
+    if hasattr(load, "PAPER_NOTE"):
+        print(f"  Papers: {load.PAPER_NOTE}.")
 
 
 def reporter(find_bars, *attributes):
@@ -103,7 +105,7 @@ def reporter(find_bars, *attributes):
             **{name: getattr(load, name) for name in attributes},
             "columns": load.COLUMNS, "ratios": load.RATIOS, "more_is_better": load.MORE_IS_BETTER,
             "paper": {name: paper_of(load, name) for name in summaries},
-            "medians": summaries, "repetitions": results}
+            "paper_note": getattr(load, "PAPER_NOTE", None), "medians": summaries, "repetitions": results}
         return document, find_bars(load, summaries) if load.POLICY in results else []
     return report
 

@@ -18,7 +18,10 @@
 #define RECORDS 20000
 #define DRAWS 100000
 
-static const char *const names[] = { "a", "b", "c", "d", "e", "f", "uniform", "uniform-rw" };
+static const char *const names[] = {
+        "a", "b", "c", "d", "e", "f", "uniform", "uniform-rw",
+        "twitter-17", "twitter-18", "twitter-24", "twitter-34", "twitter-52",
+};
 
 static Sequence sequence(const char *name, uint64_t seed, unsigned thread, unsigned threads) {
         const Workload *workload = workload_find(name);
@@ -73,6 +76,11 @@ static void test_mix(void **state) {
                 { "f",          { 50, 0,  0, 0,  50 } },
                 { "uniform",    { 100, 0, 0, 0,  0  } },
                 { "uniform-rw", { 50, 50, 0, 0,  0  } },
+                { "twitter-17", { 99, 1,  0, 0,  0  } },
+                { "twitter-18", { 97, 3,  0, 0,  0  } },
+                { "twitter-24", { 99, 1,  0, 0,  0  } },
+                { "twitter-34", { 94, 6,  0, 0,  0  } },
+                { "twitter-52", { 93, 7,  0, 0,  0  } },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(expected); i++) {

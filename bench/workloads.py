@@ -54,12 +54,13 @@ class Search:
     MEMORY_MAX = 96 * MIB
     PASSES = 5
     PATTERN = "write"
+    PART = ""                       # of the tree
 
     def __init__(self, disk, progress):
         self.disk = disk
         self.progress = progress
-        disk.fill_anew("search")
-        self.tree = disk.mountpoint / "search"
+        self.fill()
+        self.tree = disk.mountpoint / "search" / self.PART
         self.program = shutil.which("rg")
         if not self.program:
             raise guest.DemoError("ripgrep (rg) is not installed")
@@ -70,21 +71,30 @@ class Search:
         self.tree_bytes = sum((size + PAGE - 1) // PAGE * PAGE for size in sizes)
         self.matches = None
 
+    def fill(self):
+        self.disk.fill_anew("search")
+
     def describe(self):
         return (f"{self.files} C files of the kernel sources, {self.tree_bytes / MIB:.0f} MiB, "
                 f"{self.tree_bytes / self.MEMORY_MAX:.2f} times MemoryMax={self.MEMORY_MAX // MIB}M; "
                 f"{self.PASSES} times \"rg --threads=1 {self.PATTERN}\"")
 
-    def passes(self, slice_):
-        output = guest.run_in_slice(slice_, "demo-search", [
-            BENCH / "passes", self.PASSES, self.disk.device.name,
-            self.program, "--threads=1", "--count", self.PATTERN, self.tree])
+    def command(self):
+        return [BENCH / "passes", self.PASSES, self.disk.device.name,
+                self.program, "--threads=1", "--count", self.PATTERN, self.tree]
+
+    def parse(self, output):
         passes = [json.loads(line) for line in output.splitlines()]
-        for i, one in enumerate(passes):
+        for one in passes:
             self.matches = self.matches or one["found"]
             if one["found"] != self.matches:
                 raise guest.DemoError(f"rg found {one['found']} lines, before it found {self.matches}: "
                                       "what it read was wrong")
+        return passes
+
+    def passes(self, slice_):
+        passes = self.parse(guest.run_in_slice(slice_, "demo-search", self.command()))
+        for i, one in enumerate(passes):
             self.progress.say(f"    pass {i + 1}: {one['disk_bytes'] / MIB:.1f} MiB from disk, "
                               f"{one['seconds']:.3f} s")
         return passes
@@ -150,11 +160,14 @@ class KeyValue:
     def __init__(self, disk, progress):
         self.disk = disk
         self.progress = progress
-        disk.fill_anew(self.DATABASE)
+        self.fill()
         self.database = disk.mountpoint / self.DATABASE
         self.program = BENCH / "kv"
         guest.preload(self.program)
         self.database_bytes = sum(path.stat().st_size for path in self.database.iterdir())
+
+    def fill(self):
+        self.disk.fill_anew(self.DATABASE)
 
     def describe(self):
         return (f"RocksDB of {self.database_bytes / MIB:.0f} MiB, "

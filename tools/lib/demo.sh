@@ -83,14 +83,15 @@ parse_demo() {
         [[ -z $TRACE || -d $(dirname "$TRACE") ]] || die "--trace: there is no directory $(dirname "$TRACE")"
 }
 
-# run_load NAME CPUS: one load in the laboratory, as the options were; leaves result.json, perhaps trace, in
-# $SCRATCH/NAME. Sets RESULT.
+# run_load NAME CPUS [KERNEL-ARGUMENT…]: one load in the laboratory, as the options were; leaves result.json, perhaps
+# trace, in $SCRATCH/NAME. Sets RESULT.
 run_load() {
         local name=$1 cpus=$2 gigabytes
+        shift 2
         gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
         machine_defaults
         LAB=1 CLOCK=$WHOSE_TIME CPUS=$cpus LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
-        APPEND=("null_blk.completion_nsec=${DISK_US}000") # the last one counts
+        APPEND=("null_blk.completion_nsec=${DISK_US}000" "$@") # the last one counts
         DISKS=("$DEMO_DATA:ro")
         SCRATCH=$SCRATCH/$name
         mkdir -p "$SCRATCH/demo"
@@ -144,7 +145,7 @@ verb_demo() {
 }
 
 verb_bench() {
-        local name=${1:-} machine cpus
+        local name=${1:-} machine cpus arguments
         if [[ $# -eq 1 && $name == --prepare ]]; then
                 ensure_demo
                 inputs_key
@@ -152,12 +153,13 @@ verb_bench() {
         fi
         locked setup ensure_setup
         machine=$(python3 -B "$TOP/bench/loads.py" machine "$name") || exit 2
-        read -r DISK_US cpus <<<"$machine"
+        read -r DISK_US cpus arguments <<<"$machine"
+        read -ra arguments <<<"$arguments"
         OUTPUT=./cachebpf-$name.json
         shift
         parse_demo bench "$@"
         ensure_demo
-        run_load "$name" "$cpus"
+        run_load "$name" "$cpus" "${arguments[@]}"
         if [[ -s $SCRATCH/$name/demo/result.json ]]; then
                 [[ ! -s $SCRATCH/$name/demo/trace ]] || cp "$SCRATCH/$name/demo/trace" "$TRACE"
                 cp "$SCRATCH/$name/demo/result.json" "$OUTPUT"

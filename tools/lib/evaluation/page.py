@@ -84,6 +84,8 @@ def paper_note(experiment):
     note = experiment["paper_note"]
     if not note:
         return ""
+    if isinstance(note, str):
+        return f'<p class="note">Papers: {html.escape(note)}.</p>'
     pairs = note.items() if isinstance(note, dict) else [("", note)]
     told = [f"{name} {', '.join(f'{v:g}' for v in (value if isinstance(value, list) else [value]))}".strip()
             for name, value in pairs]

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Two units beside each other, each with a limit and a policy of its own, on one disk: key-value reads and a file
+search, as in the cachebpf paper's figure 10."""
+
+import dataclasses
+import json
+import pathlib
+
+import guest
+import workloads
+from workloads import MIB
+
+# From the artifact's numbers: operations a second, passes in seven minutes.
+FIGURE_10 = {"stock": (5571, 68), "lfu": (7865, 84), "mru": (2233, 116), "tailored": (8344, 122)}
+
+QUEUE_DEPTH = pathlib.Path("/sys/module/null_blk/parameters/hw_queue_depth")
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """What runs beside each other: the policies of the key-value store and of the search."""
+    name: str
+    kv: str | None = None
+    search: str | None = None
+
+
+STOCK = Pair("stock")
+
+
+class KeyValueBeside(workloads.KeyValue):
+    """YCSB's workload C on the database in levels."""
+
+    DATABASE = "get-scan"
+    MEMORY_MAX = 20 * MIB
+    WARMUP = 1500
+    OPERATIONS = 1500
+
+    def fill(self):
+        """Both loads' data are there already."""
+
+    def command(self, repetition):
+        return [self.program, "run", self.database, "--workload=c", f"--ops={self.OPERATIONS}",
+                f"--warmup={self.WARMUP}", f"--zipf={self.ZIPF}", f"--seed={repetition + 1}", "--block-cache=0",
+                "--index-in-cache", f"--disk={self.disk.device.name}", "--json"]
+
+
+class SearchBeside(workloads.Search):
+    """The files of one directory, and a limit of 70 % of them; pass after pass until it is stopped."""
+
+    PART = "drivers/net/wireless"
+    PASSES = 1000
+    MEMORY_MAX = 29 * MIB
+
+    def fill(self):
+        """As above."""
+
+    def describe(self):
+        return (f"\"rg --threads=1 {self.PATTERN}\" again and again over {self.files} C files, "
+                f"{self.tree_bytes / MIB:.0f} MiB, {self.tree_bytes / self.MEMORY_MAX:.2f} times "
+                f"MemoryMax={self.MEMORY_MAX // MIB}M")
+
+
+class Isolation:
+    """Both loads at once, measured while the second and later passes of the search run beside the measured reads."""
+
+    TITLE = "isolation"
+    POLICY = "tailored"
+    BASELINES = (STOCK,)
+    VARIANTS = (STOCK, Pair("lfu", "lfu", "lfu"), Pair("mru", "mru", "mru"), Pair("tailored", "lfu", "mru"))
+    REPETITIONS = 3
+    DISK_US = 1000
+    NULL_BLK = ("hw_queue_depth=1",)        # a disk that two have to share
+    COLUMNS = (("ops_per_second", "operations/s", 0), ("p99_us", "P99 us", 0),
+               ("passes_per_second", "passes of the search/s", 3))
+    RATIOS = (("ops_per_second", "operations"), ("passes_per_second", "passes"))
+    MORE_IS_BETTER = ("ops_per_second", "passes_per_second")
+    PASSES_MIN = 2
+    # of "tailored" against "stock": operations and passes a second
+    GOALS = (1.5, 1.8)
+
+    def __init__(self, disk, progress):
+        self.disk = disk
+        self.progress = progress
+        disk.fill_anew(KeyValueBeside.DATABASE, "search")
+        self.kv = KeyValueBeside(disk, progress)
+        self.search = SearchBeside(disk, progress)
+        self.MEMORY_MAX = self.kv.MEMORY_MAX + self.search.MEMORY_MAX
+
+    def describe(self):
+        return (f"{self.kv.describe()}; beside it {self.search.describe()}; the disk does "
+                f"{QUEUE_DEPTH.read_text().strip()} request(s) at a time; tailored is lfu for the store, mru for the "
+                "search")
+
+    @property
+    def PAPER(self):
+        """The ratios to the stock policy: of operations, of passes."""
+        return {name: tuple(value / base for value, base in zip(values, FIGURE_10["stock"]))
+                for name, values in FIGURE_10.items()}
+
+    def measure(self, variant, repetition):
+        guest.set_mglru(False)
+        self.disk.forget_cached()
+        with guest.Slice("demoisolationkv.slice", self.kv.MEMORY_MAX, variant.kv) as kv_slice, \
+                guest.Slice("demoisolationsearch.slice", self.search.MEMORY_MAX, variant.search) as search_slice, \
+                guest.Service(search_slice.name, "demo-isolation-search", self.search.command()) as search:
+            status = [workloads.show_status(s) for s in (kv_slice, search_slice)] if repetition == 0 else None
+            search.wait_for_line()
+            result = json.loads(guest.run_in_slice(kv_slice, "demo-isolation-kv", self.kv.command(repetition)))
+            passes = self.search.parse(search.text())
+            result["memory"] = {"kv": kv_slice.memory(), "search": search_slice.memory()}
+            result["policy_counters"] = {"kv": kv_slice.policy_counters(), "search": search_slice.policy_counters()}
+            result["status"] = status
+        self.add_search(result, passes)
+        self.progress.say(f"  {variant.name}: {result['ops_per_second']:.0f} operations/s beside "
+                          f"{result['passes_per_second']:.3f} passes/s ({result['passes']} passes)")
+        return result
+
+    def add_search(self, result, passes):
+        """The passes that began and ended within the measured time of the reads."""
+        begin, end = result["begin"], result["begin"] + result["seconds"]
+        within = [one for one in passes if one["begin"] >= begin and one["begin"] + one["seconds"] <= end]
+        if len(within) < self.PASSES_MIN:
+            raise guest.DemoError(f"only {len(within)} passes of the search within the measured "
+                                  f"{result['seconds']:.1f} s: the reads were too few")
+        result["passes"] = len(within)
+        result["passes_per_second"] = len(within) / sum(one["seconds"] for one in within)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What each policy costs in memory, for a byte that is cached: the papers' section 5.3.1."""
+
+import json
+import time
+
+import guest
+from workloads import MIB, STOCK, Variant
+from workloads_ycsb import POLICIES
+
+
+def bpf_maps():
+    """Bytes of all maps, by number."""
+    return {one["id"]: (one.get("name", ""), one.get("bytes_memlock", 0))
+            for one in json.loads(guest.run("bpftool", "--json", "map", "show"))}
+
+
+class Memory:
+    """A slice whose memory is full of page cache, of a file twice as large, so that policies which remember what they
+    evicted do.  What is charged to the slice as kernel memory is more than without a policy by the folio table and the
+    policy's data; maps are charged to the daemon that made them, and do not depend on the slice's size."""
+
+    TITLE = "memory of policies"
+    POLICY = None
+    BASELINES = (STOCK,)
+    VARIANTS = (STOCK, *(Variant(name, policy=name) for name in ("noop", "get-scan")), *POLICIES)
+    REPETITIONS = 1
+    MEMORY_MAX = 128 * MIB
+    FILE_BYTES = 256 * MIB
+    COLUMNS = (("cached_mib", "cached MiB", 1), ("kernel_kib", "kernel KiB", 0), ("slice_percent", "slice pays %", 3),
+               ("bucket_percent", "of it buckets %", 3), ("map_kib", "BPF maps KiB", 0), ("map_percent", "maps %", 3),
+               ("all_percent", "all %", 3))
+    RATIOS = ()             # what there is without a policy is not the policy's
+    MORE_IS_BETTER = ()
+    PAPER_NOTE = "0.4 % of what is cached with an empty registry, 1.2 % with a full one, BPF maps not counted"
+    GOAL_PERCENT = 1.2
+
+    def __init__(self, disk, progress):
+        self.disk = disk
+        self.progress = progress
+        self.file = disk.make_file(self.FILE_BYTES)
+
+    def describe(self):
+        return (f"{self.FILE_BYTES // MIB} MiB read twice with MemoryMax={self.MEMORY_MAX // MIB}M; of what is cached, "
+                "a slice pays for the folio table and the policy's data, of which buckets are a part")
+
+    def settled(self, slice_):
+        """The slice's memory, once it stays the same for longer than the kernel takes to collect it."""
+        memory = None
+        while memory != (memory := slice_.memory()):
+            time.sleep(2.5)
+        return memory
+
+    def measure(self, variant, _repetition):
+        guest.set_mglru(False)
+        self.disk.forget_cached()
+        before = bpf_maps()
+        with guest.Slice("demomemory.slice", self.MEMORY_MAX, variant.policy) as slice_:
+            maps = {f"{key} {name}".strip(): size for key, (name, size) in bpf_maps().items() if key not in before}
+            guest.run_in_slice(slice_, "demo-memory", ["/usr/bin/cat", self.file, self.file])
+            memory = self.settled(slice_)
+            counters = slice_.policy_counters()
+        result = {"memory": memory, "maps": maps, "map_bytes": sum(maps.values()),
+                  "bucket_bytes": counters.get("bucket_bytes", 0), "policy_counters": counters}
+        self.progress.say(f"  {variant.name}: {memory['file'] / MIB:.1f} MiB cached, "
+                          f"{memory['kernel'] / MIB:.2f} MiB of kernel memory, {result['map_bytes'] >> 10} KiB of maps")
+        return result

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Key-value loads with the statistics of Twitter's caches, which the cachebpf paper replays traces of (figure 7)."""
+
+import dataclasses
+
+import workloads_ycsb
+from workloads import MIB, PAGE
+
+KEY_SIZE = 16   # of kv
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """The columns key size and value size of the table that was published with the traces (stat/2020Mar.md in
+    github.com/twitter/cache-trace; CC BY 4.0).  Others are in kv-workload.c and test-kv-twitter.c."""
+    key: int
+    value: int
+
+    @property
+    def value_size(self):
+        """That makes a record of kv as large as one of the cluster."""
+        return self.key + self.value - KEY_SIZE
+
+
+CLUSTERS = {
+    "17": Cluster(19, 212),
+    "18": Cluster(18, 37),
+    "24": Cluster(32, 699),
+    "34": Cluster(33, 322),
+    "52": Cluster(20, 273),
+}
+
+# Figure 7, from the artifact's numbers: operations a second on LevelDB. MGLRU ran out of memory with cluster 24.
+FIGURE_7 = {
+    "17": {"stock": 84301, "mglru": 108187, "s3fifo": 81268, "lhd": 78544, "lfu": 82187},
+    "18": {"stock": 79291, "mglru": 105227, "s3fifo": 68102, "lhd": 72148, "lfu": 81837},
+    "24": {"stock": 61924, "s3fifo": 55887, "lhd": 58379, "lfu": 60009},
+    "34": {"stock": 15745, "mglru": 13804, "s3fifo": 15816, "lhd": 17380, "lfu": 16660},
+    "52": {"stock": 38960, "mglru": 32856, "s3fifo": 38546, "lhd": 41740, "lfu": 43596},
+}
+
+
+class Twitter(workloads_ycsb.RocksDB):
+    """One cluster: a database of records of its size, in four levels, and a page cache of a tenth of it.  All tables
+    are open, their indexes in memory, as in the papers, where LevelDB keeps 990 tables of 2 MiB open."""
+
+    BESIDE = 6 * MIB        # of the limit: what is no page cache of the database
+    OPTIONS = workloads_ycsb.Ycsb.OPTIONS
+    WARMUP = 14000
+    OPERATIONS = 10000
+
+    def __init__(self, disk, progress):
+        super().__init__(disk, progress)
+        self.MEMORY_MAX = self.database_bytes // 10 // PAGE * PAGE + self.BESIDE
+
+    def describe(self):
+        return (f"statistics of Twitter's cluster {self.CLUSTER} on {self.ENGINE} of "
+                f"{self.database_bytes / MIB:.0f} MiB, of which a tenth fits: MemoryMax={self.MEMORY_MAX / MIB:.1f}M, "
+                f"{self.BESIDE // MIB} for what else there is; {self.OPERATIONS} operations after {self.WARMUP} to "
+                f"warm up, {self.THREADS} thread(s)")
+
+
+def load_class(cluster):
+    name, figures = f"twitter-{cluster}", FIGURE_7[cluster]
+    ratios = {variant: (value / figures["stock"],) for variant, value in figures.items()}
+    return type(f"Twitter_{cluster}", (Twitter,), {
+        "CLUSTER": cluster, "WORKLOAD": name, "DATABASE": name, "TITLE": f"Twitter's cluster {cluster}",
+        "PAPER": ratios})
+
+
+LOADS = {f"twitter-{cluster}": load_class(cluster) for cluster in CLUSTERS}
