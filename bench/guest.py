@@ -239,26 +239,49 @@ class Slice:
         return json.loads(run("cachectl", "--json=short", "status", self.name))["units"][0]
 
     def memory(self):
-        """Bytes of what the slice is charged for, by kind."""
-        stat = self.flat_keyed("memory.stat")
-        return {key: int(stat[key]) for key in ("file", "anon", "kernel")}
+        """Bytes of what the slice is charged for, by kind.  The kernel's "file" has shared memory in it, which is no
+        file's: no policy can evict it."""
+        stat = {key: int(value) for key, value in self.flat_keyed("memory.stat").items()}
+        return {"file": stat["file"] - stat["shmem"], **{key: stat[key] for key in ("shmem", "anon", "kernel")}}
 
     def policy_counters(self):
         return {key: int(value) for key, value in self.flat_keyed("memory.cachebpf.stat").items()}
 
 
-def run_in_slice(slice_, name, command):
-    """Runs one command as an ordinary service of the slice and returns its output."""
-    OUTPUT_DIRECTORY.mkdir(parents=True, exist_ok=True)
-    output = OUTPUT_DIRECTORY / name
+def start_service(slice_, name, command, settings):
+    """Until it has ended (oneshot) or is ready (notify)."""
     write_unit(f"{name}.service", [
         "[Unit]", "Description=Load of the Demo", "",
-        "[Service]", "Type=oneshot", f"Slice={slice_.name}", f"ExecStart={' '.join(map(str, command))}",
-        f"StandardOutput=truncate:{output}", "TimeoutStartSec=infinity"])
+        "[Service]", f"Slice={slice_.name}", f"ExecStart={' '.join(map(str, command))}", *settings,
+        "TimeoutStartSec=infinity"])
     run("systemctl", "daemon-reload")
     try:
         run("systemctl", "start", f"{name}.service")
     except DemoError as e:
         journal = run("journalctl", "--quiet", "--output=cat", "--lines=5", f"--unit={name}.service")
         raise DemoError(f"{e}\n{journal}") from None
+
+
+def run_in_slice(slice_, name, command):
+    """Runs one command as an ordinary service of the slice and returns its output."""
+    OUTPUT_DIRECTORY.mkdir(parents=True, exist_ok=True)
+    output = OUTPUT_DIRECTORY / name
+    start_service(slice_, name, command, ["Type=oneshot", f"StandardOutput=truncate:{output}"])
     return output.read_text()
+
+
+@contextlib.contextmanager
+def server_in_slice(slice_, name, command, settings):
+    """A server as an ordinary service of the slice, meanwhile; yields its process."""
+    start_service(slice_, name, command, ["Type=notify", *settings])
+    try:
+        yield int(run("systemctl", "show", "--property=MainPID", "--value", f"{name}.service"))
+    finally:
+        run("systemctl", "stop", f"{name}.service")
+
+
+def disk_counters(device):
+    """What a disk has done since the machine was booted."""
+    fields = pathlib.Path("/sys/class/block", device.name, "stat").read_text().split()
+    return {"disk_reads": int(fields[0]), "disk_bytes": int(fields[2]) * 512,
+            "disk_writes": int(fields[4]), "disk_bytes_written": int(fields[6]) * 512}

@@ -105,6 +105,7 @@ class KeyValue:
     BASELINES = BASELINES
     VARIANTS = (*BASELINES, Variant(POLICY, policy=POLICY))
     REPETITIONS = 5
+    PROGRAM = "kv"
     DATABASE = "kv"
     MEMORY_MAX = 16 * MIB
     WARMUP = 40000
@@ -116,7 +117,7 @@ class KeyValue:
         self.disk = disk
         self.progress = progress
         self.database = disk.mountpoint / self.DATABASE
-        self.program = BENCH / "kv"
+        self.program = BENCH / self.PROGRAM
         guest.preload(self.program)
         self.database_bytes = sum(path.stat().st_size for path in self.database.iterdir())
 

@@ -6,7 +6,8 @@
 DEMO_TIMEOUT=3000
 DEMO_DATA=
 BENCHES=(search kv get-scan admission
-        ycsb-{a,b,c,d,e,f,uniform,uniform-rw} ycsb-leveldb-{a,b,c,d,e,f,uniform,uniform-rw})
+        ycsb-{a,b,c,d,e,f,uniform,uniform-rw} ycsb-leveldb-{a,b,c,d,e,f,uniform,uniform-rw}
+        pgbench-{select,zipfian,tpcb} sqlite)
 
 # make-data wants the build root and, in it, the project's kv.
 make_data() { # --key | OUT.img
@@ -91,6 +92,6 @@ verb_bench() {
         shift
         # a processor for each of its threads; and bench/README.md says why so slow a disk
         [[ $name != get-scan ]] || disk_us=2000 cpus=4
-        [[ $name != ycsb-* ]] || disk_us=1000
+        [[ $name != @(ycsb-|pgbench-|sqlite)* ]] || disk_us=1000
         run_demo "./cachebpf-$name.json" "$disk_us" "$cpus" bench "$@" -- --only "$name"
 }
