@@ -52,7 +52,7 @@ class Sqlite(Queries):
     UNIT = "operations"
     PROGRAM = "sql"
     DATABASE = "sqlite"
-    MEMORY_MAX = 11 * MIB
+    MEMORY_MAX = 9 * MIB
     WARMUP = 10000
     OPERATIONS = 10000
     SCANS = 10      # per cent
