@@ -260,9 +260,10 @@ class Slice:
         return json.loads(run("cachectl", "--json=short", "status", self.name))["units"][0]
 
     def memory(self):
-        """Bytes of what the slice is charged for, by kind."""
-        stat = self.flat_keyed("memory.stat")
-        return {key: int(stat[key]) for key in ("file", "anon", "kernel")}
+        """Bytes of what the slice is charged for, by kind.  The kernel's "file" has shared memory in it, which is no
+        file's: no policy can evict it."""
+        stat = {key: int(value) for key, value in self.flat_keyed("memory.stat").items()}
+        return {"file": stat["file"] - stat["shmem"], **{key: stat[key] for key in ("shmem", "anon", "kernel")}}
 
     def policy_counters(self):
         return {key: int(value) for key, value in self.flat_keyed("memory.cachebpf.stat").items()}
@@ -298,30 +299,40 @@ class Recorder:
             raise DemoError(f"the sequence could not be recorded: {told}")
 
 
-def write_service(slice_name, name, command):
-    """An ordinary service that runs one command in the slice; returns the file that will have its output."""
+def new_output(name):
+    """The file for a service's output, which is not there yet."""
     OUTPUT_DIRECTORY.mkdir(parents=True, exist_ok=True)
     output = OUTPUT_DIRECTORY / name
     output.unlink(missing_ok=True)
+    return output
+
+
+def write_service(slice_name, name, command, settings):
+    """An ordinary service that runs one command in the slice."""
     write_unit(f"{name}.service", [
         "[Unit]", "Description=Load of the Demo", "",
-        "[Service]", "Type=oneshot", f"Slice={slice_name}", f"ExecStart={' '.join(map(str, command))}",
-        f"StandardOutput=truncate:{output}", "TimeoutStartSec=infinity"])
+        "[Service]", f"Slice={slice_name}", f"ExecStart={' '.join(map(str, command))}", *settings,
+        "TimeoutStartSec=infinity"])
     run("systemctl", "daemon-reload")
-    return output
 
 
 def journal_of(name):
     return run("journalctl", "--quiet", "--output=cat", "--lines=5", f"--unit={name}.service")
 
 
-def run_in_slice(slice_, name, command):
-    """Runs one command as an ordinary service of the slice and returns its output."""
-    output = write_service(slice_.name, name, command)
+def start_service(slice_, name, command, settings):
+    """Until it has ended (oneshot) or is ready (notify)."""
+    write_service(slice_.name, name, command, settings)
     try:
         run("systemctl", "start", f"{name}.service")
     except DemoError as e:
         raise DemoError(f"{e}\n{journal_of(name)}") from None
+
+
+def run_in_slice(slice_, name, command):
+    """Runs one command as an ordinary service of the slice and returns its output."""
+    output = new_output(name)
+    start_service(slice_, name, command, ["Type=oneshot", f"StandardOutput=truncate:{output}"])
     return output.read_text()
 
 
@@ -335,7 +346,9 @@ class Service:
         self.output = None
 
     def __enter__(self):
-        self.output = write_service(self.slice_name, self.name, self.command)
+        self.output = new_output(self.name)
+        write_service(self.slice_name, self.name, self.command,
+                      ["Type=oneshot", f"StandardOutput=truncate:{self.output}"])
         run("systemctl", "start", "--no-block", f"{self.name}.service")
         return self
 
@@ -357,3 +370,20 @@ class Service:
             if state in ("failed", "inactive"):
                 raise DemoError(f"{self.name}.service is {state}\n{journal_of(self.name)}")
             time.sleep(0.2)
+
+
+@contextlib.contextmanager
+def server_in_slice(slice_, name, command, settings):
+    """A server as an ordinary service of the slice, meanwhile; yields its process."""
+    start_service(slice_, name, command, ["Type=notify", *settings])
+    try:
+        yield int(run("systemctl", "show", "--property=MainPID", "--value", f"{name}.service"))
+    finally:
+        run("systemctl", "stop", f"{name}.service")
+
+
+def disk_counters(device):
+    """What a disk has done since the machine was booted."""
+    fields = pathlib.Path("/sys/class/block", device.name, "stat").read_text().split()
+    return {"disk_reads": int(fields[0]), "disk_bytes": int(fields[2]) * 512,
+            "disk_writes": int(fields[4]), "disk_bytes_written": int(fields[6]) * 512}

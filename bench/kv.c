@@ -11,6 +11,7 @@
 #include "bench-util.h"
 #include "kv.h"
 #include "kv-run.h"
+#include "options.h"
 #include "pool.h"
 
 static int help(void) {
@@ -52,33 +53,6 @@ static int help(void) {
                "  --json               one JSON object instead of text\n"
                "  --help               this text\n",
                program_invocation_short_name);
-        return 0;
-}
-
-static int parse_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret) {
-        unsigned long long v;
-        char *end;
-
-        errno = 0;
-        v = strtoull(text, &end, 10);
-        if (errno != 0 || end == text || *end != '\0' || *text == '-' || v < min || v > max)
-                return log_error(-EINVAL, "--%s=%s: not a number from %" PRIu64 " to %" PRIu64,
-                                 option, text, min, max);
-
-        *ret = v;
-        return 0;
-}
-
-static int parse_theta(const char *text, double *ret) {
-        char *end;
-        double v;
-
-        errno = 0;
-        v = strtod(text, &end);
-        if (errno != 0 || end == text || *end != '\0' || !(v > 0.0 && v < 1.0))
-                return log_error(-EINVAL, "--zipf=%s: the skew is a number between 0 and 1", text);
-
-        *ret = v;
         return 0;
 }
 
@@ -165,8 +139,8 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, RunOptions *run
         while ((c = getopt_long(argc, argv, "h", long_options, &index)) >= 0)
                 switch (c) {
                 case ARG_NUMBER:
-                        r = parse_number(numbers[index].name, optarg, numbers[index].min, numbers[index].max,
-                                         numbers[index].value);
+                        r = option_number(numbers[index].name, optarg, numbers[index].min,
+                                          numbers[index].max, numbers[index].value);
                         if (r < 0)
                                 return r;
                         break;
@@ -181,7 +155,7 @@ static int parse_argv(int argc, char *argv[], LoadOptions *load, RunOptions *run
                                 return r;
                         break;
                 case ARG_ZIPF:
-                        r = parse_theta(optarg, &run->theta);
+                        r = option_theta(optarg, &run->theta);
                         if (r < 0)
                                 return r;
                         break;

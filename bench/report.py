@@ -95,8 +95,9 @@ def print_result(load, summaries, repetitions):
 
 
 def reporter(find_bars, *attributes):
-    """What prints a load's results: it returns the document for the JSON and the bars that "find_bars" knows, each
-    whether it is reached and what it is.  "attributes" are those of the load that are in the document as well."""
+    """What prints a load's results: it returns the document for the JSON and the bars that "find_bars", if there is
+    one, knows, each whether it is reached and what it is.  "attributes" are those of the load that are in the document
+    as well."""
     def report(load, results):
         summaries = {name: summarize(repetitions) for name, repetitions in results.items()}
         print_result(load, summaries, len(results["stock"]))
@@ -106,7 +107,7 @@ def reporter(find_bars, *attributes):
             "columns": load.COLUMNS, "ratios": load.RATIOS, "more_is_better": load.MORE_IS_BETTER,
             "paper": {name: paper_of(load, name) for name in summaries},
             "paper_note": getattr(load, "PAPER_NOTE", None), "medians": summaries, "repetitions": results}
-        return document, find_bars(load, summaries) if load.POLICY in results else []
+        return document, find_bars(load, summaries) if find_bars and load.POLICY in results else []
     return report
 
 

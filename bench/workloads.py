@@ -150,6 +150,7 @@ class KeyValue:
                ("cache_mib", "page cache MiB", 1))
     RATIOS = (("ops_per_second", "speed"), ("p99_us", "P99"), ("disk_mib", "disk"))
     MORE_IS_BETTER = ("ops_per_second", "hit_ratio")
+    PROGRAM = "kv"
     DATABASE = "kv"
     MEMORY_MAX = 16 * MIB
     WARMUP = 40000          # lfu counts how often: it needs longer to know than others
@@ -162,7 +163,7 @@ class KeyValue:
         self.progress = progress
         self.fill()
         self.database = disk.mountpoint / self.DATABASE
-        self.program = BENCH / "kv"
+        self.program = BENCH / self.PROGRAM
         guest.preload(self.program)
         self.database_bytes = sum(path.stat().st_size for path in self.database.iterdir())
 

@@ -5,8 +5,7 @@ import json
 import time
 
 import guest
-from workloads import MIB, STOCK, Variant
-from workloads_ycsb import POLICIES
+from workloads import MIB, POLICIES, STOCK, Variant
 
 
 def bpf_maps():

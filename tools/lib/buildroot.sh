@@ -14,7 +14,7 @@ BUILD_PACKAGES=(
         meson ninja-build scdoc shellcheck jq # project
         build-essential debhelper lintian     # packages
         libsystemd-dev systemd-dev libbpf-dev libglib2.0-dev libjson-c-dev libzstd-dev libcmocka-dev
-        librocksdb-dev libleveldb-dev
+        librocksdb-dev libleveldb-dev libsqlite3-dev postgresql-17 # the demonstration
         # what the project's tests and checks call
         systemd dbus-daemon libxml2-utils python3-gi gir1.2-glib-2.0
         qemu-system-x86                   # runs on the host, with the libraries of the build root

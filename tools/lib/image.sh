@@ -12,13 +12,15 @@ GUEST_PACKAGES=(
         libsystemd0 libbpf1 libglib2.0-0t64 libjson-c5 libzstd1 # what the project links
         e2fsprogs xfsprogs util-linux mount kmod procps less # tools of the tests
         iproute2 attr jq bpftool fio ripgrep libxml2-utils
-        librocksdb9.10 libleveldb1d python3 # the demonstration
+        librocksdb9.10 libleveldb1d libsqlite3-0 postgresql-17 python3 # the demonstration
         python3-gi gir1.2-glib-2.0 # the example for D-Bus
 )
 
 make_baseroot() {
         [[ ! -d $BASEROOT ]] || return 0
         step "image: Debian 13 base" bootstrap "$SCRATCH/baseroot" essential "${GUEST_PACKAGES[@]}"
+        # PostgreSQL's package makes a cluster, and would start it.
+        rm -rf "$SCRATCH"/baseroot/{etc,var/lib}/postgresql/17
         mv -T "$SCRATCH/baseroot" "$BASEROOT"
         prune 2 "$CACHE"/baseroot-*
 }
@@ -44,13 +46,13 @@ assemble_root() { # ROOT
                 systemd-{hwdb-update,journal-catalog-update,modules-load}.service \
                 e2scrub_reap.service e2scrub_all.timer fstrim.timer dpkg-db-backup.timer \
                 systemd-tmpfiles-clean.timer \
-                xfs_scrub_all.timer getty-static.service modprobe@.service; do
+                xfs_scrub_all.timer getty-static.service modprobe@.service postgresql.service; do
                 ln -sf /dev/null "$root/etc/systemd/system/$unit"
         done
         # Nor what costs time at each daemon-reload, of which the tests have many.
         mkdir -p "$root/etc/systemd/system-generators"
-        for unit in gpt-auto hibernate-resume rc-local ssh system-update sysv tpm2; do
-                ln -sf /dev/null "$root/etc/systemd/system-generators/systemd-$unit-generator"
+        for unit in systemd-{gpt-auto,hibernate-resume,rc-local,ssh,system-update,sysv,tpm2} postgresql; do
+                ln -sf /dev/null "$root/etc/systemd/system-generators/$unit-generator"
         done
         ln -sf multi-user.target "$root/usr/lib/systemd/system/default.target"
         rm -rf "$root"/var/log/journal

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counters.h"
+#include "histogram.h"
+
+/* What a program has measured, on its standard output: a line for each figure, or one JSON object. */
+typedef struct Figures {
+        bool json;
+        unsigned n;     /* printed so far */
+} Figures;
+
+/* Of what it is ("" for all) comes before the name: "read" of "read_ops" and "read: operations". */
+void figure(Figures *figures, const char *of, const char *name, const char *text, int digits, double value);
+void figure_number(Figures *figures, const char *name, const char *text, uint64_t value);
+
+/* How many operations there were, and in what time. */
+void figures_rate(Figures *figures, uint64_t operations, uint64_t nsec);
+
+/* A histogram of nanoseconds, that is not empty. */
+void figures_latencies(Figures *figures, const char *of, const Histogram *h);
+
+/* Of the process, and of the disk if one is named. */
+void figures_reads(Figures *figures, const Counters *c);
+void figures_faults(Figures *figures, const Counters *c);
+void figures_disk(Figures *figures, const char *disk, const Counters *c);
+
+void figures_end(Figures *figures);
