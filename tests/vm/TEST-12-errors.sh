@@ -151,6 +151,7 @@ systemctl reload cachebpfd.service
 once 'a rule without policy is named' '10-nothing.conf:1: No CachePolicy='
 once 'so is one that matches nothing' '20-all.conf:1: Neither Unit= nor Cgroup='
 rm -r /run/cachebpf/policies.d $POLICIES
+systemctl reload cachebpfd.service # other tests look at what policies there are
 
 # --- a slice that vanishes in the middle
 
