@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
+# machine: --cpus 2
 # timeout: 240
-# An administrator who is not root changes policies from a terminal: polkit's agent asks for the password.
+# An administrator who is not root changes policies from a terminal: polkit's agent asks for the password. In a
+# machine of its own, where no other test had bus, polkit or logind restarted: a session has to be known to all three.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
