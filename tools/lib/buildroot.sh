@@ -40,7 +40,9 @@ bootstrap() {
         local dir=$1 variant=$2 security
         shift 2
         security=$(archive Debian-Security)
-        mmdebstrap --mode=root --variant="$variant" --include="$*" \
+        # It mounts /proc and the like, and would leave them there when it is killed.
+        unshare --mount --propagation private \
+                mmdebstrap --mode=root --variant="$variant" --include="$*" \
                 --aptopt='Acquire::Retries "5"' --dpkgopt=force-unsafe-io \
                 --dpkgopt='path-exclude=/usr/share/doc/*' \
                 --dpkgopt='path-exclude=/usr/share/man/*' \

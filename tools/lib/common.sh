@@ -22,7 +22,8 @@ start_session() {
         umask 022
         mkdir -p "$CACHE"/{tmp,lock,log}
         for dir in "$CACHE"/tmp/*/; do
-                [[ ! -d $dir || -d /proc/$(basename "$dir") ]] || rm -rf --one-file-system "$dir"
+                [[ ! -d $dir || -d /proc/$(basename "$dir") ]] || rm -rf --one-file-system "$dir" ||
+                        info "what an aborted run left in $dir is in the way of nothing, but does not go"
         done
         mkdir -p "$SCRATCH"
         trap end_session EXIT
