@@ -247,8 +247,8 @@ class TpcB(PgBench):
     WHAT = "the TPC-B-like one, three updates, a query and an insertion, all accounts equally likely"
     SCRIPT = ("--builtin=tpcb-like",)
     WRITES = True
-    WARMUP = 1500
-    OPERATIONS = 1500
+    WARMUP = 1000
+    OPERATIONS = 1000
 
 
 LOADS = {"pgbench-select": Select, "pgbench-zipfian": Zipfian, "pgbench-tpcb": TpcB, "sqlite": Sqlite}
