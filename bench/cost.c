@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "bench-util.h"
+#include "options.h"
 
 /* Random reads of one page, and what one costs the processor. In the laboratory a nanosecond of processor
  * time is an instruction, so that this counts instructions.
@@ -25,7 +25,7 @@ static struct {
         uint64_t bytes;
         uint64_t operations;
         uint64_t warmup;
-        unsigned threads;
+        uint64_t threads;
         bool hit;
 } arg = { .bytes = UINT64_C(64) << 20, .operations = 50000, .warmup = 30000, .threads = 1 };
 
@@ -85,19 +85,12 @@ static void *reader_main(void *p) {
         return NULL;
 }
 
-static uint64_t cpu_nsec(void) {
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-        return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
-}
-
 static int measure(void) {
         struct reader readers[MAX_THREADS] = {};
         uint64_t cpu, wall;
         int ret = 0;
 
-        pthread_barrier_init(&measured, NULL, arg.threads + 1);
+        pthread_barrier_init(&measured, NULL, (unsigned) arg.threads + 1);
         for (unsigned i = 0; i < arg.threads; i++) {
                 readers[i].random = UINT64_C(88172645463325252) + i * UINT64_C(0x9e3779b97f4a7c15);
                 ret = pthread_create(&readers[i].thread, NULL, reader_main, &readers[i]);
@@ -107,33 +100,20 @@ static int measure(void) {
 
         pthread_barrier_wait(&measured);
         wall = now_nsec();
-        cpu = cpu_nsec();
+        cpu = clock_nsec(CLOCK_PROCESS_CPUTIME_ID);
         pthread_barrier_wait(&measured);
         for (unsigned i = 0; i < arg.threads; i++) {
                 pthread_join(readers[i].thread, NULL);
                 if (readers[i].result < 0)
                         ret = readers[i].result;
         }
-        cpu = cpu_nsec() - cpu;
+        cpu = clock_nsec(CLOCK_PROCESS_CPUTIME_ID) - cpu;
         wall = now_nsec() - wall;
         if (ret < 0)
                 return log_error(ret, "Cannot read %s: %s", arg.file, strerror(-ret));
 
         printf("{\"cpu_ns_per_read\": %.1f, \"wall_ns_per_read\": %.1f}\n",
                (double) cpu / (double) arg.operations, (double) wall / (double) arg.operations);
-        return 0;
-}
-
-static int parse_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *ret) {
-        char *end;
-        uint64_t n;
-
-        errno = 0;
-        n = strtoull(text, &end, 10);
-        if (errno != 0 || end == text || *end || n < min || n > max)
-                return log_error(-EINVAL, "--%s wants a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"",
-                                 name, min, max, text);
-        *ret = n;
         return 0;
 }
 
@@ -144,42 +124,19 @@ static void help(void) {
                program_invocation_short_name);
 }
 
+/* As options_parse(). */
 static int parse_arguments(int argc, char *argv[]) {
-        static const struct option options[] = {
-                { "bytes", required_argument, NULL, 'b' },
-                { "operations", required_argument, NULL, 'o' },
-                { "warmup", required_argument, NULL, 'w' },
-                { "threads", required_argument, NULL, 't' },
-                { "help", no_argument, NULL, 'h' },
-                {},
+        const Option options[] = {
+                { "bytes",      PAGE_SIZE, UINT64_MAX / 2, &arg.bytes      },
+                { "operations", 1,         UINT32_MAX,     &arg.operations },
+                { "warmup",     0,         UINT32_MAX,     &arg.warmup     },
+                { "threads",    1,         MAX_THREADS,    &arg.threads    },
         };
-        uint64_t n;
-        int c, ret = 0;
+        int r;
 
-        while (ret == 0 && (c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
-                switch (c) {
-                case 'b':
-                        ret = parse_number("bytes", optarg, PAGE_SIZE, UINT64_MAX / 2, &arg.bytes);
-                        break;
-                case 'o':
-                        ret = parse_number("operations", optarg, 1, UINT32_MAX, &arg.operations);
-                        break;
-                case 'w':
-                        ret = parse_number("warmup", optarg, 0, UINT32_MAX, &arg.warmup);
-                        break;
-                case 't':
-                        ret = parse_number("threads", optarg, 1, MAX_THREADS, &n);
-                        if (ret == 0)
-                                arg.threads = (unsigned) n;
-                        break;
-                case 'h':
-                        help();
-                        exit(EXIT_SUCCESS);
-                default:
-                        return -EINVAL;
-                }
-        if (ret < 0)
-                return ret;
+        r = options_parse(argc, argv, options, ELEMENTSOF(options), help);
+        if (r != 0)
+                return r;
         if (argc - optind != 2)
                 return log_error(-EINVAL, "What to read is missing; see --help");
         if (strcmp(argv[optind], "hit") != 0 && strcmp(argv[optind], "miss") != 0)
@@ -191,9 +148,11 @@ static int parse_arguments(int argc, char *argv[]) {
 
 int main(int argc, char *argv[]) {
         struct stat st;
+        int r;
 
-        if (parse_arguments(argc, argv) < 0)
-                return EXIT_FAILURE;
+        r = parse_arguments(argc, argv);
+        if (r != 0)
+                return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
         fd = open(arg.file, O_RDONLY | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &st) < 0) {
                 log_error(-errno, "Cannot open %s: %s", arg.file, strerror(errno));

@@ -4,7 +4,6 @@
  * pread(2), or LevelDB, which maps its tables.  "kv load" makes the database, "kv run" measures; scans and
  * updates can run beside the operations, in threads of their own and in a fixed proportion to them. */
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@
 #include "options.h"
 #include "pool.h"
 
-static int help(void) {
+static void help(void) {
         printf("%1$s load DIRECTORY --records=N [--value-size=BYTES]\n"
                "%1$s run DIRECTORY --ops=N [OPTIONS…]\n\n"
                "Key-value load on RocksDB or LevelDB: the workloads of YCSB.\n\n"
@@ -53,10 +52,9 @@ static int help(void) {
                "  --json               one JSON object instead of text\n"
                "  --help               this text\n",
                program_invocation_short_name);
-        return 0;
 }
 
-static int parse_advice(const char *text, ScanAdvice *ret) {
+static int parse_advice(const char *text, void *target) {
         static const char *const names[_ADVICE_MAX] = {
                 [ADVICE_NONE] = "none",
                 [ADVICE_DONTNEED] = "dontneed",
@@ -66,121 +64,31 @@ static int parse_advice(const char *text, ScanAdvice *ret) {
 
         for (unsigned i = 0; i < _ADVICE_MAX; i++)
                 if (strcmp(text, names[i]) == 0) {
-                        *ret = i;
+                        *(ScanAdvice *) target = i;
                         return 0;
                 }
 
         return log_error(-EINVAL, "--scan-advice=%s: none, dontneed, noreuse or sequential", text);
 }
 
-static int parse_workload(const char *text, const Workload **ret) {
+static int parse_workload(const char *text, void *target) {
         const Workload *workload = workload_find(text);
 
         if (!workload)
                 return log_error(-EINVAL, "--workload=%s: a, b, c, d, e, f, uniform, uniform-rw, or "
                                  "twitter-17, -18, -24, -34 or -52", text);
 
-        *ret = workload;
+        *(const Workload **) target = workload;
         return 0;
 }
 
-typedef struct Option {
-        const char *name;
-        uint64_t min, max;
-        uint64_t *value;
-} Option;
+static int parse_engine(const char *text, void *target) {
+        const EngineType *engine = engine_find(text); /* says so if there is none */
 
-/* Returns 1 when the help was printed and nothing is left to do. */
-static int parse_argv(int argc, char *argv[], LoadOptions *load, RunOptions *run) {
-        const Option numbers[] = {
-                { "records",     2,            UINT64_C(1000000000), &load->records    },
-                { "value-size",  KV_VALUE_MIN, KV_VALUE_MAX,         &load->value_size },
-                { "levels",      65536,        UINT64_C(1) << 30,    &load->table_size },
-                { "ops",         1,            UINT64_C(1) << 40,    &run->operations },
-                { "warmup",      0,            UINT64_C(1) << 40,    &run->warmup     },
-                { "threads",     1,            256,                  &run->threads    },
-                { "seed",        0,            UINT64_MAX,           &run->seed       },
-                { "universe",    2,            UINT64_C(1) << 40,    &run->universe   },
-                { "block-cache", 0,            UINT64_C(1) << 40,    &run->block_cache },
-                { "open-files",  16,           1000000,              &run->open_files },
-                { "scan-threads",  0,          POOL_THREADS_MAX,     &run->scan_threads  },
-                { "scan-every",    0,          UINT64_C(1) << 40,    &run->scan_every    },
-                { "scan-length",   1,          UINT64_C(1000000000), &run->scan_length   },
-                { "write-threads", 0,          POOL_THREADS_MAX,     &run->write_threads },
-                { "write-every",   1,          UINT64_C(1) << 40,    &run->write_every   },
-                { "write-buffer",  65536,      UINT64_C(1) << 30,    &run->write_buffer  },
-        };
-        enum {
-                ARG_NUMBER = 0x100,
-                ARG_ENGINE,
-                ARG_WORKLOAD,
-                ARG_ZIPF,
-                ARG_ADVICE,
-                ARG_DISK,
-                ARG_INDEX,
-                ARG_JSON,
-                ARG_HELP,
-        };
-        struct option long_options[ELEMENTSOF(numbers) + 9] = {};
-        size_t n = 0;
-        int c, r, index;
+        if (!engine)
+                return -EINVAL;
 
-        for (; n < ELEMENTSOF(numbers); n++)
-                long_options[n] = (struct option) { numbers[n].name, required_argument, NULL, ARG_NUMBER };
-        long_options[n++] = (struct option) { "engine", required_argument, NULL, ARG_ENGINE };
-        long_options[n++] = (struct option) { "workload", required_argument, NULL, ARG_WORKLOAD };
-        long_options[n++] = (struct option) { "zipf", required_argument, NULL, ARG_ZIPF };
-        long_options[n++] = (struct option) { "scan-advice", required_argument, NULL, ARG_ADVICE };
-        long_options[n++] = (struct option) { "disk", required_argument, NULL, ARG_DISK };
-        long_options[n++] = (struct option) { "index-in-cache", no_argument, NULL, ARG_INDEX };
-        long_options[n++] = (struct option) { "json", no_argument,       NULL, ARG_JSON };
-        long_options[n++] = (struct option) { "help", no_argument,       NULL, ARG_HELP };
-
-        while ((c = getopt_long(argc, argv, "h", long_options, &index)) >= 0)
-                switch (c) {
-                case ARG_NUMBER:
-                        r = option_number(numbers[index].name, optarg, numbers[index].min,
-                                          numbers[index].max, numbers[index].value);
-                        if (r < 0)
-                                return r;
-                        break;
-                case ARG_ENGINE:
-                        load->engine = run->engine = engine_find(optarg);
-                        if (!run->engine)
-                                return -EINVAL;
-                        break;
-                case ARG_WORKLOAD:
-                        r = parse_workload(optarg, &run->workload);
-                        if (r < 0)
-                                return r;
-                        break;
-                case ARG_ZIPF:
-                        r = option_theta(optarg, &run->theta);
-                        if (r < 0)
-                                return r;
-                        break;
-                case ARG_ADVICE:
-                        r = parse_advice(optarg, &run->scan_advice);
-                        if (r < 0)
-                                return r;
-                        break;
-                case ARG_DISK:
-                        run->disk = optarg;
-                        break;
-                case ARG_INDEX:
-                        load->index_in_cache = run->index_in_cache = true;
-                        break;
-                case ARG_JSON:
-                        run->json = true;
-                        break;
-                case ARG_HELP:
-                case 'h':
-                        help();
-                        return 1;
-                default:
-                        return -EINVAL;
-                }
-
+        *(const EngineType **) target = engine;
         return 0;
 }
 
@@ -208,40 +116,59 @@ static int check_engine(const LoadOptions *load, const RunOptions *run) {
 }
 
 static int kv_main(int argc, char *argv[]) {
-        LoadOptions load = { .engine = &engine_rocksdb, .value_size = 1000 };
+        LoadOptions load = { .value_size = 1000 };
         RunOptions run = {
                 .engine = &engine_rocksdb, .workload = workload_find("c"),
                 .threads = 1, .seed = 1, .theta = 0.99, .block_cache = 65536, .open_files = 512,
                 .scan_every = 1999, .scan_length = 1000, .write_every = 1, .write_buffer = UINT64_C(2) << 20,
         };
-        int r;
+        const Option options[] = {
+                { "records",       2,            UINT64_C(1000000000), &load.records      },
+                { "value-size",    KV_VALUE_MIN, KV_VALUE_MAX,         &load.value_size   },
+                { "levels",        65536,        UINT64_C(1) << 30,    &load.table_size   },
+                { "ops",           1,            UINT64_C(1) << 40,    &run.operations    },
+                { "warmup",        0,            UINT64_C(1) << 40,    &run.warmup        },
+                { "threads",       1,            256,                  &run.threads       },
+                { "seed",          0,            UINT64_MAX,           &run.seed          },
+                { "universe",      2,            UINT64_C(1) << 40,    &run.universe      },
+                { "block-cache",   0,            UINT64_C(1) << 40,    &run.block_cache   },
+                { "open-files",    16,           1000000,              &run.open_files    },
+                { "scan-threads",  0,            POOL_THREADS_MAX,     &run.scan_threads  },
+                { "scan-every",    0,            UINT64_C(1) << 40,    &run.scan_every    },
+                { "scan-length",   1,            UINT64_C(1000000000), &run.scan_length   },
+                { "write-threads", 0,            POOL_THREADS_MAX,     &run.write_threads },
+                { "write-every",   1,            UINT64_C(1) << 40,    &run.write_every   },
+                { "write-buffer",  65536,        UINT64_C(1) << 30,    &run.write_buffer  },
+                { "engine",        .parse = parse_engine, .target = &run.engine },
+                { "workload",      .parse = parse_workload, .target = &run.workload },
+                { "zipf",          .parse = option_theta, .target = &run.theta },
+                { "scan-advice",   .parse = parse_advice, .target = &run.scan_advice },
+                { "disk",          .text = &run.disk },
+                { "index-in-cache", .flag = &run.index_in_cache },
+                { "json",          .flag = &run.json },
+        };
+        const char *directory;
+        int r, verb;
 
-        r = parse_argv(argc, argv, &load, &run);
+        r = options_parse(argc, argv, options, ELEMENTSOF(options), help);
         if (r != 0)
                 return r < 0 ? r : 0;
 
-        if (argc - optind != 2)
-                return log_error(-EINVAL, "a verb and a directory are needed, see --help");
+        verb = options_verb(argc, argv, (const Verb[]) {
+                                { "load", "records", load.records  },
+                                { "run",  "ops",     run.operations },
+                        }, "directory", &directory);
+        if (verb < 0)
+                return verb;
 
+        load.engine = run.engine;
+        load.index_in_cache = run.index_in_cache;
+        load.directory = run.directory = directory;
         r = check_engine(&load, &run);
         if (r < 0)
                 return r;
 
-        load.directory = run.directory = argv[optind + 1];
-
-        if (strcmp(argv[optind], "load") == 0) {
-                if (load.records == 0)
-                        return log_error(-EINVAL, "--records= is needed");
-                return kv_load(&load);
-        }
-
-        if (strcmp(argv[optind], "run") == 0) {
-                if (run.operations == 0)
-                        return log_error(-EINVAL, "--ops= is needed");
-                return kv_run(&run);
-        }
-
-        return log_error(-EINVAL, "unknown verb \"%s\": load or run", argv[optind]);
+        return verb == 0 ? kv_load(&load) : kv_run(&run);
 }
 
 int main(int argc, char *argv[]) {

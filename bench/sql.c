@@ -3,15 +3,12 @@
 /* sql: look-ups and range scans in an SQLite database whose cache is the page cache.  "sql load" makes the
  * database, "sql run" measures. */
 
-#include <getopt.h>
-#include <string.h>
-
 #include "bench-util.h"
 #include "kv.h"
 #include "options.h"
 #include "sql.h"
 
-static int help(void) {
+static void help(void) {
         printf("%1$s load FILE --records=N [--value-size=BYTES]\n"
                "%1$s run FILE --ops=N [OPTIONS…]\n\n"
                "Reads of an SQLite database by one thread: look-ups by primary key, and scans of a\n"
@@ -29,100 +26,40 @@ static int help(void) {
                "  --json               one JSON object instead of text\n"
                "  --help               this text\n",
                program_invocation_short_name);
-        return 0;
-}
-
-typedef struct Option {
-        const char *name;
-        uint64_t min, max;
-        uint64_t *value;
-} Option;
-
-/* Returns 1 when the help was printed and nothing is left to do. */
-static int parse_argv(int argc, char *argv[], SqlLoadOptions *load, SqlRunOptions *run) {
-        const Option numbers[] = {
-                { "records",     2,            UINT64_C(1000000000), &load->records     },
-                { "value-size",  KV_VALUE_MIN, KV_VALUE_MAX,         &load->value_size  },
-                { "ops",         1,            UINT64_C(1) << 40,    &run->operations   },
-                { "warmup",      0,            UINT64_C(1) << 40,    &run->warmup       },
-                { "scans",       0,            100,                  &run->scan_percent },
-                { "scan-length", 1,            UINT64_C(1000000000), &run->scan_length  },
-                { "seed",        0,            UINT64_MAX,           &run->seed         },
-                { "cache",       0,            UINT64_C(1) << 30,    &run->cache_pages  },
-        };
-        enum {
-                ARG_NUMBER = 0x100,
-                ARG_ZIPF,
-                ARG_DISK,
-                ARG_JSON,
-        };
-        struct option long_options[ELEMENTSOF(numbers) + 5] = {};
-        size_t n = 0;
-        int c, r, index;
-
-        for (; n < ELEMENTSOF(numbers); n++)
-                long_options[n] = (struct option) { numbers[n].name, required_argument, NULL, ARG_NUMBER };
-        long_options[n++] = (struct option) { "zipf", required_argument, NULL, ARG_ZIPF };
-        long_options[n++] = (struct option) { "disk", required_argument, NULL, ARG_DISK };
-        long_options[n++] = (struct option) { "json", no_argument, NULL, ARG_JSON };
-        long_options[n++] = (struct option) { "help", no_argument, NULL, 'h' };
-
-        while ((c = getopt_long(argc, argv, "h", long_options, &index)) >= 0)
-                switch (c) {
-                case ARG_NUMBER:
-                        r = option_number(numbers[index].name, optarg, numbers[index].min,
-                                          numbers[index].max, numbers[index].value);
-                        if (r < 0)
-                                return r;
-                        break;
-                case ARG_ZIPF:
-                        r = option_theta(optarg, &run->theta);
-                        if (r < 0)
-                                return r;
-                        break;
-                case ARG_DISK:
-                        run->disk = optarg;
-                        break;
-                case ARG_JSON:
-                        run->json = true;
-                        break;
-                case 'h':
-                        help();
-                        return 1;
-                default:
-                        return -EINVAL;
-                }
-
-        return 0;
 }
 
 static int sql_main(int argc, char *argv[]) {
         SqlLoadOptions load = { .value_size = 980 };
         SqlRunOptions run = { .scan_percent = 10, .scan_length = 10, .seed = 1, .theta = 0.99 };
+        const Option options[] = {
+                { "records",     2,            UINT64_C(1000000000), &load.records     },
+                { "value-size",  KV_VALUE_MIN, KV_VALUE_MAX,         &load.value_size  },
+                { "ops",         1,            UINT64_C(1) << 40,    &run.operations   },
+                { "warmup",      0,            UINT64_C(1) << 40,    &run.warmup       },
+                { "scans",       0,            100,                  &run.scan_percent },
+                { "scan-length", 1,            UINT64_C(1000000000), &run.scan_length  },
+                { "seed",        0,            UINT64_MAX,           &run.seed         },
+                { "cache",       0,            UINT64_C(1) << 30,    &run.cache_pages  },
+                { "zipf",        .parse = option_theta, .target = &run.theta },
+                { "disk",        .text = &run.disk },
+                { "json",        .flag = &run.json },
+        };
+        const char *path;
         int r;
 
-        r = parse_argv(argc, argv, &load, &run);
+        r = options_parse(argc, argv, options, ELEMENTSOF(options), help);
         if (r != 0)
                 return r < 0 ? r : 0;
 
-        if (argc - optind != 2)
-                return log_error(-EINVAL, "a verb and a file are needed, see --help");
+        r = options_verb(argc, argv, (const Verb[]) {
+                                { "load", "records", load.records  },
+                                { "run",  "ops",     run.operations },
+                        }, "file", &path);
+        if (r < 0)
+                return r;
 
-        load.path = run.path = argv[optind + 1];
-
-        if (strcmp(argv[optind], "load") == 0) {
-                if (load.records == 0)
-                        return log_error(-EINVAL, "--records= is needed");
-                return sql_load(&load);
-        }
-
-        if (strcmp(argv[optind], "run") == 0) {
-                if (run.operations == 0)
-                        return log_error(-EINVAL, "--ops= is needed");
-                return sql_run(&run);
-        }
-
-        return log_error(-EINVAL, "unknown verb \"%s\": load or run", argv[optind]);
+        load.path = run.path = path;
+        return r == 0 ? sql_load(&load) : sql_run(&run);
 }
 
 int main(int argc, char *argv[]) {
