@@ -8,13 +8,13 @@
 . "$(dirname "$0")/daemon.sh"
 
 READER=/usr/lib/cachebpf/tests/programs/classified-reader
-RULES=/etc/polkit-1/rules.d/50-t17.rules
 PAGES=1024
 dir=$(mktemp -d /var/tmp/t17.XXXXXX)
 chmod 755 "$dir"
 
 drop_files() {
-        rm -rf "$dir" "$RULES"
+        rm -rf "$dir"
+        permit_nothing
         remove_test_units
 }
 trap drop_files EXIT
@@ -197,9 +197,6 @@ is "$(varlink SetThreadClass "{\"thread\":$tid,\"class\":\"background\"}" | jq .
 
 # --- who may
 
-as_nobody() {
-        runuser -u nobody -- "$@"
-}
 is "$(exit_status as_nobody cachectl classify scan "$pid")" 1 'not for threads of others'
 like "$(as_nobody cachectl classify scan "$pid" 2>&1)" 'does not permit' 'with a clear message'
 like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetThreadClass us "$tid" \
@@ -207,20 +204,13 @@ like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager
         'Not authorized|authentication required' 'nor by D-Bus'
 is "$(class_of "$tid")" background 'nothing has changed'
 succeeds 'everybody may look' as_nobody cachectl threads "$pid"
-cat >"$RULES" <<'RULE'
-polkit.addRule(function(action, subject) {
-        if (action.id == "org.cachebpf1.classify-threads" && subject.user == "nobody")
-                return polkit.Result.YES;
-});
-RULE
-chmod 644 "$RULES"
-systemctl restart polkit.service
+permit_nobody classify-threads
 succeeds 'whom polkit permits it may' as_nobody cachectl classify --thread scan "$tid"
 is "$(class_of "$tid")" scan 'and it is done'
 succeeds 'by D-Bus, too' as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager \
         SetThreadClass us "$tid" normal
 is "$(class_of "$tid")" normal 'it is done'
-rm "$RULES"
+permit_nothing
 systemctl stop polkit.service dbus.socket dbus.service
 is "$(exit_status as_nobody cachectl classify --thread scan "$tid")" 1 'without a bus nobody else may'
 succeeds 'but root' cachectl classify --thread scan "$tid"

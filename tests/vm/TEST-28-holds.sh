@@ -8,12 +8,12 @@
 . "$(dirname "$0")/daemon.sh"
 
 MANAGER="org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager"
-RULES=/etc/polkit-1/rules.d/50-t28.rules
 work=$(mktemp -d)
 chmod 755 "$work"
 
 clean_up() {
-        rm -rf "$work" "$RULES"
+        rm -rf "$work"
+        permit_nothing
         rm -f /run/cachebpf/units.d/t28*
         remove_test_units
 }
@@ -200,25 +200,18 @@ like "$(<"$work/bus")" 'no hold with the cookie' 'which nobody else can end'
 
 # --- who may
 
-runuser -u nobody -- cachectl hold t28 mru -- touch "$work/nobody" >"$work/refused" 2>&1
+as_nobody cachectl hold t28 mru -- touch "$work/nobody" >"$work/refused" 2>&1
 is $? 125 'nobody may not'
 like "$(<"$work/refused")" 'does not permit you to call org.cachebpf.Manager.HoldUnit' 'and is told so'
 fails 'the command was not run' test -e "$work/nobody"
 # shellcheck disable=SC2086
-fails 'nor over D-Bus' runuser -u nobody -- busctl call $MANAGER HoldUnit sasss t28.slice 1 CachePolicy=mru \
+fails 'nor over D-Bus' as_nobody busctl call $MANAGER HoldUnit sasss t28.slice 1 CachePolicy=mru \
         x y
-mkdir -p "${RULES%/*}"
-cat >$RULES <<'END'
-polkit.addRule(function(action, subject) {
-        if (action.id == "org.cachebpf1.hold-units" && subject.user == "nobody")
-                return polkit.Result.YES;
-});
-END
-systemctl restart polkit.service
-is "$(runuser -u nobody -- cachectl hold t28 mru -- cachectl status --json=short t28 2>&1 |
+permit_nobody hold-units
+is "$(as_nobody cachectl hold t28 mru -- cachectl status --json=short t28 2>&1 |
         jq -r '.units[0] | "\(.effective) \(.holds[0].user)"')" "mru $(id -u nobody)" \
         'but if polkit permits it'
-fails 'which is not to set' runuser -u nobody -- cachectl set t28 mru
+fails 'which is not to set' as_nobody cachectl set t28 mru
 
 unit_runs t28.slice lfu
 books_agree 'the kernel has lost nothing'

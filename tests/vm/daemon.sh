@@ -120,3 +120,28 @@ daemon_start() {
         systemctl reset-failed cachebpfd.service
         systemctl start cachebpfd.service
 }
+
+as_nobody() {
+        runuser -u nobody -- "$@"
+}
+
+POLKIT_RULES=/etc/polkit-1/rules.d/50-test.rules
+
+# permit_nobody ACTION: polkit lets the user nobody do that (org.cachebpf1.ACTION), until permit_nothing.
+permit_nobody() {
+        mkdir -p "${POLKIT_RULES%/*}"
+        cat >"$POLKIT_RULES" <<RULE
+polkit.addRule(function(action, subject) {
+        if (action.id == "org.cachebpf1.$1" && subject.user == "nobody")
+                return polkit.Result.YES;
+});
+RULE
+        chmod 644 "$POLKIT_RULES"
+        systemctl restart polkit.service
+}
+
+permit_nothing() {
+        [[ -e $POLKIT_RULES ]] || return 0
+        rm "$POLKIT_RULES"
+        systemctl try-restart polkit.service
+}
