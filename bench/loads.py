@@ -3,6 +3,7 @@
 machine, "tools/vm bench" and "tools/bench" ask here on the host.
 
     loads.py list           the names
+    loads.py demo           those of the demonstration
     loads.py machine NAME   the disk's time for a request in us, the number of processors, further kernel arguments
 
 A load is a class with TITLE, VARIANTS, BASELINES, REPETITIONS, POLICY and MEMORY_MAX, with measure(variant, repetition)
@@ -96,8 +97,8 @@ SECTIONS = (
 REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3, "isolation": 3, "dispatch": 3, "cost": 3}
 SECOND_OPINION_VARIANTS = ("lfu", "mru")
 
-# How long a job takes on the machine this was written on, which is what the time left is made of.  What took place
-# already corrects it.
+# How long a job may take, which is what the time left is made of: guesses, no job was timed on an idle machine yet.
+# What took place already corrects them.
 MINUTES = {"file-search": 15, "search": 4, "cost": 25, "get-scan": 9, "admission": 8}
 DEFAULT_MINUTES = 5
 
@@ -115,8 +116,8 @@ def kernel_arguments(name):
 
 
 def main(arguments):
-    if arguments == ["list"]:
-        print(*LOADS)
+    if arguments in (["list"], ["demo"]):
+        print(*(LOADS if arguments == ["list"] else DEMO))
     elif len(arguments) == 2 and arguments[0] == "machine" and arguments[1] in LOADS:
         print(*machine(arguments[1]), *kernel_arguments(arguments[1]))
     else:

@@ -77,7 +77,13 @@ int option_theta(const char *text, void *target) {
         return 0;
 }
 
-int options_verb(int argc, char *argv[], const Verb verbs[static 2], const char *what, const char **ret_object) {
+int options_verb(
+                int argc,
+                char *argv[],
+                const Verb verbs[static 2],
+                const char *what,
+                const char **ret_object) {
+
         if (argc - optind != 2)
                 return log_error(-EINVAL, "a verb and a %s are needed, see --help", what);
 
@@ -90,5 +96,6 @@ int options_verb(int argc, char *argv[], const Verb verbs[static 2], const char 
                 return (int) i;
         }
 
-        return log_error(-EINVAL, "unknown verb \"%s\": %s or %s", argv[optind], verbs[0].name, verbs[1].name);
+        return log_error(-EINVAL, "unknown verb \"%s\": %s or %s", argv[optind], verbs[0].name,
+                         verbs[1].name);
 }

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /* What one option of a command line takes: a number from min to max, a word that parse() understands (it
- * returns 0, or a negative errno after a message that names the option), a text as it is, or nothing. Exactly
- * one of number, parse, text and flag is set. */
+ * returns 0, or a negative errno after a message that names the option), a text as it is, or nothing.
+ * Exactly one of number, parse, text and flag is set. */
 typedef struct Option {
         const char *name;
         uint64_t min, max;
@@ -25,7 +25,7 @@ int options_parse(int argc, char *argv[], const Option *options, size_t n, void 
 /* For Option.parse: the skew of a Zipfian, --zipf=, a double. */
 int option_theta(const char *text, void *target);
 
-/* One of the two things a program can do with the object it is given, and the option that it needs for that. */
+/* One of two things that a program does with the object it is given, and the option it needs for that. */
 typedef struct Verb {
         const char *name;
         const char *needs;
@@ -34,4 +34,9 @@ typedef struct Verb {
 
 /* Of "VERB OBJECT" behind the options: which of the verbs it is, or -EINVAL after a message, in which the
  * object is called "what". */
-int options_verb(int argc, char *argv[], const Verb verbs[static 2], const char *what, const char **ret_object);
+int options_verb(
+                int argc,
+                char *argv[],
+                const Verb verbs[static 2],
+                const char *what,
+                const char **ret_object);

@@ -23,7 +23,7 @@ start_session() {
         mkdir -p "$CACHE"/{tmp,lock,log}
         for dir in "$CACHE"/tmp/*/; do
                 [[ ! -d $dir || -d /proc/$(basename "$dir") ]] || rm -rf --one-file-system "$dir" ||
-                        info "what an aborted run left in $dir is in the way of nothing, but does not go"
+                        info "an aborted run left $dir, which cannot be removed: is something mounted below it?"
         done
         mkdir -p "$SCRATCH"
         trap end_session EXIT

@@ -5,7 +5,6 @@
 
 DEMO_TIMEOUT=3000
 DEMO_DATA=
-DEMO_LOADS=(search kv)
 
 # make-data wants the build root and, in it, the project's kv.
 make_data() { # --key | OUT.img
@@ -58,11 +57,11 @@ ensure_demo() {
         ensure_image
 }
 
-# parse_demo VERB [OPTION…]: sets OUTPUT, CHOSEN (arguments of bench/demo) and what else the options name.
+# parse_demo VERB [OPTION…]: sets OUTPUT, CHOSEN (arguments of bench/demo), DISK_US if it is named, and so on.
 parse_demo() {
         local verb=$1
         shift
-        CHOSEN=() TRACE='' WHOSE_TIME=laboratory
+        CHOSEN=() TRACE='' WHOSE_TIME=laboratory DISK_US=''
         while [[ $# -gt 0 ]]; do
                 [[ $1 != --*=* ]] || set -- "${1%%=*}" "${1#*=}" "${@:2}"
                 [[ $# -gt 1 ]] || die "$verb: $1 wants a value; see tools/vm --help"
@@ -83,25 +82,33 @@ parse_demo() {
         [[ -z $TRACE || -d $(dirname "$TRACE") ]] || die "--trace: there is no directory $(dirname "$TRACE")"
 }
 
-# run_load NAME CPUS [KERNEL-ARGUMENT…]: one load in the laboratory, as the options were; leaves result.json, perhaps
-# trace, in $SCRATCH/NAME. Sets RESULT.
+# machine_of NAME: what bench/loads.py says of the machine for a load; --disk-us comes before it.
+machine_of() {
+        local machine disk_us
+        locked setup ensure_setup
+        machine=$(python3 -B "$TOP/bench/loads.py" machine "$1") || exit 2
+        read -r disk_us LOAD_CPUS LOAD_ARGUMENTS <<<"$machine"
+        LOAD_DISK_US=${DISK_US:-$disk_us}
+}
+
+# run_load NAME: one load in the laboratory, as the options were; leaves result.json, perhaps trace, in
+# $SCRATCH/NAME/demo. Sets RESULT.
 run_load() {
-        local name=$1 cpus=$2 gigabytes
-        shift 2
+        local SCRATCH=$SCRATCH/$1 gigabytes arguments
+        machine_of "$1"
+        read -ra arguments <<<"$LOAD_ARGUMENTS"
         gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
         machine_defaults
-        LAB=1 CLOCK=$WHOSE_TIME CPUS=$cpus LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
-        APPEND=("null_blk.completion_nsec=${DISK_US}000" "$@") # the last one counts
+        LAB=1 CLOCK=$WHOSE_TIME CPUS=$LOAD_CPUS LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
+        APPEND=("null_blk.completion_nsec=${LOAD_DISK_US}000" "${arguments[@]}") # the last one counts
         DISKS=("$DEMO_DATA:ro")
-        SCRATCH=$SCRATCH/$name
         mkdir -p "$SCRATCH/demo"
         SHARES=("$SCRATCH/demo:/run/demo")
-        COMMAND=(/usr/lib/cachebpf/bench/demo --only "$name" --data /dev/disk/by-id/virtio-disk0
+        COMMAND=(/usr/lib/cachebpf/bench/demo --only "$1" --data /dev/disk/by-id/virtio-disk0
                 --json /run/demo/result.json --inputs "$(inputs_key)" --clock "$WHOSE_TIME"
                 ${TRACE:+--trace /run/demo/trace}
                 "${CHOSEN[@]}")
         run_machine
-        SCRATCH=${SCRATCH%/*}
 }
 
 # Steps appear at once, the report when all machines have done. Each line says which load it is of.
@@ -117,27 +124,35 @@ tell_of() { # NAME
         done
 }
 
-# The two loads of the demonstration side by side: a machine of the laboratory has one thread, and its clock does
-# not see the other machine.
+# The loads of the demonstration side by side: a machine of the laboratory has one thread, and its clock does not
+# see the other machine.
 verb_demo() {
-        local name worker status=0 results=()
-        OUTPUT=./cachebpf-demo.json DISK_US=100
+        local name worker status=0 loads tellers=() results=()
+        OUTPUT=./cachebpf-demo.json
         parse_demo demo "$@"
         ensure_demo
-        for name in "${DEMO_LOADS[@]}"; do
-                (trap - EXIT INT TERM HUP && run_load "$name" 2 > >(tell_of "$name") && wait $! &&
-                        exit "$RESULT") &
+        read -ra loads < <(python3 -B "$TOP/bench/loads.py" demo)
+        for name in "${loads[@]}"; do
+                mkfifo "$SCRATCH/$name.told"
+                tell_of "$name" <"$SCRATCH/$name.told" &
+                tellers+=($!)
+                (
+                        trap - EXIT INT TERM HUP
+                        run_load "$name"
+                        exit "$RESULT"
+                ) >"$SCRATCH/$name.told" &
                 WORKERS+=($!)
         done
         for worker in "${WORKERS[@]}"; do
                 wait "$worker" || status=$?
         done
         WORKERS=()
-        for name in "${DEMO_LOADS[@]}"; do
+        wait "${tellers[@]}"
+        for name in "${loads[@]}"; do
                 [[ ! -e $SCRATCH/$name.report ]] || cat "$SCRATCH/$name.report"
                 [[ ! -s $SCRATCH/$name/demo/result.json ]] || results+=("$SCRATCH/$name/demo/result.json")
         done
-        if [[ ${#results[@]} -eq ${#DEMO_LOADS[@]} ]]; then
+        if [[ ${#results[@]} -eq ${#loads[@]} ]]; then
                 jq -s '(map(.goals) | add) as $goals | add + {goals: $goals}' "${results[@]}" >"$OUTPUT"
                 info "the figures are in $OUTPUT"
         fi
@@ -145,24 +160,22 @@ verb_demo() {
 }
 
 verb_bench() {
-        local name=${1:-} machine cpus arguments
+        local name=${1:-} result
         if [[ $# -eq 1 && $name == --prepare ]]; then
                 ensure_demo
                 inputs_key
                 return
         fi
-        locked setup ensure_setup
-        machine=$(python3 -B "$TOP/bench/loads.py" machine "$name") || exit 2
-        read -r DISK_US cpus arguments <<<"$machine"
-        read -ra arguments <<<"$arguments"
+        machine_of "$name" # now, so that a wrong name is told before anything is built
         OUTPUT=./cachebpf-$name.json
         shift
         parse_demo bench "$@"
         ensure_demo
-        run_load "$name" "$cpus" "${arguments[@]}"
-        if [[ -s $SCRATCH/$name/demo/result.json ]]; then
-                [[ ! -s $SCRATCH/$name/demo/trace ]] || cp "$SCRATCH/$name/demo/trace" "$TRACE"
-                cp "$SCRATCH/$name/demo/result.json" "$OUTPUT"
+        run_load "$name"
+        result=$SCRATCH/$name/demo
+        if [[ -s $result/result.json ]]; then
+                [[ ! -s $result/trace ]] || cp "$result/trace" "$TRACE"
+                cp "$result/result.json" "$OUTPUT"
                 info "the figures are in $OUTPUT"
         fi
         exit "$RESULT"
