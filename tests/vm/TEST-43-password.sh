@@ -24,7 +24,7 @@ trap clean_up EXIT
 # no agents but those that do not leave the asking to a better one.)
 at_terminal() {
         python3 - "$ADMIN" "$@" 3>&1 <<'PYTHON'
-import os, pty, shlex, sys
+import os, pty, shlex, sys, termios, time
 user, password, command = sys.argv[1], sys.argv[2], sys.argv[3:]
 pid, terminal = pty.fork()
 if pid == 0:
@@ -39,6 +39,9 @@ while True:
         break
     shown += data
     if not typed and shown.rstrip().lower().endswith(b"password:"):
+        # The agent asks, then turns the echo off, and with that drops what was typed before.
+        while termios.tcgetattr(terminal)[3] & termios.ECHO:
+            time.sleep(0.05)
         os.write(terminal, password.encode() + b"\n")
         typed = True
 os.write(3, shown)
