@@ -53,7 +53,7 @@ class Search:
     MORE_IS_BETTER = ("hit_ratio",)
     MEMORY_MAX = 96 * MIB
     PASSES = 5
-    PATTERN = "write"
+    PATTERN = "mutex_lock_interruptible"
     PART = ""                       # of the tree
 
     def __init__(self, disk, progress):

@@ -4,9 +4,9 @@
 # instruction), so KVM is used only after a kernel booted under it; the answer is remembered.
 
 readonly KVM_PROBE_SECONDS=20
-# TCG does "rep movsb" byte by byte and ends a block of code at each stac and clac: without these features
-# the kernel copies a page three times as fast. (The laboratory keeps them: its figures are compared with
-# others'.)
+# TCG does "rep movsb" byte by byte, where instructions are counted by way of its main loop, and ends a block of code at
+# each stac and clac. Without these features the kernel copies a page three times as fast, and an instruction of the
+# laboratory copies eight bytes and not one.
 readonly TCG_CPU=max,erms=off,fsrm=off,smap=off
 QEMU_PROGRAM=()
 
@@ -37,15 +37,16 @@ probe_kvm() { # KERNEL
         grep -q 'Unable to mount root' "$console"
 }
 
-# Sets QEMU_PROGRAM, and ACCEL to its arguments: the laboratory counts instructions, which only TCG can.
-choose_accel() { # KERNEL LAB
-        local answer
+# Sets QEMU_PROGRAM, and ACCEL to its arguments: the laboratory counts instructions, which only TCG can. MODEL is the
+# emulated processor's, if it is not the usual one.
+choose_accel() { # KERNEL LAB MODEL
+        local answer model=${3:-$TCG_CPU}
         find_qemu
         if [[ -n $2 ]]; then
-                ACCEL=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off' -cpu max)
+                ACCEL=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off' -cpu "$model")
                 return
         fi
-        ACCEL=(-accel "${CACHEBPF_ACCEL:-tcg,thread=multi}" -cpu "$TCG_CPU")
+        ACCEL=(-accel "${CACHEBPF_ACCEL:-tcg,thread=multi}" -cpu "$model")
         [[ -z ${CACHEBPF_ACCEL:-} && -r /dev/kvm && -w /dev/kvm ]] || return 0
         answer=$CACHE/kvm-$({
                 uname -r

@@ -13,8 +13,8 @@ QEMU_PID=
 CONSOLE=
 
 machine_defaults() {
-        KERNEL=product MEMORY=2G CPUS=2 LAB='' CLOCK='' LAB_DISK=2 TIMEOUT=900 ALLOW_SPLAT='' KEEP_CONSOLE='' \
-                PACKAGES=''
+        KERNEL=product MEMORY=2G CPUS=2 CPU_MODEL='' LAB='' CLOCK='' LAB_DISK=2 TIMEOUT=900 \
+                ALLOW_SPLAT='' KEEP_CONSOLE='' PACKAGES=''
         APPEND=() EXTRA=() DISKS=() SHARES=() COMMAND=()
 }
 
@@ -39,6 +39,7 @@ parse_machine_options() {
                 --kernel) KERNEL=$value ;;
                 --memory) MEMORY=$value ;;
                 --cpus) CPUS=$value ;;
+                --cpu) CPU_MODEL=$value ;;
                 --disk) DISKS+=("$value") ;;
                 --share) SHARES+=("$value") ;;
                 --append) read -ra words <<<"$value" && APPEND+=("${words[@]}") ;;
@@ -68,6 +69,7 @@ check_machine_options() {
 
 # Sets BZIMAGE, and builds kernel and image if they are not there.
 prepare_machine() {
+        local lab=$LAB
         case $KERNEL in
         product | stock | debug)
                 ensure_kernel "$KERNEL"
@@ -95,8 +97,8 @@ prepare_machine() {
         ensure_image
         CONSOLE=${KEEP_CONSOLE:-$CACHE/log/console-$(date +%m%d-%H%M%S)-$BASHPID.log}
         prune 30 "$CACHE"/log/console-*
-        # the laboratory's disk can be had with the time of the host
-        if [[ $CLOCK == host ]]; then choose_accel "$BZIMAGE" ''; else choose_accel "$BZIMAGE" "$LAB"; fi
+        [[ $CLOCK != host ]] || lab='' # its disk can be had with the time of the host
+        choose_accel "$BZIMAGE" "$lab" "$CPU_MODEL"
 }
 
 # Sets QEMU to the whole command line, but for the channels.
