@@ -234,6 +234,8 @@ verb_test() {
                 kernels+=(debug)
         fi
         vm_tests "${kernels[*]}" "${names[@]}"
+        [[ $((PASSED + FAILED)) -gt 0 ]] ||
+                info "no test has ${names[*]} in its name, or only such that take long and are run with --long"
         echo "$PASSED passed, $FAILED failed"
         [[ $FAILED -eq 0 && $PASSED -gt 0 ]]
 }
