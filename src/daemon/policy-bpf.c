@@ -23,6 +23,7 @@ typedef struct BpfContext {
         char *pin_root;
         char *cgroup_root;
         int threads_fd; /* opened, or made, when it is needed first */
+        PolicyValueLayout *layout;
 } BpfContext;
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct bpf_link *, bpf_link__destroy);
@@ -326,7 +327,7 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
         if (r < 0)
                 return r;
 
-        r = policy_value_commit(obj, ops);
+        r = policy_value_commit(&c->layout, obj, ops);
         if (r < 0)
                 return policy_step_failed(policy, POLICY_STEP_LOAD, r, ret_reason);
 
@@ -406,6 +407,7 @@ PolicyBackend *policy_bpf_backend_free(PolicyBackend *b) {
                 free(c->pin_root);
                 free(c->cgroup_root);
                 safe_close(c->threads_fd);
+                policy_value_layout_free(c->layout);
                 free(c);
         }
 
