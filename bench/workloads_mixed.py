@@ -105,7 +105,8 @@ class Admission(Mixed):
     POLICY = "admission"
     LIMIT = False           # what compaction reads and writes depends on time
     DATABASE = "admission"
-    MEMORY_MAX = 20 * MIB
+    MEMORY_MAX = 30 * MIB   # half of it for RocksDB
+    DISK_US = 1000
     WARMUP = 4000
     OPERATIONS = 8000
     OPTIONS = ["--write-threads=1", "--write-buffer=262144", "--open-files=4096"]
