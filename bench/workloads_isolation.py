@@ -32,8 +32,8 @@ class KeyValueBeside(workloads.KeyValue):
 
     DATABASE = "get-scan"
     MEMORY_MAX = 20 * MIB
-    WARMUP = 1500
-    OPERATIONS = 1500
+    WARMUP = 4000
+    OPERATIONS = 12000      # some passes of the search long
 
     def fill(self):
         """Both loads' data are there already."""
