@@ -10,11 +10,6 @@
 #include "terminal.h"
 #include "text.h"
 
-/* Printable ASCII, which nearly all text is: a thousand units have many characters to look up. */
-static bool is_plain(gunichar c) {
-        return c >= 0x20 && c < 0x7f;
-}
-
 /* Steps over one character. Returns the columns it takes; *ret_valid says whether it was valid UTF-8 (an
  * invalid byte is a character of its own). */
 static unsigned text_step(const char *s, size_t *ret_length, gunichar *ret_char, bool *ret_valid) {
@@ -23,7 +18,8 @@ static unsigned text_step(const char *s, size_t *ret_length, gunichar *ret_char,
         assert(s);
         assert(*s);
 
-        if (is_plain((unsigned char) *s)) {
+        /* Nearly all text, and a thousand units have much of it. */
+        if (g_ascii_isprint(*s)) {
                 *ret_length = 1;
                 *ret_char = (unsigned char) *s;
                 *ret_valid = true;
@@ -65,8 +61,8 @@ size_t text_width(const char *s) {
 }
 
 static bool character_is_safe(gunichar c) {
-        if (is_plain(c))
-                return true;
+        if (c < 0x80)
+                return g_ascii_isprint(c);
 
         switch (g_unichar_type(c)) {
 

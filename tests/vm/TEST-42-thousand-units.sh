@@ -12,7 +12,7 @@
 
 UNITS=${UNITS:-1000}
 ROUNDS=${ROUNDS:-3}
-RULE=/run/cachebpf/policies.d/29-t29.conf
+RULE=/run/cachebpf/policies.d/42-t42.conf
 LIST_LIMIT_MS=100
 # The goal is 20. What is not reached: libbpf reads and searches all types of the kernel for each object that it
 # loads, and the kernel waits for two grace periods (35 ms) before the old policy is gone.
@@ -22,11 +22,11 @@ INSTRUCTIONS_PER_NS=3
 MEMORY_LIMIT_KB=65536
 
 # Slices need no files. They are no slices inside slices: no dash.
-mapfile -t slices < <(seq -f 't29x%04g.slice' "$UNITS")
+mapfile -t slices < <(seq -f 't42x%04g.slice' "$UNITS")
 
 clean_up() {
-        systemctl stop 't29x*.slice' 2>/dev/null
-        rm -f "$RULE" /run/cachebpf/units.d/t29x*
+        systemctl stop 't42x*.slice' 2>/dev/null
+        rm -f "$RULE" /run/cachebpf/units.d/t42x*
         remove_test_units
         systemctl reload cachebpfd.service
 }
@@ -70,7 +70,7 @@ pins() {
 
 # Loaded units of ours; systemd forgets those that stopped when it gets to it.
 units_known() {
-        cachectl list --no-legend | grep -c '^t29x'
+        cachectl list --no-legend | grep -c '^t42x'
 }
 
 all_gone() {
@@ -91,7 +91,7 @@ log_level() {
 
 before_policies=$(kernel_stat policies)
 mkdir -p ${RULE%/*}
-printf '[Match]\nUnit=t29x*.slice\n[Policy]\nCachePolicy=lfu\n' >$RULE
+printf '[Match]\nUnit=t42x*.slice\n[Policy]\nCachePolicy=lfu\n' >$RULE
 systemctl reload cachebpfd.service
 
 # What is made for the first one and stays, such as the map of threads, is there before anything is counted.

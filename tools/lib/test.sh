@@ -188,7 +188,7 @@ vm_tests() {
                 esac
         done
         ensure_image
-        choose_accel "$KERNEL_DIR/bzImage" '' '' # the probe of KVM is done once, here
+        choose_accel "$KERNEL_DIR/bzImage" '' # the probe of KVM is done once, here
         echo "== machines: kernel ${kernels[*]}"
 
         (trap - EXIT INT TERM HUP && test_worker 1 "${jobs[*]}" "$@") &
