@@ -300,13 +300,17 @@ static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id)
  * End of @policy, which is no longer published: no callback runs any more when
  * this returns, and every folio is with the policy that its cgroup has now, or
  * with stock reclaim.
+ *
+ * Grace periods are expedited, here and elsewhere in this directory: an
+ * administrator waits for them, once for each unit of a thousand whose
+ * configuration changes, and attaching and detaching are rare.
  */
 static void retire(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 {
 	int nid, i;
 
 	RCU_INIT_POINTER(policy->ops, NULL);
-	synchronize_rcu();
+	synchronize_rcu_expedited();
 
 	for_each_node(nid) {
 		for (i = 0; i < policy->nr_lists; i++)
@@ -323,7 +327,7 @@ static void retire(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 	if (ops->policy_exit)
 		ops->policy_exit(policy);
 	RCU_INIT_POINTER(cachebpf_policies[policy->id], NULL);
-	synchronize_rcu();
+	synchronize_rcu_expedited();
 	free_policy(policy);
 }
 
@@ -393,7 +397,7 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 	trace_cachebpf_attach(policy->name, policy->serial, policy->cgroup_id);
 	/* see cachebpf_policy_of() */
 	if (below)
-		synchronize_rcu();
+		synchronize_rcu_expedited();
 	cachebpf_adopt_cached(policy, memcg);
 	if (below)
 		cachebpf_adopt_managed(policy);

@@ -69,7 +69,7 @@ void cachebpf_table_empty(void)
 	}
 
 	/* hooks on unmanaged folios may still be looking */
-	synchronize_rcu();
+	synchronize_rcu_expedited();
 	while ((section = unused)) {
 		unused = section->next;
 		free_section(section);
