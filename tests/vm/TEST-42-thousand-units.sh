@@ -14,9 +14,9 @@ UNITS=${UNITS:-1000}
 ROUNDS=${ROUNDS:-3}
 RULE=/run/cachebpf/policies.d/42-t42.conf
 LIST_LIMIT_MS=100
-# The goal is 20. What is not reached: libbpf reads and searches all types of the kernel for each object that it
-# loads, and the kernel waits for two grace periods (35 ms) before the old policy is gone.
-CHANGE_LIMIT_MS=50
+# The goal is 20. What is not reached: libbpf reads and searches all types of the kernel for each object that
+# it loads.
+CHANGE_LIMIT_MS=30
 # The limits are for processors that do as many in a nanosecond.
 INSTRUCTIONS_PER_NS=3
 MEMORY_LIMIT_KB=65536
