@@ -145,3 +145,13 @@ def read(directory):
     keys = {experiment["sources"] for experiment in experiments} - {None}
     return {"made": time.strftime("%Y-%m-%d %H:%M:%S %Z"), "host": host_facts(), "versions": len(keys),
             "seconds": sum(experiment["seconds"] for experiment in experiments), "experiments": experiments}
+
+
+def read_kept(place):
+    """Of the results in a directory, or what read() gave when the report.json there was made."""
+    if not pathlib.Path(place).is_file():
+        return read(place)
+    kept = runner.read_json(pathlib.Path(place))
+    if not isinstance(kept, dict) or "experiments" not in kept:
+        raise ResultsError(f"{place} is no report of tools/bench")
+    return kept
