@@ -94,12 +94,12 @@ SECTIONS = (
 )
 
 # Of the evaluation: how often each variant is measured, if it is not once; and the variants of a second opinion.
-REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3, "isolation": 3, "dispatch": 3, "cost": 3}
+REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3}
 SECOND_OPINION_VARIANTS = ("lfu", "mru")
 
 # How long a job may take, which is what the time left is made of: guesses, no job was timed on an idle machine yet.
 # What took place already corrects them.
-MINUTES = {"file-search": 15, "search": 4, "cost": 25, "get-scan": 9, "admission": 8}
+MINUTES = {"file-search": 15, "search": 4, "cost": 9, "get-scan": 12, "admission": 8}
 DEFAULT_MINUTES = 5
 
 

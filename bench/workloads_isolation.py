@@ -28,12 +28,12 @@ STOCK = Pair("stock")
 
 
 class KeyValueBeside(workloads.KeyValue):
-    """YCSB's workload C on the database in levels."""
+    """YCSB's workload C on YCSB's database."""
 
-    DATABASE = "get-scan"
-    MEMORY_MAX = 20 * MIB
-    WARMUP = 4000
-    OPERATIONS = 12000      # some passes of the search long
+    DATABASE = "ycsb"
+    MEMORY_MAX = 7 * MIB
+    WARMUP = 8000
+    OPERATIONS = 10000      # some passes of the search long
 
     def fill(self):
         """Both loads' data are there already."""

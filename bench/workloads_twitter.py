@@ -4,7 +4,6 @@
 import dataclasses
 
 import workloads_ycsb
-from workloads import MIB, PAGE
 
 KEY_SIZE = 16   # of kv
 
@@ -44,28 +43,18 @@ class Twitter(workloads_ycsb.RocksDB):
     """One cluster: a database of records of its size, in four levels, and a page cache of a tenth of it.  All tables
     are open, their indexes in memory, as in the papers, where LevelDB keeps 990 tables of 2 MiB open."""
 
-    BESIDE = 6 * MIB        # of the limit: what is no page cache of the database
+    BESIDE = workloads_ycsb.RocksDB.BESIDE_WRITING
     OPTIONS = workloads_ycsb.Ycsb.OPTIONS
     WARMUP = 14000
     OPERATIONS = 10000
-
-    def __init__(self, disk, progress):
-        super().__init__(disk, progress)
-        self.MEMORY_MAX = self.database_bytes // 10 // PAGE * PAGE + self.BESIDE
-
-    def describe(self):
-        return (f"statistics of Twitter's cluster {self.CLUSTER} on {self.ENGINE} of "
-                f"{self.database_bytes / MIB:.0f} MiB, of which a tenth fits: MemoryMax={self.MEMORY_MAX / MIB:.1f}M, "
-                f"{self.BESIDE // MIB} for what else there is; {self.OPERATIONS} operations after {self.WARMUP} to "
-                f"warm up, {self.THREADS} thread(s)")
 
 
 def load_class(cluster):
     name, figures = f"twitter-{cluster}", FIGURE_7[cluster]
     ratios = {variant: (value / figures["stock"],) for variant, value in figures.items()}
     return type(f"Twitter_{cluster}", (Twitter,), {
-        "CLUSTER": cluster, "WORKLOAD": name, "DATABASE": name, "TITLE": f"Twitter's cluster {cluster}",
-        "PAPER": ratios})
+        "WORKLOAD": name, "WHAT": f"statistics of Twitter's cluster {cluster}", "DATABASE": name,
+        "TITLE": f"Twitter's cluster {cluster}", "PAPER": ratios})
 
 
 LOADS = {f"twitter-{cluster}": load_class(cluster) for cluster in CLUSTERS}

@@ -6,7 +6,7 @@ import json
 
 import guest
 import workloads
-from workloads import BASELINES, MIB, POLICIES
+from workloads import BASELINES, MIB, PAGE, POLICIES
 
 # Figure 6: operations a second, and the P99 of reads (of scans) in ms, as far as they are known.
 FIGURE_6 = {
@@ -28,13 +28,18 @@ FIGURE_6 = {
                    "fifo": (10702, None), "s3fifo": (14597, None), "lhd": (14663, None)},
 }
 
+# All others write, too.
+READING = ("c", "uniform")
+
 # Of lfu against the stock policy: at least so many times the operations, at most so much of the P99.
 GOALS = {name: (1.3, 0.6) for name in ("a", "b", "c", "uniform")}
 
 
 class Ycsb(workloads.KeyValue):
-    """One workload on one engine.  Each run begins with the same database, on a file system that was just mounted, and
-    does the same operations; the time ends when the compaction that they caused has."""
+    """One workload on one engine, and a page cache of a tenth of the database.  Each run begins with the same database,
+    on a file system that was just mounted, and does the same operations; the time ends when the compaction that they
+    caused has.  BESIDE is what the limit has for all but the page cache of the database: more, if it is written to.
+    A policy's own memory comes on top, as the page caches are to be equal and small ones have it dear."""
 
     POLICY = "lfu"
     VARIANTS = (*BASELINES, *POLICIES)
@@ -44,11 +49,13 @@ class Ycsb(workloads.KeyValue):
                ("disk_reads", "disk reads", 0), ("disk_mib", "MiB from disk", 1), ("cache_mib", "page cache MiB", 1))
     RATIOS = (("ops_per_second", "speed"), ("kind_p99_us", "P99"), ("disk_mib", "disk"))
     OPTIONS = ("--block-cache=0", "--write-buffer=262144")
+    OF_POLICY = 280 << 10   # bytes of a policy's tables for some 1000 folios anywhere in the memory
 
     def __init__(self, disk, progress):
         super().__init__(disk, progress)
         self.whole_database = self.database
         self.database = disk.mountpoint / "run"
+        self.MEMORY_MAX = self.database_bytes // 10 // PAGE * PAGE + self.BESIDE
 
     @property
     def PAPER(self):
@@ -67,9 +74,13 @@ class Ycsb(workloads.KeyValue):
         return GOALS.get(self.WORKLOAD) if self.ENGINE == "rocksdb" else None
 
     def describe(self):
-        return (f"workload {self.WORKLOAD} on {self.ENGINE} of {self.database_bytes / MIB:.0f} MiB, "
-                f"{self.database_bytes / self.MEMORY_MAX:.1f} times MemoryMax={self.MEMORY_MAX // MIB}M; "
+        return (f"{self.WHAT} on {self.ENGINE} of {self.database_bytes / MIB:.0f} MiB, "
+                f"of which a tenth fits: MemoryMax={self.MEMORY_MAX / MIB:.1f}M, {self.BESIDE // MIB} for what else "
+                f"there is, {self.OF_POLICY / MIB:.1f} more with a policy; "
                 f"{self.OPERATIONS} operations after {self.WARMUP} to warm up, {self.THREADS} thread(s)")
+
+    def memory_max(self, variant):
+        return self.MEMORY_MAX + (self.OF_POLICY if variant.policy else 0)
 
     def prepare(self):
         guest.link_database(self.whole_database, self.database)
@@ -85,7 +96,7 @@ class Ycsb(workloads.KeyValue):
         guest.set_mglru(variant.mglru)
         self.prepare()
         with self.disk.readahead(self.READAHEAD_KIB), \
-                guest.Slice("demoycsb.slice", self.MEMORY_MAX, variant.policy) as slice_:
+                guest.Slice("demoycsb.slice", self.memory_max(variant), variant.policy) as slice_:
             status = workloads.show_status(slice_) if repetition == 0 else None
             result = json.loads(guest.run_in_slice(slice_, "demo-ycsb", self.command(repetition)))
             # of what the paper measures: reads, or in workload E scans
@@ -105,13 +116,13 @@ class RocksDB(Ycsb):
     forbids the kernel to read ahead (posix_fadvise()), and so do scans; compaction asks for it."""
 
     ENGINE = "rocksdb"
-    DATABASE = "get-scan"
+    DATABASE = "ycsb"
     READAHEAD_KIB = 128     # as the kernel has it
-    MEMORY_MAX = 20 * MIB
     OPTIONS = (*Ycsb.OPTIONS, "--index-in-cache")
-    # warm-up and measured operations: some 1.2 G instructions, whatever the operations cost
-    SIZES = {"a": (4000, 3000), "b": (6000, 4000), "c": (6000, 4000), "d": (6000, 4000), "e": (1500, 1000),
-             "f": (4000, 3000), "uniform": (5000, 4000), "uniform-rw": (4000, 3000)}
+    BESIDE_READING, BESIDE_WRITING = 3 * MIB, 5 * MIB
+    # warm-up and measured operations
+    SIZES = {"a": (18000, 10000), "b": (10000, 6000), "c": (10000, 6000), "d": (10000, 6000), "e": (3000, 2000),
+             "f": (10000, 6000), "uniform": (10000, 6000), "uniform-rw": (18000, 10000)}
 
 
 class LevelDB(Ycsb):
@@ -122,15 +133,16 @@ class LevelDB(Ycsb):
     DATABASE = "leveldb"
     LIMIT = False           # uses of pages that are mapped cannot be recorded
     READAHEAD_KIB = 0       # LevelDB does not forbid it, and a fault would drive out as much
-    MEMORY_MAX = 17 * MIB
-    SIZES = {"a": (12000, 8000), "b": (16000, 14000), "c": (16000, 14000), "d": (20000, 20000), "e": (2500, 1500),
-             "f": (12000, 8000), "uniform": (12000, 10000), "uniform-rw": (12000, 8000)}
+    BESIDE_READING, BESIDE_WRITING = 2 * MIB, 3 * MIB
+    SIZES = {"a": (12000, 8000), "b": (14000, 8000), "c": (14000, 8000), "d": (14000, 10000), "e": (2500, 1500),
+             "f": (12000, 8000), "uniform": (12000, 8000), "uniform-rw": (12000, 8000)}
 
 
 def load_class(engine, workload):
     warmup, operations = engine.SIZES[workload]
     return type(f"{engine.__name__}_{workload}", (engine,), {
-        "WORKLOAD": workload, "WARMUP": warmup, "OPERATIONS": operations,
+        "WORKLOAD": workload, "WHAT": f"workload {workload}", "WARMUP": warmup, "OPERATIONS": operations,
+        "BESIDE": engine.BESIDE_READING if workload in READING else engine.BESIDE_WRITING,
         "TITLE": f"YCSB {workload.upper() if len(workload) == 1 else workload} on {engine.__name__}"})
 
 
