@@ -94,7 +94,7 @@ SECTIONS = (
 )
 
 # Of the evaluation: how often each variant is measured, if it is not once; and the variants of a second opinion.
-REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3}
+REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3, "memory": 3}
 SECOND_OPINION_VARIANTS = ("lfu", "mru")
 
 # How long a job may take, which is what the time left is made of: guesses, no job was timed on an idle machine yet.
