@@ -63,11 +63,14 @@ class Store:
 
 
 class Estimate:
-    """How long it will take: what was expected, times what the jobs so far took longer or shorter than that."""
+    """How long it will take: what was expected, times what the jobs so far took longer or shorter than that.  Short
+    jobs say little of long ones: what was expected counts as one that took as long."""
+
+    WEIGHT = 300.0      # seconds
 
     def __init__(self, workers):
         self.workers = workers
-        self.expected = self.took = 0.0
+        self.expected = self.took = self.WEIGHT
 
     def add(self, job, seconds):
         self.expected += job.minutes * 60
@@ -75,7 +78,7 @@ class Estimate:
 
     @property
     def factor(self):
-        return self.took / self.expected if self.expected else 1.0
+        return self.took / self.expected
 
     def left(self, waiting, running):
         """Seconds; "running" has (job, seconds since its start)."""
