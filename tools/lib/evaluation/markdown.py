@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The report's tables as a page of documentation, without drawings."""
+
+import told
+
+HEADING = """\
+<!-- SPDX-License-Identifier: LGPL-2.1-or-later -->
+# The evaluation
+
+Made {made} of the sources {sources} by `tools/bench`; not to be edited. [bench/README.md](../bench/README.md) says what
+is measured and why.
+
+{notes} The *limit* {limit}
+"""
+
+
+def text(value):
+    return str(value).replace("|", "\\|")
+
+
+def line(cells):
+    return f"| {' | '.join(cells)} |"
+
+
+def value(row, key, digits):
+    found = row["values"].get(key)
+    if found is None:
+        return ""
+    spread = f" ±{found['spread']:.1%}" if found["spread"] else ""
+    return f"{found['median']:,.{digits}f}{spread}"
+
+
+def ratio(experiment, row, key):
+    found = row["ratios"].get(key)
+    if found is None:
+        return ""
+    return f"**{found:.3f}**" if told.is_best(experiment, row, key) else f"{found:.3f}"
+
+
+def table(experiment):
+    papers = told.papers(experiment)
+    heading = ["policy", *(text(title) for _, title, _ in experiment["columns"])]
+    for key, title in experiment["ratios"]:
+        heading += [f"{text(title)} / stock", *(["papers"] if key in papers else [])]
+    lines = [line(heading), "|---" * len(heading) + "|"]
+    for row in experiment["rows"]:
+        cells = [text(row["name"]), *(value(row, key, digits) for key, _, digits in experiment["columns"])]
+        for key, _ in experiment["ratios"]:
+            cells.append(ratio(experiment, row, key))
+            if key in papers:
+                cells.append(f"{row['paper'][key]:.2f}" if row["paper"].get(key) else "")
+        lines.append(line(cells))
+    return "\n".join(lines)
+
+
+def article(experiment):
+    parts = [f"### {text(told.title(experiment))}", f"`{experiment['command']}`", text(experiment["description"]),
+             table(experiment), told.limit(experiment), told.paper_note(experiment),
+             "; ".join(told.circumstances(experiment)) + "."]
+    return "\n\n".join(part for part in parts if part)
+
+
+def page(report):
+    parts = [HEADING.format(made=report["made"], sources=report["host"]["sources"], notes=told.NOTES,
+                            limit=told.LIMIT_NOTE).rstrip()]
+    goals = told.goals(report["experiments"])
+    if goals:
+        parts += ["## Goals", "\n".join(f"- {'reached' if reached else '**missed**'}: {text(goal)}"
+                                        for reached, goal in goals)]
+    for heading, experiment in told.by_section(report["experiments"]):
+        parts += [f"## {heading}"] if heading else []
+        parts.append(article(experiment))
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What both forms of the report say of an experiment, as plain text."""
+
+import results
+import runner
+
+NOTES = """\
+Each figure is the median of its repetitions, which take turns among the variants; the small one behind it is half of \
+their range (for a file search, that of its passes). Ratios are to the stock policy."""
+LIMIT_NOTE = """\
+is Belady's optimum of the sequence that was recorded of the stock policy, with as many pages as that had cached at the \
+end: what no policy can go below in reads of that sequence."""
+
+
+def title(experiment):
+    return experiment["title"][:1].upper() + experiment["title"][1:]
+
+
+def section(experiment):
+    source = f" (papers: {experiment['source']})" if experiment["source"] else ""
+    return experiment["section"] + source
+
+
+def papers(experiment):
+    """The ratios that papers have a figure of, for any row."""
+    return {key for row in experiment["rows"] for key in row["paper"]}
+
+
+def best_of(experiment, key):
+    """The best ratio of what was measured."""
+    ratios = [row["ratios"][key] for row in experiment["rows"] if key in row["ratios"] and row["name"] != results.LIMIT]
+    if not ratios:
+        return None
+    return max(ratios) if key in experiment["more_is_better"] else min(ratios)
+
+
+def is_best(experiment, row, key):
+    ratio = row["ratios"].get(key)
+    return ratio is not None and row["name"] != results.LIMIT and ratio == best_of(experiment, key)
+
+
+def limit(experiment):
+    found = experiment["limit"]
+    if not found:
+        return None
+    return (f"Limit: {found['requests']:,} requests for {found['cold_misses']:,} pages were recorded; "
+            f"{found['reads']:,} of the reads that count would miss in {found['cache_mib']:.1f} MiB. The disk gave "
+            f"{found['recorded_disk_bytes'] / (1 << 20):.1f} MiB in that run.")
+
+
+def paper_note(experiment):
+    note = experiment["paper_note"]
+    if not note:
+        return None
+    if isinstance(note, str):
+        return f"Papers: {note}."
+    pairs = note.items() if isinstance(note, dict) else [("", note)]
+    told = [f"{name} {', '.join(f'{v:g}' for v in (value if isinstance(value, list) else [value]))}".strip()
+            for name, value in pairs]
+    return f"Papers: {'; '.join(told)}."
+
+
+def goals(experiments):
+    """(reached, text) of each goal of the laboratory's."""
+    return [(goal["reached"], goal["text"]) for experiment in experiments if experiment["laboratory"]
+            for goal in experiment["goals"]]
+
+
+def circumstances(experiment):
+    """How it was measured, but for the command."""
+    return [f"{experiment['repetitions']} repetition(s), {runner.clock(experiment['seconds'])} on the host",
+            *(experiment[key] for key in ("model", "kernel") if experiment[key])]
+
+
+def by_section(experiments):
+    """Pairs: the heading where a section begins, else None; the experiment."""
+    before = None
+    for experiment in experiments:
+        yield section(experiment) if experiment["section"] != before else None, experiment
+        before = experiment["section"]
