@@ -93,14 +93,8 @@ SECTIONS = (
     Section("Programs the papers only name", "", named("pgbench-", "sqlite")),
 )
 
-# Of the evaluation: how often each variant is measured, if it is not once; and the variants of a second opinion.
+# Of the evaluation: how often each variant is measured, if it is not once.
 REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3, "memory": 3}
-SECOND_OPINION_VARIANTS = ("lfu", "mru")
-
-# How long a job may take, which is what the time left is made of: guesses, no job was timed on an idle machine yet.
-# What took place already corrects them.
-MINUTES = {"file-search": 15, "search": 4, "cost": 9, "get-scan": 12, "admission": 8}
-DEFAULT_MINUTES = 5
 
 
 def load(name):

@@ -6,6 +6,10 @@ import pathlib
 
 import loads
 
+# How long a job may take, which is what the time left is made of; what took place already corrects it.
+MINUTES = {"file-search": 15, "search": 4, "cost": 13, "get-scan": 12, "admission": 8}
+DEFAULT_MINUTES = 5
+
 TOP = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -57,7 +61,7 @@ def section_of(name):
 
 def minutes_of(name, repetitions):
     """The registry's are for its own repetitions."""
-    return loads.MINUTES.get(name, loads.DEFAULT_MINUTES) * repetitions / loads.REPETITIONS.get(name, 1)
+    return MINUTES.get(name, DEFAULT_MINUTES) * repetitions / loads.REPETITIONS.get(name, 1)
 
 
 def load_job(name, repetitions):
@@ -73,12 +77,10 @@ def load_job(name, repetitions):
 
 def second_opinion(name):
     load = loads.load(name)
-    wanted = [variant.name for variant in load.VARIANTS if variant.name in loads.SECOND_OPINION_VARIANTS]
-    command = ["tools/vm", "bench", name, "--clock", "host", "--output", "{output}", "--repetitions", "3"]
-    if wanted:
-        command += ["--variants", ",".join(wanted)]
+    command = ["tools/vm", "bench", name, "--clock", "host", "--output", "{output}", "--repetitions", "3",
+               "--variants", load.POLICY]
     # both processors, as nothing else is to be in its way
-    return Job(f"{name}@host", name, tuple(command), loads.MINUTES.get(name, loads.DEFAULT_MINUTES) / 2,
+    return Job(f"{name}@host", name, tuple(command), MINUTES.get(name, DEFAULT_MINUTES) / 2,
                1 if load.REPETITIONS == 1 else 3, slots=2)
 
 
@@ -92,11 +94,11 @@ def jobs_for(names, repetitions=None):
     jobs = []
     for name in wanted:
         if name in loads.HOST:
-            jobs.append(Job(name, name, tuple(loads.HOST[name]), loads.MINUTES.get(name, 0.1), machine=False))
+            jobs.append(Job(name, name, tuple(loads.HOST[name]), MINUTES.get(name, 0.1), machine=False))
         elif name in loads.VERBS:
             times = repetitions or loads.REPETITIONS.get(name, 1)
             jobs.append(Job(name, name, ("tools/vm", *loads.VERBS[name], "--output", "{output}",
-                                         "--repetitions", str(times)), minutes_of(name, times), times, slots=2))
+                                         "--repetitions", str(times)), minutes_of(name, times), times))
         else:
             jobs.append(load_job(name, repetitions))
     if everything:
