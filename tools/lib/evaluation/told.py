@@ -8,8 +8,8 @@ NOTES = """\
 Each figure is the median of its repetitions, which take turns among the variants; the small one behind it is half of \
 their range (for a file search, that of its passes). Ratios are to the stock policy."""
 LIMIT_NOTE = """\
-is Belady's optimum of the sequence that was recorded of the stock policy, with as many pages as that had cached at the \
-end: what no policy can go below in reads of that sequence."""
+is Belady's optimum of the sequence that was recorded of the stock policy, with as many pages as that had cached at \
+the end: what no policy can go below in reads of that sequence."""
 
 
 def title(experiment):
