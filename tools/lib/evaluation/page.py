@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The report: one file of HTML that needs no other, and the same as JSON."""
+"""The report: one file of HTML that needs no other; and the writing of all its forms."""
 
 import html
 import pathlib

@@ -7,7 +7,7 @@ import pathlib
 import loads
 
 # How long a job may take, which is what the time left is made of; what took place already corrects it.
-MINUTES = {"file-search": 15, "search": 4, "cost": 13, "get-scan": 12, "admission": 8}
+MINUTES = {"file-search": 10, "cost": 15, "get-scan": 13, "admission": 8}
 DEFAULT_MINUTES = 5
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
@@ -80,7 +80,7 @@ def second_opinion(name):
     command = ["tools/vm", "bench", name, "--clock", "host", "--output", "{output}", "--repetitions", "3",
                "--variants", load.POLICY]
     # both processors, as nothing else is to be in its way
-    return Job(f"{name}@host", name, tuple(command), MINUTES.get(name, DEFAULT_MINUTES) / 2,
+    return Job(f"{name}@host", name, tuple(command), MINUTES.get(name, DEFAULT_MINUTES),
                1 if load.REPETITIONS == 1 else 3, slots=2)
 
 
