@@ -7,8 +7,8 @@ import pathlib
 import loads
 
 # How long a job may take, which is what the time left is made of; what took place already corrects it.
-MINUTES = {"file-search": 10, "cost": 15, "get-scan": 13, "admission": 8}
-DEFAULT_MINUTES = 5
+MINUTES = {"file-search": 10, "cost": 15, "get-scan": 10, "admission": 6}
+DEFAULT_MINUTES = 4
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 
