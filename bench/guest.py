@@ -238,8 +238,9 @@ class Slice:
         return self.flat_keyed("memory.cachebpf.policy")
 
     def check_limit(self):
+        wanted = "max" if self.memory_max == "infinity" else str(self.memory_max)
         limit = (self.cgroup / "memory.max").read_text().strip()
-        if limit != str(self.memory_max):
+        if limit != wanted:
             raise DemoError(f"{self.name}: memory.max is {limit}, though the unit file says {self.memory_max}")
 
     def check_none(self):
