@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The report's tables as a page of documentation, without drawings."""
 
+import textwrap
+
 import told
+
+WIDTH = 120
 
 HEADING = """\
 <!-- SPDX-License-Identifier: LGPL-2.1-or-later -->
 # The evaluation
 
-Made {made} of the sources {sources} by `tools/bench`; not to be edited. [bench/README.md](../bench/README.md) says what
-is measured and why.
+{made}
 
-{notes} The *limit* {limit}
+{notes}
 """
 
 
@@ -41,7 +44,7 @@ def table(experiment):
     papers = told.papers(experiment)
     heading = ["policy", *(text(title) for _, title, _ in experiment["columns"])]
     for key, title in experiment["ratios"]:
-        heading += [f"{text(title)} / stock", *(["papers"] if key in papers else [])]
+        heading += [text(told.ratio_heading(experiment, title)), *(["papers"] if key in papers else [])]
     lines = [line(heading), "|---" * len(heading) + "|"]
     for row in experiment["rows"]:
         cells = [text(row["name"]), *(value(row, key, digits) for key, _, digits in experiment["columns"])]
@@ -61,13 +64,17 @@ def article(experiment):
 
 
 def page(report):
-    parts = [HEADING.format(made=report["made"], sources=report["host"]["sources"], notes=told.NOTES,
-                            limit=told.LIMIT_NOTE).rstrip()]
+    parts = [HEADING.format(
+        made=textwrap.fill(f"Made {report['made']} of the sources {report['host']['sources']} by `tools/bench`; not "
+                           "to be edited. [bench/README.md](../bench/README.md) says what is measured and why.", WIDTH),
+        notes=textwrap.fill(f"{told.NOTES} The *limit* {told.LIMIT_NOTE}", WIDTH)).rstrip()]
     goals = told.goals(report["experiments"])
     if goals:
         parts += ["## Goals", "\n".join(f"- {'reached' if reached else '**missed**'}: {text(goal)}"
                                         for reached, goal in goals)]
-    for heading, experiment in told.by_section(report["experiments"]):
-        parts += [f"## {heading}"] if heading else []
-        parts.append(article(experiment))
+    for heading, experiments in told.by_section(report["experiments"]):
+        parts.append(f"## {heading}")
+        for overview in told.overviews(experiments):
+            parts += [f"### {text(told.title(overview))}", table(overview)]
+        parts += map(article, experiments)
     return "\n\n".join(parts) + "\n"

@@ -43,7 +43,7 @@ def table(experiment):
     papers = told.papers(experiment)
     heading = ["<th>policy</th>", *(f"<th>{html.escape(title)}</th>" for _, title, _ in experiment["columns"])]
     for key, title in experiment["ratios"]:
-        heading.append(f"<th>{html.escape(title)} / stock</th>")
+        heading.append(f"<th>{html.escape(told.ratio_heading(experiment, title))}</th>")
         if key in papers:
             heading.append('<th class="paper">papers</th>')
     lines = []
@@ -98,9 +98,11 @@ def page(report):
     parts.append(f'<p class="note">{html.escape(told.NOTES)} {PAPERS_NOTE} The <i>limit</i> '
                  f"{html.escape(told.LIMIT_NOTE)}</p>")
     parts.append(goals(report["experiments"]))
-    for heading, experiment in told.by_section(report["experiments"]):
-        parts += [f"<h2>{html.escape(heading)}</h2>"] if heading else []
-        parts.append(article(experiment))
+    for heading, experiments in told.by_section(report["experiments"]):
+        parts.append(f"<h2>{html.escape(heading)}</h2>")
+        for overview in told.overviews(experiments):
+            parts += [f"<h3>{html.escape(told.title(overview))}</h3>", table(overview)]
+        parts += map(article, experiments)
     return "\n".join([*parts, "</body></html>", ""])
 
 

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What both forms of the report say of an experiment, as plain text."""
 
+import itertools
+
 import results
 import runner
+
+ENOUGH_FOR_OVERVIEW = 3     # experiments of a section
 
 NOTES = """\
 Each figure is the median of its repetitions, which take turns among the variants; the small one behind it is half of \
@@ -19,6 +23,11 @@ def title(experiment):
 def section(experiment):
     source = f" (papers: {experiment['source']})" if experiment["source"] else ""
     return experiment["section"] + source
+
+
+def ratio_heading(experiment, title):
+    """An overview says in its own title what its ratios are to."""
+    return f"{title} / stock" if experiment["columns"] else title
 
 
 def papers(experiment):
@@ -73,8 +82,29 @@ def circumstances(experiment):
 
 
 def by_section(experiments):
-    """Pairs: the heading where a section begins, else None; the experiment."""
-    before = None
-    for experiment in experiments:
-        yield section(experiment) if experiment["section"] != before else None, experiment
-        before = experiment["section"]
+    """Pairs: the heading, the experiments of that section."""
+    for heading, group in itertools.groupby(experiments, key=section):
+        yield heading, list(group)
+
+
+def overviews(experiments):
+    """Where a section has several experiments in the time of the laboratory: for each ratio that all of them have, one
+    more in which each of them is a ratio."""
+    experiments = [experiment for experiment in experiments if experiment["laboratory"]]
+    if len(experiments) < ENOUGH_FOR_OVERVIEW:
+        return
+    for key, title_of_ratio in experiments[0]["ratios"]:
+        if not all(key in dict(experiment["ratios"]) for experiment in experiments):
+            continue
+        names = dict.fromkeys(row["name"] for experiment in experiments for row in experiment["rows"])
+        rows = {name: {"name": name, "values": {}, "ratios": {}, "paper": {}} for name in names}
+        for experiment in experiments:
+            for row in experiment["rows"]:
+                for kind in ("ratios", "paper"):
+                    if key in row[kind]:
+                        rows[row["name"]][kind][experiment["name"]] = row[kind][key]
+        yield {"title": f"{title_of_ratio} against the stock policy, in all of them", "columns": [],
+               "ratios": [(experiment["name"], experiment["name"]) for experiment in experiments],
+               "rows": [row for row in rows.values() if row["ratios"]],
+               "more_is_better": [experiment["name"] for experiment in experiments
+                                  if key in experiment["more_is_better"]]}
