@@ -5,6 +5,7 @@ import json
 
 import guest
 import workloads
+from page_cache import PageCache
 from workloads import MGLRU, MIB, PAGE, STOCK, Variant
 
 
@@ -13,15 +14,15 @@ class Mixed(workloads.KeyValue):
 
     REPETITIONS = 3
     THREADS = 1
+    CACHED = 14 * MIB
     MORE_IS_BETTER = ("ops_per_second", "scans_per_second")
     WARMUP = 12000
     OPERATIONS = 12000
 
     def describe(self):
         return (f"RocksDB of {self.database_bytes / MIB:.0f} MiB, "
-                f"{self.database_bytes / self.MEMORY_MAX:.1f} times MemoryMax={self.MEMORY_MAX // MIB}M; "
-                f"{self.OPERATIONS} reads, Zipfian {self.ZIPF}, after {self.WARMUP} to warm up, "
-                f"{self.THREADS} thread(s); {self.beside()}")
+                f"{self.CACHED // MIB} MiB of it cached; {self.OPERATIONS} reads, Zipfian {self.ZIPF}, "
+                f"after {self.WARMUP} to warm up, {self.THREADS} thread(s); {self.beside()}")
 
     def prepare(self):
         self.disk.forget_cached()
@@ -35,18 +36,19 @@ class Mixed(workloads.KeyValue):
         with guest.Slice("demomixed.slice", self.MEMORY_MAX, variant.policy, variant.settings,
                          variant.attached) as slice_:
             status = workloads.show_status(slice_) if repetition == 0 else None
-            output = guest.run_in_slice(slice_, "demo-mixed", [
-                self.program, "run", self.database, f"--ops={self.OPERATIONS}", f"--warmup={self.WARMUP}",
-                f"--threads={self.THREADS}", f"--zipf={self.ZIPF}", "--block-cache=0",
-                f"--seed={repetition + 1}", f"--disk={self.disk.device.name}", "--json",
-                *self.OPTIONS, *variant.options])
+            with PageCache(slice_, self.CACHED) as cache:
+                output = guest.run_in_slice(slice_, "demo-mixed", [
+                    self.program, "run", self.database, f"--ops={self.OPERATIONS}", f"--warmup={self.WARMUP}",
+                    f"--threads={self.THREADS}", f"--zipf={self.ZIPF}", "--block-cache=0",
+                    f"--seed={repetition + 1}", f"--disk={self.disk.device.name}", "--json",
+                    *self.OPTIONS, *variant.options])
             result = json.loads(output)
             # What the reads asked for and the disk had to give, as far as the reading thread itself asked.
             result["get_misses"] = result["get_bytes"] / PAGE
             result["beside_bytes"] = result["bytes_from_disk"] - result["get_bytes"]
             result["beside_requested"] = result["bytes_requested"] - result["get_requested"]
             self.add_ratios(result)
-            result["memory"] = slice_.memory()
+            result["memory"] = cache.memory()
             result["policy_counters"] = slice_.policy_counters()
             result["status"] = status
         self.say(variant.name, result)

@@ -43,7 +43,6 @@ class Twitter(workloads_ycsb.RocksDB):
     """One cluster: a database of records of its size, in four levels, and a page cache of a tenth of it.  All tables
     are open, their indexes in memory, as in the papers, where LevelDB keeps 990 tables of 2 MiB open."""
 
-    BESIDE = workloads_ycsb.RocksDB.BESIDE_WRITING
     OPTIONS = workloads_ycsb.Ycsb.OPTIONS
     WARMUP = 14000
     OPERATIONS = 10000

@@ -6,6 +6,7 @@ import json
 
 import guest
 import workloads
+from page_cache import PageCache
 from workloads import BASELINES, MIB, PAGE, POLICIES
 
 # Figure 6: operations a second, and the P99 of reads (of scans) in ms, as far as they are known.
@@ -28,9 +29,6 @@ FIGURE_6 = {
                    "fifo": (10702, None), "s3fifo": (14597, None), "lhd": (14663, None)},
 }
 
-# All others write, too.
-READING = ("c", "uniform")
-
 # Of lfu against the stock policy: at least so many times the operations, at most so much of the P99.
 GOALS = {name: (1.3, 0.6) for name in ("a", "b", "c", "uniform")}
 
@@ -38,8 +36,7 @@ GOALS = {name: (1.3, 0.6) for name in ("a", "b", "c", "uniform")}
 class Ycsb(workloads.KeyValue):
     """One workload on one engine, and a page cache of a tenth of the database.  Each run begins with the same database,
     on a file system that was just mounted, and does the same operations; the time ends when the compaction that they
-    caused has.  BESIDE is what the limit has for all but the page cache of the database: more, if it is written to.
-    A policy's own memory comes on top, as the page caches are to be equal and small ones have it dear."""
+    caused has."""
 
     POLICY = "lfu"
     VARIANTS = (*BASELINES, *POLICIES)
@@ -49,13 +46,14 @@ class Ycsb(workloads.KeyValue):
                ("disk_reads", "disk reads", 0), ("disk_mib", "MiB from disk", 1), ("cache_mib", "page cache MiB", 1))
     RATIOS = (("ops_per_second", "speed"), ("kind_p99_us", "P99"), ("disk_mib", "disk"))
     OPTIONS = ("--block-cache=0", "--write-buffer=262144")
-    OF_POLICY = 280 << 10   # bytes of a policy's tables for some 1000 folios anywhere in the memory
+    BESIDE = 4 * MIB        # what else there is; only until what there is was looked at
 
     def __init__(self, disk, progress):
         super().__init__(disk, progress)
         self.whole_database = self.database
         self.database = disk.mountpoint / "run"
-        self.MEMORY_MAX = self.database_bytes // 10 // PAGE * PAGE + self.BESIDE
+        self.cached = self.database_bytes // 10 // PAGE * PAGE
+        self.MEMORY_MAX = self.cached + self.BESIDE
 
     @property
     def PAPER(self):
@@ -75,12 +73,8 @@ class Ycsb(workloads.KeyValue):
 
     def describe(self):
         return (f"{self.WHAT} on {self.ENGINE} of {self.database_bytes / MIB:.0f} MiB, "
-                f"of which a tenth fits: MemoryMax={self.MEMORY_MAX / MIB:.1f}M, {self.BESIDE // MIB} for what else "
-                f"there is, {self.OF_POLICY / MIB:.1f} more with a policy; "
+                f"of which a tenth is cached, {self.cached / MIB:.1f} MiB; "
                 f"{self.OPERATIONS} operations after {self.WARMUP} to warm up, {self.THREADS} thread(s)")
-
-    def memory_max(self, variant):
-        return self.MEMORY_MAX + (self.OF_POLICY if variant.policy else 0)
 
     def prepare(self):
         guest.link_database(self.whole_database, self.database)
@@ -96,14 +90,15 @@ class Ycsb(workloads.KeyValue):
         guest.set_mglru(variant.mglru)
         self.prepare()
         with self.disk.readahead(self.READAHEAD_KIB), \
-                guest.Slice("demoycsb.slice", self.memory_max(variant), variant.policy) as slice_:
+                guest.Slice("demoycsb.slice", self.MEMORY_MAX, variant.policy) as slice_:
             status = workloads.show_status(slice_) if repetition == 0 else None
-            result = json.loads(guest.run_in_slice(slice_, "demo-ycsb", self.command(repetition)))
+            with PageCache(slice_, self.cached) as cache:
+                result = json.loads(guest.run_in_slice(slice_, "demo-ycsb", self.command(repetition)))
             # of what the paper measures: reads, or in workload E scans
             kind = "scan" if "scan_ops" in result else "read"
             result["kind"] = kind
             result["kind_p50_us"], result["kind_p99_us"] = (result[f"{kind}_{key}"] for key in ("p50_us", "p99_us"))
-            result["memory"] = slice_.memory()
+            result["memory"] = cache.memory()
             result["policy_counters"] = slice_.policy_counters()
             result["status"] = status
         self.progress.say(f"  {variant.name}: {result['ops_per_second']:.0f} operations/s, "
@@ -119,7 +114,6 @@ class RocksDB(Ycsb):
     DATABASE = "ycsb"
     READAHEAD_KIB = 128     # as the kernel has it
     OPTIONS = (*Ycsb.OPTIONS, "--index-in-cache")
-    BESIDE_READING, BESIDE_WRITING = 3 * MIB, 5 * MIB
     # warm-up and measured operations
     SIZES = {"a": (18000, 10000), "b": (10000, 6000), "c": (10000, 6000), "d": (10000, 6000), "e": (3000, 2000),
              "f": (10000, 6000), "uniform": (10000, 6000), "uniform-rw": (18000, 10000)}
@@ -133,7 +127,6 @@ class LevelDB(Ycsb):
     DATABASE = "leveldb"
     LIMIT = False           # uses of pages that are mapped cannot be recorded
     READAHEAD_KIB = 0       # LevelDB does not forbid it, and a fault would drive out as much
-    BESIDE_READING, BESIDE_WRITING = 2 * MIB, 3 * MIB
     SIZES = {"a": (12000, 8000), "b": (14000, 8000), "c": (14000, 8000), "d": (14000, 10000), "e": (2500, 1500),
              "f": (12000, 8000), "uniform": (12000, 8000), "uniform-rw": (12000, 8000)}
 
@@ -142,7 +135,6 @@ def load_class(engine, workload):
     warmup, operations = engine.SIZES[workload]
     return type(f"{engine.__name__}_{workload}", (engine,), {
         "WORKLOAD": workload, "WHAT": f"workload {workload}", "WARMUP": warmup, "OPERATIONS": operations,
-        "BESIDE": engine.BESIDE_READING if workload in READING else engine.BESIDE_WRITING,
         "TITLE": f"YCSB {workload.upper() if len(workload) == 1 else workload} on {engine.__name__}"})
 
 

@@ -7,7 +7,7 @@ import pathlib
 import loads
 
 # How long a job may take, which is what the time left is made of; what took place already corrects it.
-MINUTES = {"file-search": 10, "cost": 15, "get-scan": 10, "admission": 6}
+MINUTES = {"file-search": 9, "cost": 11, "get-scan": 10.5, "admission": 6, "dispatch": 1.5}
 DEFAULT_MINUTES = 4
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
