@@ -283,6 +283,14 @@ class Slice:
         stat = {key: int(value) for key, value in self.flat_keyed("memory.stat").items()}
         return {"file": stat["file"] - stat["shmem"], **{key: stat[key] for key in ("shmem", "anon", "kernel")}}
 
+    def charged(self):
+        """Bytes of all that the slice is charged for."""
+        return int((self.cgroup / "memory.current").read_text())
+
+    def set_limit(self, size):
+        """In place of MemoryMax=, until the slice is stopped."""
+        (self.cgroup / "memory.max").write_text(str(size))
+
     def policy_counters(self):
         return {key: int(value) for key, value in self.flat_keyed("memory.cachebpf.stat").items()}
 

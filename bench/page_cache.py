@@ -38,12 +38,11 @@ class PageCache:
             self.error = e
 
     def adjust(self):
-        current = int((self.slice.cgroup / "memory.current").read_text())
-        memory = self.slice.memory()
+        charged, memory = self.slice.charged(), self.slice.memory()
         self.samples.append(memory)
-        limit = max(current - memory["file"], 0) + self.size
+        limit = max(charged - memory["file"], 0) + self.size
         if abs(limit - self.limit) >= STEP:
-            (self.slice.cgroup / "memory.max").write_text(str(limit))
+            self.slice.set_limit(limit)
             self.limit = limit
 
     def memory(self):
