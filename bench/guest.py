@@ -163,6 +163,11 @@ def set_dirty_limits():
         pathlib.Path("/proc/sys/vm", name).write_text(str(percent))
 
 
+def compact_memory():
+    """What is free is in as few pieces as can be, whatever was done before."""
+    pathlib.Path("/proc/sys/vm/compact_memory").write_text("1")
+
+
 def preload(program):
     """Reads a program and its libraries into the page cache on the account of this process: no slice shall
     pay for them, and none shall wait for the disk they are on."""

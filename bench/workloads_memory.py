@@ -23,7 +23,7 @@ class Memory:
     POLICY = None
     BASELINES = (STOCK,)
     VARIANTS = (STOCK, *(Variant(name, policy=name) for name in ("noop", "get-scan")), *POLICIES)
-    REPETITIONS = 3         # the folio table is the larger, the more the frames are scattered
+    REPETITIONS = 3
     MEMORY_MAX = 128 * MIB
     FILE_BYTES = 256 * MIB
     COLUMNS = (("cached_mib", "cached MiB", 1), ("kernel_kib", "kernel KiB", 0), ("slice_percent", "slice pays %", 3),
@@ -53,6 +53,7 @@ class Memory:
     def measure(self, variant, _repetition):
         guest.set_mglru(False)
         self.disk.forget_cached()
+        guest.compact_memory()
         before = bpf_maps()
         with guest.Slice("demomemory.slice", self.MEMORY_MAX, variant.policy) as slice_:
             maps = {f"{key} {name}".strip(): size for key, (name, size) in bpf_maps().items() if key not in before}
