@@ -34,7 +34,7 @@ class PageCache:
             self.adjust()
             while not self.ended.wait(INTERVAL):
                 self.adjust()
-        except OSError as e:
+        except Exception as e:  # whatever it is: what was measured without it is void
             self.error = e
 
     def adjust(self):
