@@ -43,26 +43,11 @@ def run(*command):
 
 
 class Progress:
-    """One line a step, with the time since the start: the host's, for which one waits.  The machine's own
-    clock is the laboratory's; a file just written to a directory of the host has the right time."""
-
-    def __init__(self, file):
-        self.file = file and pathlib.Path(file)
-        self.begin = self.clock()
-
-    def clock(self):
-        if self.file is None:
-            return None
-        self.file.write_text("")
-        return self.file.stat().st_mtime
-
-    def elapsed(self):
-        return None if self.begin is None else int(self.clock() - self.begin)
+    """One line a step.  It begins with what "tools/vm" replaces by the time that one has waited for: the machine's own
+    clock is the laboratory's, and it knows no other."""
 
     def say(self, text):
-        seconds = self.elapsed()
-        when = "" if seconds is None else f"[{seconds // 60}:{seconds % 60:02}] "
-        print(f"{when}{text}", flush=True)
+        print(f"* {text}", flush=True)
 
 
 class Disk:

@@ -43,7 +43,8 @@ choose_accel() { # KERNEL LAB MODEL
         local answer model=${3:-$TCG_CPU}
         find_qemu
         if [[ -n $2 ]]; then
-                ACCEL=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off' -cpu "$model")
+                ACCEL=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off'
+                        -cpu "$model,rdrand=off,rdseed=off") # random numbers would come from the host
                 return
         fi
         ACCEL=(-accel "${CACHEBPF_ACCEL:-tcg,thread=multi}" -cpu "$model")

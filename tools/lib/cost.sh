@@ -8,7 +8,8 @@ cost_of() { # KERNEL REPETITIONS [OPTION…]: figures go to $FIGURES/KERNEL.json
         machine_defaults
         KERNEL=$kernel LAB=1 LAB_DISK=1 MEMORY=3G TIMEOUT=7200
         CPU_MODEL=max # as others' figures were measured
-        SHARES=("$FIGURES:/run/cost")
+        COLLECT=/run/cost:$FIGURES
+        READER=(tell_time)
         COMMAND=(/usr/lib/cachebpf/bench/cost "--json=/run/cost/$kernel.json" "--repetitions=$repetitions"
                 "$@")
         info "cost: the $kernel kernel"
@@ -34,15 +35,15 @@ verb_cost() {
                 ensure_kernel "$kernel"
         done
         ensure_image
-        # A machine of the laboratory has one thread, and its clock does not see the other machine. The stock
-        # kernel has no policies to measure: its figures are there long before the product kernel's table
-        # wants them.
+        # A machine of the laboratory has one thread, and its clock does not see the other machine.
         (trap - EXIT INT TERM HUP && SCRATCH=$SCRATCH/stock && cost_of stock "$repetitions" --baselines &&
                 exit "$RESULT") &
         WORKERS=($!)
-        cost_of product "$repetitions" --beside=/run/cost/stock.json
+        cost_of product "$repetitions"
         wait "${WORKERS[0]}" || RESULT=$?
         WORKERS=()
+        [[ $RESULT -eq 0 ]] || exit "$RESULT"
+        python3 -B "$TOP/bench/cost" --compare "$FIGURES"/{stock,product}.json || RESULT=$?
         if [[ -n $output ]]; then
                 jq -n --slurpfile stock "$FIGURES/stock.json" --slurpfile product "$FIGURES/product.json" \
                         '{stock: $stock[0], product: $product[0]}' >"$output"

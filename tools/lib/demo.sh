@@ -46,7 +46,7 @@ inputs_key() {
         {
                 echo "${KERNEL_DIR##*/} ${DEMO_DATA##*/} ${BASEROOT##*/}"
                 digest_tree "${bench[@]}" "$TOP"/{bpf,policies.d,src,units} \
-                        "$TOP"/tools/lib/{demo,image,run}.sh
+                        "$TOP"/tools/lib/{accel,demo,image,laboratory,run}.sh "$TOP/tools/lib/guest"
         } | digest
 }
 
@@ -103,9 +103,10 @@ run_load() {
         APPEND=("null_blk.completion_nsec=${LOAD_DISK_US}000" "${arguments[@]}") # the last one counts
         DISKS=("$DEMO_DATA:ro")
         mkdir -p "$SCRATCH/demo"
-        SHARES=("$SCRATCH/demo:/run/demo")
-        COMMAND=(/usr/lib/cachebpf/bench/demo --only "$1" --data /dev/disk/by-id/virtio-disk0
-                --json /run/demo/result.json --inputs "$(inputs_key)" --clock "$WHOSE_TIME"
+        COLLECT=/run/demo:$SCRATCH/demo
+        READER=(tell_time)
+        COMMAND=(/usr/lib/cachebpf/bench/demo --only "$1" --json /run/demo/result.json
+                --inputs "$(inputs_key)" --clock "$WHOSE_TIME"
                 ${TRACE:+--trace /run/demo/trace}
                 "${CHOSEN[@]}")
         run_machine

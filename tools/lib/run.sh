@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # One machine: options, QEMU's command line, the channels to the guest, and what its end means.
 #
-# The guest gets its command and the list of shares in a directory mounted by 9p; it answers through three
-# virtio-serial ports (standard output, standard error, exit status). The console is for the kernel alone.
+# The guest reads its command and the list of shares from the firmware's configuration device; it answers through
+# virtio-serial ports (standard output, standard error, exit status, files). The console is for the kernel alone.
 
 BOOT_LIMIT=600 # seconds; the debug kernel in the laboratory is the slowest
 
@@ -16,6 +16,8 @@ machine_defaults() {
         KERNEL=product MEMORY=2G CPUS=2 CPU_MODEL='' LAB='' CLOCK='' LAB_DISK=2 TIMEOUT=900 \
                 ALLOW_SPLAT='' KEEP_CONSOLE='' PACKAGES=''
         APPEND=() EXTRA=() DISKS=() SHARES=() COMMAND=()
+        COLLECT=''
+        READER=(cat) # of what the command writes
 }
 
 parse_machine_options() {
@@ -42,6 +44,7 @@ parse_machine_options() {
                 --cpu) CPU_MODEL=$value ;;
                 --disk) DISKS+=("$value") ;;
                 --share) SHARES+=("$value") ;;
+                --collect) COLLECT=$value ;;
                 --append) read -ra words <<<"$value" && APPEND+=("${words[@]}") ;;
                 --qemu) read -ra words <<<"$value" && EXTRA+=("${words[@]}") ;;
                 --lab-disk) LAB=1 LAB_DISK=$value ;;
@@ -65,6 +68,8 @@ check_machine_options() {
                 [[ $share == *:/* ]] || die "--share wants HOSTDIR:GUESTDIR, not '$share'"
                 [[ -d ${share%:*} ]] || die "--share: ${share%:*} is not a directory"
         done
+        [[ -z $COLLECT || $COLLECT == /*:?* ]] || die "--collect wants GUESTDIR:HOSTDIR, not '$COLLECT'"
+        [[ -z $COLLECT || -d ${COLLECT##*:} ]] || die "--collect: ${COLLECT##*:} is not a directory"
 }
 
 # Sets BZIMAGE, and builds kernel and image if they are not there.
@@ -101,14 +106,10 @@ prepare_machine() {
         choose_accel "$BZIMAGE" "$lab" "$CPU_MODEL"
 }
 
-# Sets QEMU to the whole command line, but for the channels.
-qemu_command() {
+# Adds memory and disks to QEMU, and to KERNEL_ARGS what belongs to them: of any machine but the laboratory's.
+usual_devices() {
         local i disk options
-        local -a append=(root=/dev/vda rw rootfstype=ext4 console=ttyS0 panic=-1 oops=panic
-                systemd.show_status=0 printk.devkmsg=on watchdog_thresh=60
-                rcupdate.rcu_cpu_stall_timeout=120)
-        QEMU=("${QEMU_PROGRAM[@]}" -machine q35 "${ACCEL[@]}" -m "$MEMORY" -smp "$CPUS"
-                -nodefaults -display none -no-reboot -device virtio-rng-pci -device virtio-serial-pci
+        QEMU+=(-machine q35 -m "$MEMORY" -device virtio-rng-pci -device virtio-serial-pci
                 -drive "file=$IMAGE,format=raw,if=none,id=root,snapshot=on,cache=unsafe"
                 -device virtio-blk-pci,drive=root)
         for i in "${!DISKS[@]}"; do
@@ -117,33 +118,45 @@ qemu_command() {
                 QEMU+=(-drive "file=${disk%:ro},format=raw,if=none,id=disk$i,$options"
                         -device "virtio-blk-pci,drive=disk$i,serial=disk$i")
         done
+        KERNEL_ARGS+=" root=/dev/vda null_blk.nr_devices=0"
+}
+
+# Sets QEMU to the whole command line but for the channels, and KERNEL_ARGS.
+qemu_command() {
+        local i
+        KERNEL_ARGS="rw rootfstype=ext4 console=ttyS0 panic=-1 oops=panic systemd.show_status=0 printk.devkmsg=on"
+        KERNEL_ARGS+=" watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120"
+        QEMU=("${QEMU_PROGRAM[@]}" "${ACCEL[@]}" -smp "$CPUS" -nodefaults -display none -no-reboot)
+        if [[ -n $LAB ]]; then
+                lab_devices
+        else
+                usual_devices
+        fi
         for i in "${!SHARES[@]}"; do
                 QEMU+=(-virtfs
                         "local,path=${SHARES[i]%:*},mount_tag=share$i,security_model=none,multidevs=remap")
         done
-        if [[ -n $LAB ]]; then
-                append+=(null_blk.nr_devices=1 null_blk.memory_backed=1 null_blk.irqmode=2
-                        null_blk.queue_mode=2
-                        null_blk.completion_nsec=100000 "null_blk.gb=$LAB_DISK"
-                        systemd.service_watchdogs=no) # its clock jumps while it waits for the host
-        else
-                append+=(null_blk.nr_devices=0)
-        fi
-        append+=("${APPEND[@]}")
         QEMU+=(-kernel "$BZIMAGE" "${EXTRA[@]}")
-        KERNEL_ARGS=${append[*]}
+        KERNEL_ARGS+=" ${APPEND[*]}" # the last one of a name counts
 }
 
-# What the guest reads: the command and the shares, each string ended by NUL.
+# What the guest reads: the command, the shares, the directory to be collected, each string ended by NUL.
 write_job() {
-        local i
+        local i name
         MACHINE=$SCRATCH/machine
         rm -rf "$MACHINE"
         mkdir -p "$MACHINE/job"
         printf '%s\0' "${COMMAND[@]}" >"$MACHINE/job/argv"
-        for i in "${!SHARES[@]}"; do
-                printf '%s\0' "share$i" "${SHARES[i]##*:}"
-        done >"$MACHINE/job/shares"
+        printf '%s\0' "${COLLECT%:*}" >"$MACHINE/job/collect"
+        {
+                for i in "${!SHARES[@]}"; do
+                        printf '%s\0' "share$i" "${SHARES[i]##*:}"
+                done
+                printf '\0'
+        } >"$MACHINE/job/shares"
+        for name in argv shares collect; do
+                QEMU+=(-fw_cfg "name=opt/cachebpf/$name,file=$MACHINE/job/$name")
+        done
 }
 
 has_booted() {
@@ -172,15 +185,15 @@ boot_and_wait() {
                 QEMU+=(-chardev "pipe,id=$name,path=$MACHINE/$name"
                         -device "virtserialport,chardev=$name,name=vm.$name")
         done
-        : >"$MACHINE/status"
-        QEMU+=(-chardev "file,id=status,path=$MACHINE/status"
-                -device virtserialport,chardev=status,name=vm.status
-                -serial "file:$CONSOLE"
-                -virtfs "local,path=$MACHINE/job,mount_tag=vm-job,security_model=none,readonly=on"
-                -append
+        for name in status files; do
+                : >"$MACHINE/$name"
+                QEMU+=(-chardev "file,id=$name,path=$MACHINE/$name"
+                        -device "virtserialport,chardev=$name,name=vm.$name")
+        done
+        QEMU+=(-serial "file:$CONSOLE" -append
                 "$KERNEL_ARGS systemd.unit=vm-command.target systemd.mask=serial-getty@ttyS0.service")
 
-        cat "$MACHINE/stdout.out" &
+        "${READER[@]}" <"$MACHINE/stdout.out" &
         readers+=($!)
         cat "$MACHINE/stderr.out" >&2 &
         readers+=($!)
@@ -275,17 +288,19 @@ judge_machine() {
 run_machine() {
         check_machine_options
         prepare_machine
-        write_job
         qemu_command
+        write_job
         boot_and_wait
         if died_early; then
                 info "the machine did not boot (QEMU status $MACHINE_STATUS), once more:" \
                         "$(tail -n 1 "$MACHINE/qemu.log")"
                 mv "$CONSOLE" "$CONSOLE.first"
-                write_job
                 qemu_command
+                write_job
                 boot_and_wait
         fi
+        [[ ! -s $MACHINE/files ]] || tar --extract --touch --no-same-owner --file="$MACHINE/files" \
+                --directory="${COLLECT##*:}"
         judge_machine
 }
 
@@ -319,6 +334,5 @@ verb_shell() {
         [[ $TIMEOUT -eq 0 ]] || limit=(timeout --foreground --kill-after=5 "$TIMEOUT")
         info "a shell as root follows; leave with 'poweroff', or Ctrl-A x to kill the machine"
         "${limit[@]}" "${QEMU[@]}" -serial mon:stdio \
-                -virtfs "local,path=$MACHINE/job,mount_tag=vm-job,security_model=none,readonly=on" \
                 -append "$KERNEL_ARGS systemd.wants=vm-shares.service $(terminal_arguments)"
 }

@@ -208,6 +208,45 @@ vm_tests() {
         done
 }
 
+# What a machine of the laboratory did, of which all depends on each instruction: one thread waits for the disk, and
+# another one computes.
+LAB_COMMAND='dd if=/dev/nullb0 of=/dev/null bs=4k count=20000 iflag=direct 2>&1 &
+        find /usr -xdev -type f | head -n 3000 | xargs cat | sha256sum
+        wait
+        cat /proc/uptime /proc/interrupts /proc/vmstat /proc/sys/kernel/random/uuid'
+
+# laboratory_test: two of them side by side do the same.
+laboratory_test() {
+        local i status=0
+        ensure_kernel product
+        ensure_image
+        for i in 1 2; do
+                (
+                        trap - EXIT INT TERM HUP
+                        SCRATCH=$SCRATCH/laboratory-$i
+                        mkdir -p "$SCRATCH"
+                        machine_defaults
+                        LAB=1 LAB_DISK=1 COMMAND=(bash -c "$LAB_COMMAND")
+                        run_machine >"$SCRATCH.said"
+                        exit "$RESULT"
+                ) &
+                WORKERS+=($!)
+        done
+        for i in "${WORKERS[@]}"; do
+                wait "$i" || status=$?
+        done
+        WORKERS=()
+        diff "$SCRATCH"/laboratory-{1,2}.said >"$SCRATCH/laboratory.diff" || status=$?
+        if [[ $status -eq 0 ]]; then
+                echo '== laboratory: two runs are the same'
+                count_result 1 0
+        else
+                echo "== FAIL laboratory: two runs differ (status $status)"
+                head -n 20 "$SCRATCH/laboratory.diff"
+                count_result 0 1
+        fi
+}
+
 verb_test() {
         local debug=''
         local -a names=() kernels=()
@@ -233,7 +272,8 @@ verb_test() {
                 (-n $(tests_for debug "${names[@]}") || -z $(tests_for product "${names[@]}")) ]]; then
                 kernels+=(debug)
         fi
-        vm_tests "${kernels[*]}" "${names[@]}"
+        [[ ${names[*]} == laboratory ]] || vm_tests "${kernels[*]}" "${names[@]}"
+        [[ ${#names[@]} -gt 0 && ${names[*]} != laboratory ]] || laboratory_test
         [[ $((PASSED + FAILED)) -gt 0 ]] ||
                 info "no test has ${names[*]} in its name, or only such that take long and are run with --long"
         echo "$PASSED passed, $FAILED failed"
