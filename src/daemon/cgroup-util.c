@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <fcntl.h>
+#include <glib.h>
 #include <sys/stat.h>
 
 #include "cgroup-util.h"
@@ -15,6 +16,19 @@ void kernel_policy_done(KernelPolicy *p) {
         free(p->name);
         free(p->ejected);
         *p = (KernelPolicy) {};
+}
+
+/* Of a control group without a file of the memory controller: whether it never had one. While one is removed
+ * the controllers' files go first, then those that each control group has, and the directory last. */
+static bool lacks_memory_controller(int fd) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_strv_free_ char **controllers = NULL;
+
+        if (read_full_file_at(fd, "cgroup.controllers", CGROUP_FILE_MAX, &text, NULL) < 0)
+                return false;
+
+        controllers = g_strsplit_set(text, " \n", -1);
+        return !g_strv_contains((const char *const *) controllers, "memory");
 }
 
 static int cgroup_read_file(const char *root, const char *path, uint64_t id, const char *name, char **ret) {
@@ -41,7 +55,7 @@ static int cgroup_read_file(const char *root, const char *path, uint64_t id, con
         if (r == -ENODEV) /* the directory was removed after we opened it */
                 return -ENOENT;
         if (r == -ENOENT) /* O_PATH keeps a removed directory open: tell a missing file from that */
-                return fstat(fd, &st) >= 0 && st.st_nlink > 0 ? -EOPNOTSUPP : -ENOENT;
+                return lacks_memory_controller(fd) ? -EOPNOTSUPP : -ENOENT;
 
         return r;
 }

@@ -23,8 +23,8 @@ static inline const char *kernel_policy_own(const KernelPolicy *p) {
 }
 
 /* The root is where cgroup2 is mounted, the path what systemd calls ControlGroup. Both return -ENOENT when
- * the control group is gone or another one with the same path (id 0: any) took its place, and -EOPNOTSUPP
- * when it has no such file: no memory controller there, or no cachebpf in the kernel. */
+ * the control group is gone or about to go, or another one with the same path (id 0: any) took its place,
+ * and -EOPNOTSUPP when it has no memory controller. The kernel is one with cachebpf. */
 int cgroup_read_policy(const char *root, const char *path, uint64_t id, KernelPolicy *ret);
 int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func,
                         void *userdata);

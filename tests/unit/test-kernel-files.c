@@ -76,8 +76,13 @@ static void test_cgroup_policy(void **state) {
 static void test_cgroup_missing(void **state) {
         KernelPolicy p;
 
-        free(test_file(dir, "b.slice/memory.max", "max\n"));
+        free(test_file(dir, "b.slice/cgroup.controllers", "cpu pids\n"));
         assert_int_equal(cgroup_read_policy(dir, "/b.slice", 0, &p), -EOPNOTSUPP);
+        /* Half removed: first the files of the controllers are gone, then those of the control group. */
+        free(test_file(dir, "b.slice/cgroup.controllers", "cpu memory pids\n"));
+        assert_int_equal(cgroup_read_policy(dir, "/b.slice", 0, &p), -ENOENT);
+        free(test_file(dir, "d.slice/other", ""));
+        assert_int_equal(cgroup_read_policy(dir, "/d.slice", 0, &p), -ENOENT);
         assert_int_equal(cgroup_read_policy(dir, "/c.slice", 0, &p), -ENOENT);
         /* Another directory under the same path. */
         assert_int_equal(cgroup_read_policy(dir, "/b.slice", inode("/b.slice") + 1, &p), -ENOENT);
