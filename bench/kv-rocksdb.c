@@ -26,9 +26,10 @@ static rocksdb_options_t *options_new(uint64_t block_cache, uint64_t open_files,
 
         /* Everything the database reads shall come from the page cache by pread(2): the cache under test is
          * the kernel's, RocksDB's own holds next to nothing.  A block is one page, and starts where a page
-         * starts, so that one block read is one page looked up; the C API knows block_align only by name. */
+         * starts, so that one block read is one page looked up; the C API knows block_align only by name.
+         * Tables are not compacted for their age: the data may be older than the machine's clock says. */
         (void) snprintf(text, sizeof(text),
-                        "block_based_table_factory="
+                        "ttl=0;periodic_compaction_seconds=0;block_based_table_factory="
                         "{block_size=4096;block_align=true;block_cache=%" PRIu64 ";%s}",
                         block_cache, index_in_cache ? in_cache : "");
         rocksdb_get_options_from_string(plain, text, options, &error);
@@ -42,6 +43,8 @@ static rocksdb_options_t *options_new(uint64_t block_cache, uint64_t open_files,
         rocksdb_options_set_advise_random_on_open(options, 1);
         rocksdb_options_set_compression(options, rocksdb_no_compression);
         rocksdb_options_set_target_file_size_base(options, TABLE_SIZE);
+        /* sizes of levels that stay, as LevelDB's: else the first write makes RocksDB empty upper ones */
+        rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 0);
         rocksdb_options_set_max_open_files(options, open_files > 0 ? (int) open_files : -1);
 
         /* No background work that would read or write in the middle of a measurement. */
@@ -69,7 +72,6 @@ static void prepare_creation(rocksdb_options_t *o, uint64_t table_size) {
         if (table_size > 0) {
                 /* each level where it is put: no compaction, and levels that do not depend on sizes */
                 rocksdb_options_set_disable_auto_compactions(o, 1);
-                rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 0);
                 rocksdb_options_set_target_file_size_base(o, table_size);
         }
 }

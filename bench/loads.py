@@ -94,7 +94,7 @@ SECTIONS = (
 )
 
 # Of the evaluation: how often each variant is measured, if it is not once.
-REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3, "memory": 2}
+REPETITIONS = {"kv": 3, "get-scan": 3, "admission": 3}
 
 
 def load(name):

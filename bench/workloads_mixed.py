@@ -69,7 +69,7 @@ class GetScan(Mixed):
     CPUS = 4                # a processor for each thread
     THREADS = 3
     WARMUP = 6000
-    OPERATIONS = 8000       # four threads race: the longer, the nearer are two runs
+    OPERATIONS = 5000
     LENGTH = 2160
     OPTIONS = ["--index-in-cache", "--scan-threads=1", "--scan-every=0", f"--scan-length={LENGTH}"]
     BASELINES = (STOCK, MGLRU, *(Variant(advice, options=(f"--scan-advice={advice}",))
