@@ -168,7 +168,9 @@ watch_boot() {
         local i
         for ((i = 0; i < BOOT_LIMIT; i++)); do
                 sleep 1
-                ! has_booted || return 0
+                if [[ ! -d /proc/$QEMU_PID ]] || has_booted; then
+                        return 0
+                fi
         done
         kill -QUIT "$QEMU_PID"
 }
