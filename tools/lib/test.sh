@@ -211,7 +211,7 @@ vm_tests() {
 # What a machine of the laboratory did, of which all depends on each instruction: one thread waits for the disk, and
 # another one computes.
 LAB_COMMAND='dd if=/dev/nullb0 of=/dev/null bs=4k count=20000 iflag=direct 2>&1 &
-        tar --create --file - /usr/lib/python3 | sha256sum
+        tar --create --file - --directory=/ usr/lib/python3 | sha256sum
         wait
         cat /proc/uptime /proc/interrupts /proc/vmstat /proc/sys/kernel/random/uuid'
 
