@@ -61,7 +61,8 @@ assemble_root() { # ROOT
         touch "$root/etc/.updated" "$root/var/.updated"
 }
 
-# Of the same files the same image, whenever it is made: the laboratory measures the same in both.
+# Of the same files the same image, whenever it is made, but for when inodes changed: the laboratory measures the same
+# in both.
 pack_image() { # ROOT FILE
         find "$1" -newermt "$IMAGE_TIME" -exec touch --no-dereference --date="$IMAGE_TIME" {} +
         truncate -s "$IMAGE_SIZE" "$2"
