@@ -44,7 +44,10 @@ take_processor() {
 on_one_processor() {
         local -a first=(chrt --reset-on-fork --fifo 1)
         take_processor
-        "${first[@]}" true 2>/dev/null || first=()
+        if ! "${first[@]}" true 2>/dev/null; then
+                first=()
+                info "the laboratory may not have real-time priority here: now and then two runs will differ"
+        fi
         QEMU=(taskset --cpu-list "$LAB_PROCESSOR" "${first[@]}" "${QEMU[@]}")
 }
 
