@@ -22,7 +22,7 @@ void kernel_policy_done(KernelPolicy *p) {
  * the controllers' files go first, then those that each control group has, and the directory last. */
 static bool lacks_memory_controller(int fd) {
         _cleanup_free_ char *text = NULL;
-        _cleanup_strv_free_ char **controllers = NULL;
+        g_auto(GStrv) controllers = NULL;
 
         if (read_full_file_at(fd, "cgroup.controllers", CGROUP_FILE_MAX, &text, NULL) < 0)
                 return false;
