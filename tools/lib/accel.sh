@@ -12,11 +12,17 @@ QEMU_PROGRAM=()
 
 # Sets QEMU_PROGRAM to the QEMU of the build root, run on the host by the build root's own dynamic loader:
 # the same version everywhere. (Before 8.1, with one thread a processor, it executes code that another
-# processor has just replaced, which the kernel does at each change of a static branch.)
-find_qemu() {
+# processor has just replaced, which the kernel does at each change of a static branch.) For it the time of day
+# stands still in the laboratory, see there.
+find_qemu() { # LAB
         local lib=$BUILDROOT/usr/lib/x86_64-linux-gnu
-        QEMU_PROGRAM=(env "QEMU_MODULE_DIR=$lib/qemu" "$BUILDROOT/usr/lib64/ld-linux-x86-64.so.2"
-                --library-path "$lib"
+        local -a variables=("QEMU_MODULE_DIR=$lib/qemu") preload=()
+        if [[ -n $1 ]]; then
+                variables+=("FAKETIME=${LAB_CLOCK/T/ }" FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1)
+                preload=(--preload "$lib/faketime/libfaketime.so.1")
+        fi
+        QEMU_PROGRAM=(env "${variables[@]}" "$BUILDROOT/usr/lib64/ld-linux-x86-64.so.2"
+                --library-path "$lib" "${preload[@]}"
                 "$BUILDROOT/usr/bin/qemu-system-x86_64" -L "$BUILDROOT/usr/share/qemu"
                 -L "$BUILDROOT/usr/share/seabios")
 }
@@ -41,7 +47,7 @@ probe_kvm() { # KERNEL
 # emulated processor's, if it is not the usual one.
 choose_accel() { # KERNEL LAB MODEL
         local answer model=${3:-$TCG_CPU}
-        find_qemu
+        find_qemu "$2"
         if [[ -n $2 ]]; then
                 ACCEL=(-accel 'tcg,thread=single' -icount 'shift=0,sleep=off'
                         -cpu "$model,rdrand=off,rdseed=off") # random numbers would come from the host

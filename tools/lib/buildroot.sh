@@ -17,7 +17,7 @@ BUILD_PACKAGES=(
         librocksdb-dev libleveldb-dev libsqlite3-dev postgresql-17 # the demonstration
         # what the project's tests and checks call
         systemd dbus-daemon libxml2-utils python3-gi gir1.2-glib-2.0
-        qemu-system-x86                   # runs on the host, with the libraries of the build root
+        qemu-system-x86 libfaketime       # run on the host, with the libraries of the build root
 )
 
 # archive LABEL: where the host gets packages of that archive from (Debian, Debian-Security).
