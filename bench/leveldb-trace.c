@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* leveldb-trace: which pages look-ups in a LevelDB read, as a trace for "cachectl simulate".  A database of
- * the papers' size takes days in the laboratory.  What a policy could do for its reads is known without one:
- * whether a page is found depends on the sequence alone. */
+/* leveldb-trace: which pages look-ups in a LevelDB read, as a trace for "cachectl simulate".  What a
+ * policy could do for the reads of a database of the papers' size is known without one: whether a page is
+ * found depends on the sequence alone. */
 
 #include <inttypes.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 # - the command comes from the firmware's configuration device, and files go back (COLLECT) when it has ended;
 # - what is written to the ports is taken at once (no ioeventfd, which would wake another thread of QEMU);
 # - QEMU's two threads, the guest and the main loop, are on one processor of the host, the main loop first. It makes the
-#   clock leap when all is idle, and beside a guest that is just going idle it would leap too far, now and then.
+#   clock leap when all is idle, and beside a guest that is just going idle it would leap too far, now and then;
 # - the host's time of day stands still for QEMU. It makes its model of a processor's TLB smaller by that time; how long
 #   an entry stays there decides whether the processor notes in the page table that a page was accessed, which says what
 #   is reclaimed of files that are mapped.
