@@ -271,8 +271,8 @@ static bool thrash(const char *cg, struct file *file)
  * Anon memory that is used all the time and does not fit, and hardly any file:
  * the policy has next to nothing to give, and is not to blame for that.
  *
- * MGLRU may take all for young and give up, without a policy as well: of 60
- * such cgroups on a busy host it killed four.  So it has three attempts.
+ * Under MGLRU the kernel may find nothing to reclaim and kill, without a policy
+ * as well: in four of 60 such cgroups on a busy host.  So it has three attempts.
  */
 static void few_files(bool lru_gen)
 {
