@@ -14,13 +14,13 @@
 static size_t report_failures(const Simulation *s) {
         size_t n = 0;
 
-        for (size_t i = 0; i < s->n_policies; i++)
+        for (size_t i = 0; i < s->n_rows; i++)
                 for (size_t j = 0; j < s->n_sizes; j++) {
                         const SimResult *result = simulation_result(s, i, j);
 
                         if (result->done)
                                 continue;
-                        log_error("Policy %s at %s: %s.", simulation_policy_name(s, i), s->sizes[j].label,
+                        log_error("Policy %s at %s: %s.", simulation_row_name(s, i), s->sizes[j].label,
                                   result->message);
                         n++;
                 }
@@ -43,7 +43,7 @@ int verb_simulate(char **arguments, size_t n_arguments) {
         if (r < 0)
                 return r;
 
-        r = sim_run_all(s.trace, s.runs, s.n_policies * s.n_sizes, /* n_parallel= */ 0, s.results);
+        r = sim_run_all(s.trace, s.runs, s.n_rows * s.n_sizes, /* n_parallel= */ 0, s.results);
         if (r < 0)
                 return log_error_errno(r, "Cannot run the simulation: %m");
 

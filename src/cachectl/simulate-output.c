@@ -38,9 +38,9 @@ static double fallback_share(const SimResult *result) {
 /* ---- for people */
 
 static int fill_table(const Simulation *s, Table *t) {
-        for (size_t i = 0; i < s->n_policies; i++) {
-                int r = table_add_colored(t, s->policies[i] ? COLOR_NONE : COLOR_BOLD,
-                                          simulation_policy_name(s, i));
+        for (size_t i = 0; i < s->n_rows; i++) {
+                int r = table_add_colored(t, s->rows[i].policy ? COLOR_NONE : COLOR_BOLD,
+                                          simulation_row_name(s, i));
 
                 for (size_t j = 0; r >= 0 && j < s->n_sizes; j++) {
                         double ratio = miss_ratio(simulation_result(s, i, j));
@@ -54,15 +54,24 @@ static int fill_table(const Simulation *s, Table *t) {
 }
 
 static void print_notes(const Simulation *s) {
-        for (size_t i = 0; i < s->n_policies; i++)
+        for (size_t i = 0; i < s->n_rows; i++)
                 for (size_t j = 0; j < s->n_sizes; j++) {
                         double share = fallback_share(simulation_result(s, i, j));
 
                         if (share > NOTABLE_FALLBACK)
                                 printf("%s at %s: stock reclaim chose %.1f%% of what was "
                                        "evicted, as the policy did not propose enough.\n",
-                                       simulation_policy_name(s, i), s->sizes[j].label, 100 * share);
+                                       simulation_row_name(s, i), s->sizes[j].label, 100 * share);
                 }
+}
+
+/* Belady's is always there, as the last row. */
+static void print_limits(const Simulation *s) {
+        printf("\nThe optimum is that of Belady.\n");
+        for (size_t i = 0; i < s->n_rows - 1; i++)
+                if (!s->rows[i].policy)
+                        printf("%s knows from the beginning which pages are used most, and keeps these.\n",
+                               simulation_row_name(s, i));
 }
 
 int simulation_print(const Simulation *s, const char *path) {
@@ -94,13 +103,13 @@ int simulation_print(const Simulation *s, const char *path) {
         if (arg_legend)
                 printf("%s: misses of %" PRIu64 " requests for %" PRIu32 " pages (%.1f MiB), "
                        "by cache size\n\n", name,
-                       simulation_result(s, s->n_policies - 1, 0)->stats.requests, s->trace->n_objects,
+                       simulation_result(s, s->n_rows - 1, 0)->stats.requests, s->trace->n_objects,
                        (double) s->trace->n_objects * TRACE_PAGE_SIZE / 1048576);
         r = table_print(t, stdout, arg_legend, SIZE_MAX);
         if (r < 0)
                 return log_oom();
         if (arg_legend) {
-                printf("\nThe optimum is that of Belady.\n");
+                print_limits(s);
                 print_notes(s);
         }
         return EXIT_SUCCESS;
@@ -130,13 +139,13 @@ static const struct {
         { "reconfigurations", offsetof(SimStats, reconfigurations) },
 };
 
-static struct json_object *result_to_json(const Simulation *s, size_t policy, size_t size) {
-        const SimResult *result = simulation_result(s, policy, size);
-        const SimRun *run = simulation_run(s, policy, size);
+static struct json_object *result_to_json(const Simulation *s, size_t row, size_t size) {
+        const SimResult *result = simulation_result(s, row, size);
+        const SimRun *run = simulation_run(s, row, size);
         struct json_object *o = json_object_new_object();
         char ratio[G_ASCII_DTOSTR_BUF_SIZE];
 
-        json_object_object_add(o, "policy", json_object_new_string(simulation_policy_name(s, policy)));
+        json_object_object_add(o, "policy", json_object_new_string(simulation_row_name(s, row)));
         json_object_object_add(o, "size", json_object_new_string(s->sizes[size].label));
         json_object_object_add(o, "pages", json_object_new_uint64(run->capacity));
         json_object_object_add(o, "batch", run->policy ? json_object_new_uint64(run->batch) : NULL);
@@ -169,7 +178,7 @@ int simulation_print_json(const Simulation *s, const char *path) {
         json_object_object_add(o, "trace", json_object_new_string(name));
         json_object_object_add(o, "requests", json_object_new_uint64(s->trace->n_requests));
         json_object_object_add(o, "pages", json_object_new_uint64(s->trace->n_objects));
-        for (size_t i = 0; i < s->n_policies; i++)
+        for (size_t i = 0; i < s->n_rows; i++)
                 for (size_t j = 0; j < s->n_sizes; j++)
                         json_object_array_add(results, result_to_json(s, i, j));
         json_object_object_add(o, "results", results);
@@ -205,15 +214,15 @@ int simulation_plot(const Simulation *s, const char *path, const char *plot_path
 
         title = text_escape(path);
         sizes = plot_sizes(s);
-        series = calloc(s->n_policies, sizeof(*series));
-        ratios = calloc(s->n_policies * s->n_sizes, sizeof(*ratios));
+        series = calloc(s->n_rows, sizeof(*series));
+        ratios = calloc(s->n_rows * s->n_sizes, sizeof(*ratios));
         if (!title || !sizes || !series || !ratios)
                 return log_oom();
 
-        for (size_t i = 0; i < s->n_policies; i++) {
+        for (size_t i = 0; i < s->n_rows; i++) {
                 series[i] = (PlotSeries) {
-                        .name = simulation_policy_name(s, i),
-                        .optimum = !s->policies[i],
+                        .name = simulation_row_name(s, i),
+                        .optimum = i == s->n_rows - 1,
                         .ratios = ratios + i * s->n_sizes,
                 };
                 for (size_t j = 0; j < s->n_sizes; j++)
@@ -225,7 +234,7 @@ int simulation_plot(const Simulation *s, const char *path, const char *plot_path
                                .sizes = sizes,
                                .n_sizes = s->n_sizes,
                                .series = series,
-                               .n_series = s->n_policies,
+                               .n_series = s->n_rows,
                        }, plot_path);
         if (r < 0)
                 return log_error_errno(r, "Cannot write %s: %m", plot_path);

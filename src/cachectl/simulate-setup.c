@@ -21,7 +21,7 @@ void simulation_done(Simulation *s) {
         assert(s);
 
         trace_free(s->trace);
-        free(s->policies);
+        free(s->rows);
         for (size_t i = 0; i < s->n_sizes; i++)
                 free(s->sizes[i].label);
         free(s->sizes);
@@ -62,15 +62,15 @@ static char *list_policies(void) {
 
         for (const SimPolicy *p = sim_policies(); p; p = p->next)
                 g_string_append_printf(names, "%s ", p->name);
-        g_string_append(names, "all");
+        g_string_append_printf(names, "all, %s", sim_limit_to_string(SIM_LIMIT_STATIC));
         return g_string_free(names, FALSE);
 }
 
-static void add_policy(Simulation *s, const SimPolicy *policy) {
-        for (size_t i = 0; i < s->n_policies; i++)
-                if (s->policies[i] == policy)
+static void add_row(Simulation *s, SimulationRow row) {
+        for (size_t i = 0; i < s->n_rows; i++)
+                if (s->rows[i].policy == row.policy && s->rows[i].limit == row.limit)
                         return;
-        s->policies[s->n_policies++] = policy;
+        s->rows[s->n_rows++] = row;
 }
 
 /* A file, not one of those that are here. */
@@ -97,21 +97,28 @@ static int load_policies(char **names) {
         return 0;
 }
 
+static bool is_limit(const char *name) {
+        for (SimLimit l = 0; l < _SIM_LIMIT_MAX; l++)
+                if (streq(name, sim_limit_to_string(l)))
+                        return true;
+        return false;
+}
+
 static int add_policies(Simulation *s, const char *name) {
         _cleanup_free_ char *known = NULL, *error = NULL;
         const SimPolicy *policy;
 
-        if (streq(name, "belady")) /* is there anyhow */
+        if (is_limit(name)) /* they come last */
                 return 0;
         if (streq(name, "all")) {
                 for (const SimPolicy *p = sim_policies(); p; p = p->next)
-                        add_policy(s, p);
+                        add_row(s, (SimulationRow) { .policy = p });
                 return 0;
         }
 
         policy = sim_policy_find(name);
         if (policy || (is_file(name) && sim_policy_load(name, &policy, &error) >= 0)) {
-                add_policy(s, policy);
+                add_row(s, (SimulationRow) { .policy = policy });
                 return 0;
         }
 
@@ -122,7 +129,7 @@ static int add_policies(Simulation *s, const char *name) {
 
 static int setup_policies(Simulation *s) {
         _cleanup_strv_free_ char **names = g_strsplit(arg_policy ?: "all", ",", -1);
-        size_t n = 1;
+        size_t n = _SIM_LIMIT_MAX;
         int r;
 
         r = load_policies(names);
@@ -131,8 +138,8 @@ static int setup_policies(Simulation *s) {
 
         for (const SimPolicy *p = sim_policies(); p; p = p->next)
                 n++;
-        s->policies = calloc(n, sizeof(*s->policies));
-        if (!s->policies)
+        s->rows = calloc(n, sizeof(*s->rows));
+        if (!s->rows)
                 return log_oom();
 
         if (!*names)
@@ -143,7 +150,9 @@ static int setup_policies(Simulation *s) {
                         return r;
         }
 
-        s->policies[s->n_policies++] = NULL;
+        if (g_strv_contains((const char *const *) names, sim_limit_to_string(SIM_LIMIT_STATIC)))
+                add_row(s, (SimulationRow) { .limit = SIM_LIMIT_STATIC });
+        add_row(s, (SimulationRow) { .limit = SIM_LIMIT_BELADY });
         return 0;
 }
 
@@ -262,8 +271,8 @@ static int setup_setting(Simulation *s, const char *text) {
         if (!name || (dot && !only))
                 return log_oom();
 
-        for (size_t i = 0; i < s->n_policies; i++) {
-                const SimPolicy *policy = s->policies[i];
+        for (size_t i = 0; i < s->n_rows; i++) {
+                const SimPolicy *policy = s->rows[i].policy;
                 const SimTunable *t;
                 int64_t value;
                 int r;
@@ -290,7 +299,7 @@ static int setup_setting(Simulation *s, const char *text) {
 }
 
 static int setup_settings(Simulation *s) {
-        s->settings = calloc(MAX(n_arg_options * s->n_policies, (size_t) 1), sizeof(*s->settings));
+        s->settings = calloc(MAX(n_arg_options * s->n_rows, (size_t) 1), sizeof(*s->settings));
         if (!s->settings)
                 return log_oom();
 
@@ -306,7 +315,7 @@ static int setup_settings(Simulation *s) {
 /* ---- runs */
 
 static int setup_runs(Simulation *s) {
-        size_t n = s->n_policies * s->n_sizes;
+        size_t n = s->n_rows * s->n_sizes;
 
         s->runs = calloc(n, sizeof(*s->runs));
         s->results = calloc(n, sizeof(*s->results));
@@ -315,9 +324,11 @@ static int setup_runs(Simulation *s) {
 
         for (size_t i = 0; i < n; i++) {
                 uint32_t capacity = s->sizes[i % s->n_sizes].pages;
+                const SimulationRow *row = s->rows + i / s->n_sizes;
 
                 s->runs[i] = (SimRun) {
-                        .policy = s->policies[i / s->n_sizes],
+                        .policy = row->policy,
+                        .limit = row->limit,
                         .capacity = capacity,
                         .batch = sim_clamp_batch(s->batch, capacity),
                         .admission = arg_admission,

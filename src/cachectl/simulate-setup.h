@@ -11,13 +11,18 @@ typedef struct SimulationSize {
         uint32_t pages;
 } SimulationSize;
 
+typedef struct SimulationRow {
+        const SimPolicy *policy; /* NULL: the limit */
+        SimLimit limit;
+} SimulationRow;
+
 typedef struct Simulation {
         Trace *trace;
         uint32_t batch; /* as it was given; each run has its own, see sim_clamp_batch() */
 
-        /* in the order in which they were named; the last one is NULL, the optimum */
-        const SimPolicy **policies;
-        size_t n_policies;
+        /* policies in the order in which they were named, then limits; the last one is Belady's */
+        SimulationRow *rows;
+        size_t n_rows;
 
         SimulationSize *sizes;
         size_t n_sizes;
@@ -25,7 +30,7 @@ typedef struct Simulation {
         SimSetting *settings;
         size_t n_settings;
 
-        /* n_policies times n_sizes, policy by policy */
+        /* n_rows times n_sizes, row by row */
         SimRun *runs;
         SimResult *results;
 } Simulation;
@@ -35,15 +40,14 @@ void simulation_done(Simulation *s);
 /* Fills a simulation from the arguments. Complaints are logged, and are -EINVAL; -ENOMEM is logged, too. */
 int simulation_setup(Simulation *s, const char *path);
 
-static inline const SimRun *simulation_run(const Simulation *s, size_t policy, size_t size) {
-        return s->runs + policy * s->n_sizes + size;
+static inline const SimRun *simulation_run(const Simulation *s, size_t row, size_t size) {
+        return s->runs + row * s->n_sizes + size;
 }
 
-static inline const SimResult *simulation_result(const Simulation *s, size_t policy, size_t size) {
-        return s->results + policy * s->n_sizes + size;
+static inline const SimResult *simulation_result(const Simulation *s, size_t row, size_t size) {
+        return s->results + row * s->n_sizes + size;
 }
 
-/* "belady" for the optimum. */
-static inline const char *simulation_policy_name(const Simulation *s, size_t policy) {
-        return s->policies[policy] ? s->policies[policy]->name : "belady";
+static inline const char *simulation_row_name(const Simulation *s, size_t row) {
+        return s->rows[row].policy ? s->rows[row].policy->name : sim_limit_to_string(s->rows[row].limit);
 }

@@ -235,7 +235,8 @@ const Verb verbs[] = {
                 .details = "Runs policies on the requests in the file TRACE, without a kernel that knows\n"
                            "them, and shows how many miss with each policy and cache size, and with the\n"
                            "optimum of Belady. Without options: all policies, 1%, 10% and 30% of the\n"
-                           "trace's pages.\n",
+                           "trace's pages. --policy=all,static adds what knowing how often pages are used\n"
+                           "would bring.\n",
                 .run = verb_simulate,
         },
         {

@@ -72,10 +72,6 @@ static void heap_done(Heap *h) {
         free(h->next_use);
 }
 
-static uint8_t flags_at(const Trace *trace, size_t i) {
-        return trace->flags ? trace->flags[i] : 0;
-}
-
 /* For each request when its object is used again; NEVER if it is removed before. */
 static uint32_t *find_next_uses(const Trace *trace) {
         uint32_t *next, *of_object;
@@ -90,7 +86,7 @@ static uint32_t *find_next_uses(const Trace *trace) {
         for (uint32_t o = 0; o < trace->n_objects; o++)
                 of_object[o] = NEVER;
         for (size_t i = trace->n_requests; i-- > 0;) {
-                uint8_t flags = flags_at(trace, i);
+                uint8_t flags = trace_flags(trace, i);
                 uint32_t object = trace->objects[i];
 
                 next[i] = of_object[object];
@@ -146,7 +142,7 @@ int belady_run(const Trace *trace, uint32_t capacity, SimStats *ret) {
                 h.places[o] = NOT_CACHED;
 
         for (size_t i = 0; i < trace->n_requests; i++) {
-                uint8_t flags = flags_at(trace, i);
+                uint8_t flags = trace_flags(trace, i);
                 uint32_t object = trace->objects[i];
 
                 if (flags & TRACE_REMOVE) {

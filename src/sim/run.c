@@ -19,6 +19,7 @@
 #include "belady.h"
 #include "host-state.h"
 #include "run.h"
+#include "static.h"
 
 #define SMALLEST_PART 16 /* of the cache, that a batch may be */
 
@@ -41,9 +42,23 @@ static uint64_t cpu_ns(void) {
         return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
 }
 
+static const struct {
+        const char *name;
+        int (*run)(const Trace *trace, uint32_t capacity, SimStats *ret);
+} limits[_SIM_LIMIT_MAX] = {
+        [SIM_LIMIT_BELADY] = { "belady", belady_run },
+        [SIM_LIMIT_STATIC] = { "static", static_run },
+};
+
+const char *sim_limit_to_string(SimLimit limit) {
+        assert(limit < _SIM_LIMIT_MAX);
+
+        return limits[limit].name;
+}
+
 static int execute(const Trace *trace, const SimRun *run, SimStats *ret) {
         if (!run->policy)
-                return belady_run(trace, run->capacity, ret);
+                return limits[run->limit].run(trace, run->capacity, ret);
 
         for (size_t i = 0; i < run->n_settings; i++) {
                 const SimTunable *t = run->settings[i].tunable;

@@ -12,8 +12,16 @@ typedef struct SimSetting {
         int64_t value; /* within its range */
 } SimSetting;
 
+/* What policies cannot reach, as it knows the trace. */
+typedef enum SimLimit {
+        SIM_LIMIT_BELADY,
+        SIM_LIMIT_STATIC,
+        _SIM_LIMIT_MAX,
+} SimLimit;
+
 typedef struct SimRun {
-        const SimPolicy *policy; /* NULL: Belady's optimum */
+        const SimPolicy *policy; /* NULL: the limit */
+        SimLimit limit;
         uint32_t capacity;       /* as in CacheSettings */
         uint32_t batch;
         bool admission;
@@ -28,6 +36,9 @@ typedef struct SimResult {
         bool done;
         char message[256]; /* what was wrong, if it is not done */
 } SimResult;
+
+/* "belady" or "static". */
+const char *sim_limit_to_string(SimLimit limit);
 
 /* A request is for no more than a sixteenth of the cache:
  * 32 pages are the kernel's batch in caches that are much larger. */

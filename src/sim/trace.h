@@ -73,6 +73,10 @@ void trace_seal(Trace *t);
 
 /* ---- for users */
 
+static inline uint8_t trace_flags(const Trace *t, size_t request) {
+        return t->flags ? t->flags[request] : 0;
+}
+
 /* Reads a trace, compressed or not. On failure *ret_error is one line that says which file and which line or
  * offset is wrong and what was expected there, to be freed by the caller; NULL if there is no memory for it.
  * -EBADMSG: the content is malformed; -ENODATA: it has no requests; else what reading the file gave. */

@@ -55,6 +55,24 @@ static void test_table(void **state) {
                                       "belady 60.00%\n");
 }
 
+/* The limit that only knows frequencies is there if it is named, once, before the optimum. */
+static void test_static(void **state) {
+        _cleanup_(outcome_done) Outcome o = {}, all = {};
+
+        run(&o, "simulate", trace_path, "--policy=static,fifo,static,belady", "--size=8K", "--batch=1");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        assert_contains(o.out, "POLICY     8K\n"
+                               "fifo   80.00%\n"
+                               "static 60.00%\n"
+                               "belady 60.00%\n\n"
+                               "The optimum is that of Belady.\n"
+                               "static knows from the beginning which pages are used most, and keeps "
+                               "these.\n");
+
+        run(&all, "simulate", trace_path, "--size=8K");
+        assert_null(strstr(all.out, "static"));
+}
+
 static void test_all_policies(void **state) {
         _cleanup_(outcome_done) Outcome o = {};
 
@@ -239,6 +257,7 @@ static void test_unwritable_plot(void **state) {
 int main(int argc, char *argv[]) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_table),
+                cmocka_unit_test(test_static),
                 cmocka_unit_test(test_all_policies),
                 cmocka_unit_test(test_json),
                 cmocka_unit_test(test_plot),
