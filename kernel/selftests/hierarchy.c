@@ -142,8 +142,9 @@ static void test_locked(void)
 	REQUIRE(EVENTUALLY((nr_pages = cg_stat(top, "managed_pages")) > 0));
 	policy_attach_loaded(between);
 	EXPECT_EQ(cg_stat(top, "managed_pages"), 0);
-	EXPECT_EQ(cg_stat(top, "removed_handover"), nr_pages);
-	EXPECT_EQ(cg_stat(child, "adopted"), nr_pages);
+	/* there may have been more to come, as the reader reads ahead */
+	EXPECT_OP(cg_stat(top, "removed_handover"), >=, nr_pages);
+	EXPECT_EQ(cg_stat(child, "adopted"), cg_stat(top, "removed_handover"));
 	EXPECT_BOOKS();
 }
 
