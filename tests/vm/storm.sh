@@ -18,6 +18,7 @@
 STORM=/sys/fs/cgroup/storm
 STORM_FILES=/var/tmp/storm
 PROGRAMS=/usr/lib/cachebpf/tests
+declare -A STORM_LIMIT=([a]=80M [b]=64M)
 storm_end=0
 declare -A storm_jobs=()
 
@@ -30,8 +31,9 @@ storm_cgroups() {
         for cg in "$STORM" "$STORM"/{a,b}; do
                 echo +memory >"$cg/cgroup.subtree_control" || die "no memory controller in $cg"
         done
-        echo 80M >"$STORM/a/memory.max"
-        echo 64M >"$STORM/b/memory.max"
+        for cg in a b; do
+                echo "${STORM_LIMIT[$cg]}" >"$STORM/$cg/memory.max"
+        done
 }
 
 storm_files() {
@@ -142,8 +144,20 @@ drop_some() {
         echo $((RANDOM % 3 + 1)) >/proc/sys/vm/drop_caches
 }
 
+# Linux 6.12 says which LRU there is before it moves the folios over (lru_gen_change_state()). Who reclaims meanwhile
+# looks at empty lists, and soon finds that there is no memory: the stock kernel kills. So while the lists change the
+# limits are those that make processes reclaim, and nobody is killed for.
 other_lru() {
+        local cg
+        for cg in a b; do
+                echo "${STORM_LIMIT[$cg]}" >"$STORM/$cg/memory.high"
+                echo max >"$STORM/$cg/memory.max"
+        done
         echo $((RANDOM % 2 ? 7 : 0)) >/sys/kernel/mm/lru_gen/enabled
+        for cg in a b; do
+                echo "${STORM_LIMIT[$cg]}" >"$STORM/$cg/memory.max"
+                echo max >"$STORM/$cg/memory.high"
+        done
 }
 
 processor_off_and_on() {
