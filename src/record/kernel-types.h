@@ -14,6 +14,7 @@ struct super_block {
 
 struct inode {
 	__u16 i_mode;
+	__u32 i_nlink;
 	unsigned long i_ino;
 	__u32 i_generation;
 	__s64 i_size;
@@ -71,6 +72,7 @@ struct task_io_accounting {
 } __kernel_type;
 
 struct task_struct {
+	unsigned int flags;
 	int pid;
 	unsigned long min_flt;
 	unsigned long maj_flt;

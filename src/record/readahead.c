@@ -158,6 +158,12 @@ int readahead_access(Readahead *r, const RecordAccess *a) {
         return k < 0 ? k : settle(r, t->ranges, a);
 }
 
+int readahead_gone(Readahead *r, const RecordAccess *a) {
+        int k = readahead_flush(r);
+
+        return k < 0 ? k : r->func(a, r->userdata);
+}
+
 int readahead_flush(Readahead *r) {
         GHashTableIter iter;
         gpointer thread;

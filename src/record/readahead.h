@@ -18,6 +18,9 @@ int readahead_added(Readahead *r, const RecordAccess *a);
 /* The thread used pages: what it brought in before and did not use was read ahead. */
 int readahead_access(Readahead *r, const RecordAccess *a);
 
+/* The page left the cache for good, whoever had brought it in. */
+int readahead_gone(Readahead *r, const RecordAccess *a);
+
 /* No access will come any more. */
 int readahead_flush(Readahead *r);
 

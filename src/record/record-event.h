@@ -7,6 +7,7 @@ enum record_kind {
         RECORD_READ,  /* by a system call, or a fault of a mapped page */
         RECORD_WRITE, /* a page that was clean became dirty */
         RECORD_ADDED, /* a page came into the page cache, for an access or ahead of one */
+        RECORD_GONE,  /* a page left it with its file, or with the end of it */
 };
 
 struct record_event {

@@ -19,6 +19,7 @@
 #define S_IFMT		0170000
 #define S_IFREG		0100000
 #define TMPFS_MAGIC	0x01021994
+#define PF_MEMALLOC	0x00000800
 
 /* set before loading: the group, and how deep below the root it is */
 const volatile __u64 cgroup_id;
@@ -254,7 +255,7 @@ int BPF_PROG(page_fault, unsigned long address)
 	return 0;
 }
 
-/* ---- writes, and what comes into the cache */
+/* ---- writes, what comes into the cache, and what is no more */
 
 static __u64 folio_nr_pages(struct folio *folio)
 {
@@ -289,6 +290,19 @@ int BPF_PROG(add_to_page_cache, struct folio *folio)
 {
 	if (wanted())
 		send_folio(RECORD_ADDED, folio, folio->mapping);
+	return 0;
+}
+
+/* A page that is reclaimed, or dropped on request, is still one of the file. */
+SEC("tp_btf/mm_filemap_delete_from_page_cache")
+int BPF_PROG(delete_from_page_cache, struct folio *folio)
+{
+	struct inode *inode = folio->mapping->host;
+
+	if (!wanted() || bpf_get_current_task_btf()->flags & PF_MEMALLOC)
+		return 0;
+	if (!inode->i_nlink || (__s64)folio->index << PAGE_SHIFT >= inode->i_size)
+		send_folio(RECORD_GONE, folio, folio->mapping);
 	return 0;
 }
 

@@ -36,6 +36,10 @@ Recorder *recorder_free(Recorder *r) {
         return mfree(r);
 }
 
+static uint8_t flags_of(enum record_kind kind) {
+        return kind == RECORD_GONE ? TRACE_REMOVE : kind == RECORD_WRITE ? TRACE_WRITE : 0;
+}
+
 static int on_event(void *userdata, void *data, size_t size) {
         Recorder *r = userdata;
         const struct record_event *e = data;
@@ -50,7 +54,7 @@ static int on_event(void *userdata, void *data, size_t size) {
                 .generation = e->generation,
                 .page = e->page,
                 .n_pages = e->n_pages,
-                .flags = e->kind == RECORD_WRITE ? TRACE_WRITE : 0,
+                .flags = flags_of(e->kind),
                 .tid = e->tid,
                 .thread = e->thread,
                 .time = e->time,
@@ -58,8 +62,14 @@ static int on_event(void *userdata, void *data, size_t size) {
 
         if (!r->readahead)
                 return r->func(&a, r->userdata);
-        return e->kind == RECORD_ADDED ? readahead_added(r->readahead, &a) :
-                                         readahead_access(r->readahead, &a);
+        switch (e->kind) {
+        case RECORD_ADDED:
+                return readahead_added(r->readahead, &a);
+        case RECORD_GONE:
+                return readahead_gone(r->readahead, &a);
+        default:
+                return readahead_access(r->readahead, &a);
+        }
 }
 
 /* ---- beginning */

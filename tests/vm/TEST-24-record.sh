@@ -62,6 +62,22 @@ for page in 700, 3, 1200, 1999:
 os.pwrite(fd, b"x" * 10000, 40960)
 used(10, 13, "w")
 os.fsync(fd) # they are clean again for the next time
+
+# What is reclaimed, or dropped on request, is not gone; what is cut off, and what is deleted, is, when it is closed.
+gone = os.open(path + ".gone", os.O_RDWR | os.O_CREAT, 0o600)
+print(os.fstat(gone).st_ino, file=open(path + ".inode", "w"))
+os.pwrite(gone, b"y" * 100 * 4096, 0)
+os.fsync(gone)
+os.ftruncate(gone, 60 * 4096 + 1)
+os.unlink(path + ".gone")
+os.pread(gone, 61 * 4096, 0)
+cgroup = open("/proc/self/cgroup").read().split(":")[-1].strip()
+try:
+    os.write(os.open(f"/sys/fs/cgroup{cgroup}/memory.reclaim", os.O_WRONLY), b"64M")
+except BlockingIOError:
+    pass # there is less
+os.pread(gone, 61 * 4096, 0)
+os.close(gone)
 PYTHON
 
 # record_load ARGUMENTS…: records while the load runs in a service of the slice; what cachectl said is in the
@@ -77,9 +93,9 @@ record_load() {
         wait "$recorder"
 }
 
-# The uses of the file in a text trace, a line a page.
-uses() {
-        awk -v file="/$(stat -c %i "$file")." '
+# The uses of the file in a text trace, a line a page; of another one by its inode.
+uses() { # [INODE]
+        awk -v file="/${1:-$(stat -c %i "$file")}." '
                 index($2, file) {
                         split($3, where, "+")
                         for (i = 0; i < (where[2] ? where[2] : 1); i++)
@@ -98,6 +114,10 @@ succeeds 'what was read, and only that, in order' diff -u <(grep '^r' "$director
         <(uses | grep '^r')
 is "$(comm -23 <(grep '^w' "$directory/expected" | sort) <(uses | grep '^w' | sort))" '' 'what was written'
 like "$(cat "$trace")" 'thread=python3' 'the thread is named'
+is "$(uses | grep -c '^d')" 0 'what is reclaimed or dropped is not deleted'
+is "$(uses "$(<"$file.inode")" | grep '^d' | sort -u -k 2n)" "$(seq -f 'd %.0f' 0 99)" \
+        'what is cut off or deleted is'
+is "$(uses "$(<"$file.inode")" | grep '^d' | sort | uniq -d)" '' 'and once'
 
 record_load
 is $? 0 'the same in the compact form'
@@ -109,6 +129,7 @@ record_load --text --readahead
 is $? 0 'with what was read ahead'
 succeeds 'what was read is the same' diff -u <(grep '^r' "$directory/expected") <(uses | grep '^r')
 compare "$(uses | grep -c '^a')" -gt 100 'pages were read ahead'
+is "$(uses "$(<"$file.inode")" | grep -c '^d')" 100 'what is deleted is so here, too'
 
 # Names, paths, times, and what goes wrong.
 cd "$directory" || die "there is no $directory"

@@ -15,12 +15,29 @@ static int on_access(const RecordAccess *a, void *userdata) {
         size_t n = strlen(log_text);
 
         (void) snprintf(log_text + n, sizeof(log_text) - n, "%s%u:%s%u/%u+%u", n > 0 ? " " : "", a->tid,
-                        a->flags & TRACE_READAHEAD ? "a" : a->flags & TRACE_WRITE ? "w" : "r",
+                        a->flags & TRACE_READAHEAD ? "a" :
+                        a->flags & TRACE_WRITE     ? "w" :
+                        a->flags & TRACE_REMOVE    ? "d" : "r",
                         (unsigned) a->inode, (unsigned) a->page, (unsigned) a->n_pages);
         return *(int *) userdata;
 }
 
-/* Runs a script: "+" came in, "r" and "w" accesses; thread, file, page, pages. */
+static int tell(Readahead *r, char what, RecordAccess *a) {
+        switch (what) {
+        case '+':
+                return readahead_added(r, a);
+        case 'd':
+                a->flags = TRACE_REMOVE;
+                return readahead_gone(r, a);
+        case 'w':
+                a->flags = TRACE_WRITE;
+                return readahead_access(r, a);
+        default:
+                return readahead_access(r, a);
+        }
+}
+
+/* Runs a script: "+" came in, "r" and "w" accesses, "d" gone; thread, file, page, pages. */
 static void check(const char *script, const char *expected) {
         _cleanup_(readahead_freep) Readahead *r = NULL;
         _cleanup_free_ char *copy = strdup(script);
@@ -33,9 +50,8 @@ static void check(const char *script, const char *expected) {
                 RecordAccess a;
 
                 assert_int_equal(sscanf(s + 1, "%u:%u/%u+%u", &tid, &inode, &page, &n), 4);
-                a = (RecordAccess) { .tid = tid, .inode = inode, .page = page, .n_pages = n, .thread = "x",
-                                     .flags = *s == 'w' ? TRACE_WRITE : 0 };
-                assert_int_equal(*s == '+' ? readahead_added(r, &a) : readahead_access(r, &a), 0);
+                a = (RecordAccess) { .tid = tid, .inode = inode, .page = page, .n_pages = n, .thread = "x" };
+                assert_int_equal(tell(r, *s, &a), 0);
         }
         assert_int_equal(readahead_flush(r), 0);
         assert_string_equal(log_text, expected);
@@ -67,6 +83,12 @@ static void test_threads(void **state) {
         check("+1:9/5+2 r1:8/5+2", "1:r8/5+2 1:a9/5+2");
 }
 
+/* What was read ahead came before it left. */
+static void test_gone(void **state) {
+        check("+1:9/5+2 d2:9/5+1 d2:9/6+1", "1:a9/5+2 2:d9/5+1 2:d9/6+1");
+        check("+1:9/5+2 r1:9/5+1 d1:9/5+2 r1:9/5+1", "1:r9/5+1 1:a9/6+1 1:d9/5+2 1:r9/5+1");
+}
+
 /* Many ranges do not wait for ever. */
 static void test_many(void **state) {
         RecordAccess a = { .tid = 1, .inode = 9, .n_pages = 1, .thread = "x" };
@@ -90,6 +112,7 @@ int main(void) {
                 cmocka_unit_test(test_split),
                 cmocka_unit_test(test_long_read),
                 cmocka_unit_test(test_threads),
+                cmocka_unit_test(test_gone),
                 cmocka_unit_test(test_many),
         };
 
