@@ -175,45 +175,72 @@ static void test_crowd(void)
 	EXPECT_EQ(file_read_sequential(file), 0);
 }
 
-/* Rejected folios that reclaim leaves alone while there are others. */
+/* Rejected folios that reclaim leaves alone while nobody has used them and there are others. */
 #define SPARED	MiB_PAGES
 
-/* What was rejected goes before what is wanted, even if it was used later. */
+static void read_ahead(struct file *file, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i += 16)
+		cg_read_ahead(cg, file, i, 16);
+	REQUIRE(EVENTUALLY(file_cached(file, NULL) == nr));
+}
+
+/* What was rejected goes before what is wanted, even if it was used later; what was only read ahead is spared. */
 static void pressure(const char *map, bool lru_gen)
 {
 	struct file *wanted = file_new(NULL, "wanted", 4 * MiB_PAGES);
-	struct file *rejected = file_new(NULL, "rejected", 4 * MiB_PAGES);
+	struct file *used = file_new(NULL, "used", 4 * MiB_PAGES);
+	struct file *ahead = file_new(NULL, "ahead", 2 * SPARED);
+	size_t nr_wanted;
 	char *name;
 
 	REQUIRE(asprintf(&name, "%s-%s", map, lru_name(lru_gen)) > 0);
 	set_up(map, name, ADMIT_FILE);
 	state->admitted_ino = inode_of(wanted);
 	cg_read_file(cg, wanted, 0, wanted->nr_pages);
-	EXPECT_EQ(cg_run(cg, read_beginnings, rejected), 0);
-	EXPECT_EQ(cg_stat(cg, "rejected_pages"), 4 * MiB_PAGES);
+	EXPECT_EQ(cg_run(cg, read_beginnings, used), 0);
+	read_ahead(ahead, ahead->nr_pages);
+	EXPECT_EQ(cg_stat(cg, "rejected_pages"), used->nr_pages + ahead->nr_pages);
 
 	EXPECT_EQ(cg_reclaim(cg, 2 * MiB), 0);
 	EXPECT_EQ(file_cached(wanted, NULL), wanted->nr_pages);
-	EXPECT_OP(file_cached(rejected, NULL), <=, 2 * MiB_PAGES);
-	EXPECT_EQ(cg_stat(cg, "rejected_pages"), file_cached(rejected, NULL));
+	EXPECT_OP(file_cached(used, NULL), <=, 2 * MiB_PAGES);
+	EXPECT_EQ(file_cached(ahead, NULL), ahead->nr_pages);
+	EXPECT_EQ(cg_stat(cg, "rejected_pages"), file_cached(used, NULL) + ahead->nr_pages);
 	EXPECT_EQ(cg_stat(cg, "evict_calls"), 0);
 	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
 	EXPECT_EQ(cg_stat(cg, "evict_reclaimed"), cg_stat(cg, "removed_reclaim"));
 
-	/* not enough of them: the others go by the policy, and the newest rejected ones are spared */
-	EXPECT_EQ(cg_reclaim(cg, 3 * MiB), 0);
-	EXPECT_OP(file_cached(wanted, NULL), <=, 3 * MiB_PAGES);
-	EXPECT_OP(file_cached(wanted, NULL), >, 0);
-	EXPECT_EQ(file_cached(rejected, NULL), SPARED);
+	/* not enough of them: the others go by the policy */
+	EXPECT_EQ(cg_reclaim(cg, 4 * MiB), 0);
+	nr_wanted = file_cached(wanted, NULL);
+	EXPECT_OP(nr_wanted, <=, 3 * MiB_PAGES);
+	EXPECT_OP(nr_wanted, >, 0);
+	EXPECT_EQ(file_cached(used, NULL), 0);
+	EXPECT_EQ(file_cached(ahead, NULL), SPARED);
 	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
-	if (!strcmp(map, "filter")) {
-		EXPECT_EQ(cg_stat(cg, "evict_calls"), 0);
-	} else {
+	if (strcmp(map, "filter"))
 		EXPECT_OP(cg_stat(cg, "evict_calls"), >, 0);
-		/* until there are no others */
+	else
+		EXPECT_EQ(cg_stat(cg, "evict_calls"), 0);
+
+	/* when they have been used, if not to their end, they are not spared any more */
+	EXPECT_EQ(cg_run(cg, read_beginnings, ahead), 0);
+	EXPECT_EQ(cg_reclaim(cg, MiB), 0);
+	EXPECT_EQ(cg_reclaim(cg, MiB / 2), 0);
+	EXPECT_OP(file_cached(ahead, NULL), <=, SPARED / 2);
+	EXPECT_EQ(file_cached(wanted, NULL), nr_wanted);
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+
+	if (strcmp(map, "filter")) {
+		/* nor are they when there are no others */
 		REQUIRE(EVENTUALLY((file_drop(wanted), file_cached(wanted, NULL) == 0)));
+		REQUIRE(EVENTUALLY((file_drop(ahead), file_cached(ahead, NULL) == 0)));
+		read_ahead(ahead, SPARED);
 		EXPECT_EQ(cg_reclaim(cg, MiB / 2), 0);
-		EXPECT_OP(file_cached(rejected, NULL), <=, SPARED / 2);
+		EXPECT_OP(file_cached(ahead, NULL), <=, SPARED / 2);
 		EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
 	}
 	check_books();

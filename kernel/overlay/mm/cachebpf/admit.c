@@ -347,15 +347,47 @@ void __cachebpf_drop_spliced(struct page *page, unsigned int end)
 }
 
 /**
+ * cachebpf_some_rejected_used - may there be rejected folios that are not spared?
+ * @policy: a policy that has rejected folios
+ * @nid: the node
+ *
+ * Without the lock, and so no more than a guess.  In an RCU read side, which
+ * keeps the entry.
+ */
+bool cachebpf_some_rejected_used(struct cachebpf_policy *policy, int nid)
+{
+	struct cachebpf_list *list = policy->nodes[nid]->lists[CACHEBPF_REJECTED];
+	struct cachebpf_folio *f = READ_ONCE(list->head.f);
+
+	return f && READ_ONCE(f->accesses);
+}
+
+/*
+ * Was the first folio of @list used, and the one that came after it as well?
+ * Then its reader has gone on, if not from its end: what is padded at the end
+ * of each page is not read there.
+ */
+static bool left_behind(struct cachebpf_list *list)
+{
+	struct cachebpf_folio *f = list->head.f;
+
+	return READ_ONCE(f->accesses) && f->next &&
+	       READ_ONCE(cachebpf_table_entry(f->next)->accesses) &&
+	       !folio_mapped(pfn_folio(list->head.pfn));
+}
+
+/**
  * cachebpf_offer_rejected - propose rejected folios for eviction
  * @evict: the request, empty
  * @nr_left: how many of them may still be looked at; counted down
+ * @nr_spared: how many of these only if they were left behind by their readers
  *
  * Those that were looked at go to the end: what cannot be evicted now, or is
  * not of the cgroup that is being reclaimed, is not in the way of the others.
  * In an RCU read side.
  */
-void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_left)
+void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_left,
+			     unsigned long nr_spared)
 {
 	struct cachebpf_policy *policy = evict->policy;
 	struct cachebpf_node *node = policy->nodes[evict->nid];
@@ -363,7 +395,8 @@ void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_lef
 	int nr_vain = 0;
 
 	spin_lock_irq(&node->lock);
-	while (evict->nr_proposed < evict->nr_wanted && *nr_left && list->head.f) {
+	while (evict->nr_proposed < evict->nr_wanted && *nr_left && list->head.f &&
+	       (*nr_left > nr_spared || left_behind(list))) {
 		struct cachebpf_folio *f = list->head.f;
 		u32 pfn = list->head.pfn;
 

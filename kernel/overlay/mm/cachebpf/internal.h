@@ -287,7 +287,9 @@ bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,
 		    struct cachebpf_folio *f, gfp_t gfp);
 void cachebpf_rejected_used(struct cachebpf_policy *policy, struct folio *folio,
 			    struct cachebpf_folio *f);
-void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_left);
+bool cachebpf_some_rejected_used(struct cachebpf_policy *policy, int nid);
+void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_left,
+			     unsigned long nr_spared);
 
 /* Always false while no policy has admit_folio(): then it is one static branch. */
 static inline bool cachebpf_is_rejected(const struct cachebpf_folio *f)

@@ -36,9 +36,10 @@ static unsigned long share_of_node(struct cachebpf_policy *policy, unsigned long
 }
 
 /*
- * How many of @nr rejected folios are not taken while the policy has others.
- * Read, they would have been dropped: most of those that are left were read
- * ahead, and are read next.  To take them all would have them read twice.
+ * How many of @nr rejected folios are not taken while the policy has others,
+ * unless they were used.  Read to their end, they would have been dropped: most
+ * of those that are left were read ahead, and are read next.  To take them all
+ * would have them read twice.
  */
 static unsigned long nr_to_spare(struct cachebpf_policy *policy, int nid, unsigned long nr)
 {
@@ -78,7 +79,9 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	/* what was rejected goes first, whoever decides about the others */
 	r->nr_rejected = policy ? cachebpf_nr_rejected(policy, nid) : 0;
 	r->nr_spared = r->nr_rejected ? nr_to_spare(policy, nid, r->nr_rejected) : 0;
-	r->nr_rejected -= r->nr_spared;
+	if (r->nr_rejected && r->nr_rejected == r->nr_spared &&
+	    !cachebpf_some_rejected_used(policy, nid))
+		r->nr_rejected = 0;
 	if (!policy || (READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED && !r->nr_rejected) ||
 	    !refcount_inc_not_zero(&policy->ref)) {
 		rcu_read_unlock();
@@ -258,14 +261,14 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 
 	rcu_read_lock();
 	if (r->nr_rejected)
-		cachebpf_offer_rejected(&evict, &r->nr_rejected);
+		cachebpf_offer_rejected(&evict, &r->nr_rejected, r->nr_spared);
 	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED)) {
 		ask(r, &evict);
 		/* without a policy to ask stock reclaim finds them, and others, on the LRU */
 		if (!evict.nr_proposed && r->nr_spared) {
 			r->nr_rejected = r->nr_spared;
 			r->nr_spared = 0;
-			cachebpf_offer_rejected(&evict, &r->nr_rejected);
+			cachebpf_offer_rejected(&evict, &r->nr_rejected, 0);
 		}
 	}
 	pin_candidates(r, &evict);
