@@ -299,7 +299,8 @@ int BPF_PROG(delete_from_page_cache, struct folio *folio)
 {
 	struct inode *inode = folio->mapping->host;
 
-	if (!wanted() || bpf_get_current_task_btf()->flags & PF_MEMALLOC)
+	if (!wanted() || inode->i_sb->s_magic == TMPFS_MAGIC ||
+	    bpf_get_current_task_btf()->flags & PF_MEMALLOC)
 		return 0;
 	if (!inode->i_nlink || (__s64)folio->index << PAGE_SHIFT >= inode->i_size)
 		send_folio(RECORD_GONE, folio, folio->mapping);

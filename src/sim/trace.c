@@ -72,10 +72,18 @@ static int index_grow(TraceIndex *x) {
         return 0;
 }
 
+/* The bucket that an object has, or the free one that it would have. */
+static size_t find_bucket(const TraceIndex *x, uint64_t id) {
+        size_t i = mix(id) & (x->n_buckets - 1);
+
+        while (x->buckets[i].number != 0 && x->buckets[i].id != id)
+                i = (i + 1) & (x->n_buckets - 1);
+        return i;
+}
+
 /* Finds the number of an object, or gives it the next one. */
 static int number_of(Trace *t, uint64_t id, uint32_t *ret) {
         TraceIndex *x = t->index;
-        uint64_t key = mix(id);
         size_t i;
         int r;
 
@@ -85,11 +93,11 @@ static int number_of(Trace *t, uint64_t id, uint32_t *ret) {
                         return r;
         }
 
-        for (i = key & (x->n_buckets - 1); x->buckets[i].number != 0; i = (i + 1) & (x->n_buckets - 1))
-                if (x->buckets[i].id == id) {
-                        *ret = x->buckets[i].number - 1;
-                        return 0;
-                }
+        i = find_bucket(x, id);
+        if (x->buckets[i].number != 0) {
+                *ret = x->buckets[i].number - 1;
+                return 0;
+        }
 
         if (t->n_objects == TRACE_MAX_OBJECTS)
                 return -E2BIG;
@@ -105,11 +113,17 @@ static int number_of(Trace *t, uint64_t id, uint32_t *ret) {
                 x->n_keys_allocated = n;
         }
 
-        t->keys[t->n_objects] = key;
+        t->keys[t->n_objects] = mix(id);
         x->buckets[i].id = id;
         x->buckets[i].number = t->n_objects + 1;
         *ret = t->n_objects++;
         return 0;
+}
+
+static bool is_known(const Trace *t, uint64_t id) {
+        const TraceIndex *x = t->index;
+
+        return x->n_buckets > 0 && x->buckets[find_bucket(x, id)].number != 0;
 }
 
 static int grow_requests(Trace *t) {
@@ -139,6 +153,10 @@ int trace_add(Trace *t, uint64_t id, uint8_t flags) {
 
         assert(t);
         assert(t->index);
+
+        /* what nobody has asked for cannot leave, and is none of the trace's pages */
+        if (flags & TRACE_REMOVE && !is_known(t, id))
+                return 0;
 
         if (t->n_requests == TRACE_MAX_REQUESTS)
                 return -E2BIG;

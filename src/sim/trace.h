@@ -64,8 +64,8 @@ typedef enum TraceFormat {
 int trace_new(Trace **ret);
 
 /* Appends a request for one page. "id" identifies the page within this trace: any number, or a hash where
- * the identity is more than 64 bits (device, inode, page index). -E2BIG: more requests or objects than there
- * are numbers; -ENOMEM. */
+ * the identity is more than 64 bits (device, inode, page index). The removal of a page that was not asked
+ * for is left out. -E2BIG: more requests or objects than there are numbers; -ENOMEM. */
 int trace_add(Trace *t, uint64_t id, uint8_t flags);
 
 /* Ends the filling: gives back what is only needed for that. A trace without requests is valid. */

@@ -21,6 +21,8 @@ static void test_lines(void **state) {
         /* one letter in front is an operation, and a file only if there is another operation */
         check_trace(good("text", "r 1\nw 1\na 1\nd 1\n"), OBJECTS(0, 0, 0, 0),
                     FLAGS(0, TRACE_WRITE, TRACE_READAHEAD, TRACE_REMOVE));
+        /* what was not asked for cannot leave */
+        check_trace(good("text", "d 1\nr 2\nd 1+2\nr 1\n"), OBJECTS(0, 0, 1), FLAGS(0, TRACE_REMOVE, 0));
         check_trace(good("text", "w w 1\nr w 1\nw 1\n"), OBJECTS(0, 0, 1),
                     FLAGS(TRACE_WRITE, 0, TRACE_WRITE));
 
