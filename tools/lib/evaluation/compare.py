@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whether two evaluations say the same."""
 
+import statistics
+
 import results
 
 TOLERANCE = 0.02
@@ -51,6 +53,25 @@ def differences(one, other):
                 yield (f"{name}, {row['name']}, {title}: {first['median']:.6g}, then {second['median']:.6g} "
                        f"({second['median'] / first['median'] - 1:+.1%})" if first["median"] else
                        f"{name}, {row['name']}, {title}: 0, then {second['median']:.6g}")
+
+
+def spreads(one, other):
+    """How far the ratios to the stock policy are apart: a line for each that differs, of experiments that are in both.
+    Other data, or another build, are another run, and this is how well a ratio is known."""
+    second = {experiment["name"]: experiment for experiment in other["experiments"]}
+    for experiment in one["experiments"]:
+        name = experiment["name"]
+        if name not in second or not experiment["laboratory"]:
+            continue
+        others = {row["name"]: row["ratios"] for row in second[name]["rows"]}
+        for key, title in experiment["ratios"]:
+            found = {row["name"]: apart(row["ratios"][key], others[row["name"]][key]) for row in experiment["rows"]
+                     if row["name"] not in (results.BASE, results.LIMIT)
+                     and key in row["ratios"] and key in others.get(row["name"], {})}
+            if any(found.values()):
+                middle, most = statistics.median(found.values()), max(found, key=found.get)
+                yield (f"{name}, {title} / {results.BASE}: {middle:.1%} apart in the middle, "
+                       f"at most {found[most]:.1%} ({most})")
 
 
 def compare(one, other):
