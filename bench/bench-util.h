@@ -33,11 +33,13 @@ static inline void fclosep(FILE **f) {
                 (error);                                                                                \
         })
 
+#define NSEC_PER_SEC UINT64_C(1000000000)
+
 static inline uint64_t clock_nsec(clockid_t clock) {
         struct timespec ts;
 
         (void) clock_gettime(clock, &ts);
-        return (uint64_t) ts.tv_sec * UINT64_C(1000000000) + (uint64_t) ts.tv_nsec;
+        return (uint64_t) ts.tv_sec * NSEC_PER_SEC + (uint64_t) ts.tv_nsec;
 }
 
 static inline uint64_t now_nsec(void) {

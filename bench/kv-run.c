@@ -38,6 +38,7 @@ typedef struct Worker {
         pthread_t thread;
         Sequence sequence;
         uint64_t warmup, operations;
+        uint64_t next;          /* when the next operation is due, if they have a rate */
         Histogram latency[_OPERATION_MAX];
         Counters own;
         uint64_t errors;
@@ -47,7 +48,25 @@ static bool pool_used(const Pool *pool) {
         return pool->threads > 0;
 }
 
+/* Who is late does not wait, and so comes back to the rate, as with the target of YCSB.  That an operation
+ * was late is not in its latency. */
+static void wait_until_due(Worker *worker) {
+        const RunOptions *options = worker->run->options;
+        struct timespec due = {
+                .tv_sec = (time_t) (worker->next / NSEC_PER_SEC),
+                .tv_nsec = (long) (worker->next % NSEC_PER_SEC),
+        };
+
+        if (options->rate == 0)
+                return;
+
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
+                ;
+        worker->next += NSEC_PER_SEC * options->threads / options->rate;
+}
+
 static Operation begin_operation(Worker *worker) {
+        wait_until_due(worker);
         for (size_t i = 0; i < ELEMENTSOF(worker->run->pools); i++)
                 if (pool_used(&worker->run->pools[i]))
                         pool_before_read(&worker->run->pools[i]);
@@ -123,6 +142,7 @@ static void *worker_main(void *argument) {
         Run *run = worker->run;
         Counters before = {}, after = {};
 
+        worker->next = now_nsec();
         for (uint64_t i = 0; i < worker->warmup; i++) {
                 Operation operation = begin_operation(worker);
 
@@ -133,6 +153,7 @@ static void *worker_main(void *argument) {
         /* who records what is asked for finds by it where the measured part begins */
         (void) pthread_setname_np(pthread_self(), "kv-measured");
         (void) counters_take_thread(&before);
+        worker->next = now_nsec();
 
         for (uint64_t i = 0; i < worker->operations; i++) {
                 Operation operation = begin_operation(worker);

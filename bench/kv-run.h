@@ -23,6 +23,7 @@ typedef struct RunOptions {
         uint64_t operations;    /* measured, all threads together */
         uint64_t warmup;        /* before them, not measured */
         uint64_t threads;
+        uint64_t rate;          /* operations a second, all threads together; 0: as many as can be */
         uint64_t seed;
         uint64_t universe;      /* of the Zipfian ranks; 0: the number of records */
         uint64_t block_cache;

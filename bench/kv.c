@@ -33,6 +33,7 @@ static void help(void) {
                "  --ops=N              measured operations, all threads together\n"
                "  --warmup=N           operations before them (0)\n"
                "  --threads=N          threads (1)\n"
+               "  --rate=N             operations a second, all threads together (as many as can be)\n"
                "  --zipf=THETA         skew of YCSB's Zipfian (0.99)\n"
                "  --universe=N         items the ranks are drawn from (the records; YCSB has 10000000000)\n"
                "  --seed=N             seed of the sequence of operations (1)\n"
@@ -129,6 +130,7 @@ static int kv_main(int argc, char *argv[]) {
                 { "ops",           1,            UINT64_C(1) << 40,    &run.operations    },
                 { "warmup",        0,            UINT64_C(1) << 40,    &run.warmup        },
                 { "threads",       1,            256,                  &run.threads       },
+                { "rate",          1,            UINT64_C(1000000000), &run.rate          },
                 { "seed",          0,            UINT64_MAX,           &run.seed          },
                 { "universe",      2,            UINT64_C(1) << 40,    &run.universe      },
                 { "block-cache",   0,            UINT64_C(1) << 40,    &run.block_cache   },
