@@ -265,7 +265,7 @@ struct cachebpf_reclaim {
 	/* what of them falls to this round, and what of that the policy can give */
 	unsigned long		share;
 	unsigned long		want;
-	/* rejected folios that were not looked at yet; those of them that only go when left behind */
+	/* rejected folios not looked at yet; those of them that go only when left behind */
 	unsigned long		nr_rejected;
 	unsigned long		nr_spared;
 	int			nid;
