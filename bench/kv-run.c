@@ -52,14 +52,15 @@ static bool pool_used(const Pool *pool) {
  * was late is not in its latency. */
 static void wait_until_due(Worker *worker) {
         const RunOptions *options = worker->run->options;
-        struct timespec due = {
-                .tv_sec = (time_t) (worker->next / NSEC_PER_SEC),
-                .tv_nsec = (long) (worker->next % NSEC_PER_SEC),
-        };
+        struct timespec due;
 
         if (options->rate == 0)
                 return;
 
+        due = (struct timespec) {
+                .tv_sec = (time_t) (worker->next / NSEC_PER_SEC),
+                .tv_nsec = (long) (worker->next % NSEC_PER_SEC),
+        };
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
                 ;
         worker->next += NSEC_PER_SEC * options->threads / options->rate;
