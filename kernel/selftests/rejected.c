@@ -331,6 +331,55 @@ static void test_migrated(void)
 	check_books();
 }
 
+/* The first byte of each page again and again: folios that are used, and not read to their end. */
+static int touch_forever(void *arg)
+{
+	struct file *file = arg;
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	char byte;
+	size_t i;
+
+	for (i = 0; fd >= 0; i = (i + 1) % file->nr_pages)
+		if (pread(fd, &byte, 1, i * PAGE) != 1)
+			break;
+	return 1;
+}
+
+/*
+ * A policy goes while its rejected folios are used: nobody asks it any more, and
+ * what it has rejected stays where retiring it finds it.
+ */
+static void test_replaced(void)
+{
+	struct file *file = file_new(NULL, "f", 16 * MiB_PAGES);
+	struct policy *next;
+	pid_t pids[4];
+	size_t i, round;
+
+	set_up("admission", "a", ADMIT_NONE);
+	EXPECT_EQ(cg_run(cg, read_beginnings, file), 0);
+	EXPECT_EQ(cg_stat(cg, "rejected_pages"), file->nr_pages);
+	for (i = 0; i < ARRAY_SIZE(pids); i++)
+		pids[i] = cg_start(cg, touch_forever, file);
+	for (round = 0; round < 12; round++) {
+		next = policy_open("admission", "admission", cg);
+		REQUIRE_EQ(policy_load(next), 0);
+		state = policy_state(next);
+		state->mode = ADMIT_NONE;
+		REQUIRE_EQ(bpf_link__update_map(attachment, next->map), 0);
+		EXPECT_BOOKS();
+		/* the successor rejects its own */
+		file_drop(file);
+		usleep(100000);
+	}
+	for (i = 0; i < ARRAY_SIZE(pids); i++)
+		EXPECT_EQ(waitpid(pids[i], NULL, WNOHANG), 0);
+	EXPECT_EQ(cg_write(cg, "cgroup.kill", "1"), 0);
+	for (i = 0; i < ARRAY_SIZE(pids); i++)
+		EXPECT_EQ(cg_wait(pids[i]), -EINTR);
+	check_books();
+}
+
 static const struct test tests[] = {
 	{ "written folios",					test_written,	.spread = true },
 	{ "mapped folios",					test_mapped },
@@ -339,6 +388,7 @@ static const struct test tests[] = {
 	{ "also from stock reclaim",				test_pressure_filter },
 	{ "rejected folios in use",				test_busy },
 	{ "migration",						test_migrated },
+	{ "the policy is replaced while they are used",		test_replaced,	.spread = true },
 };
 
 SUBJECT(rejected);

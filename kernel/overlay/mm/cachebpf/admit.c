@@ -161,6 +161,12 @@ static void reconsider(struct cachebpf_policy *policy, struct folio *folio,
 	unsigned long flags;
 	bool taken;
 
+	/*
+	 * A policy that is going is not asked, and gets nothing: retire() empties
+	 * its lists as soon as those are gone who still saw its callbacks.
+	 */
+	if (!rcu_access_pointer(policy->ops))
+		return;
 	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_ASKED_AGAIN, 1UL << f->order);
 	if (!ask(policy, folio, CACHEBPF_ADMISSION_REUSE)) {
 		remember_task(f);
