@@ -125,7 +125,11 @@ void cachebpf_move_run(struct cachebpf_list *list, struct cachebpf_folio *last)
 	last->next = 0;
 }
 
-/* @new, of the same node and order, takes @old's place. */
+/*
+ * @new, of the same node and order, takes @old's place.  Its owner is known
+ * already, and so a call about the folio that was in its frame before may have
+ * put it on a list.
+ */
 void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *old,
 			   struct cachebpf_folio *new)
 {
@@ -133,6 +137,8 @@ void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *ol
 	struct cachebpf_list *list = node->lists[old->list];
 	struct cachebpf_iter *iter;
 
+	if (unlikely(new->list != CACHEBPF_NO_LIST))
+		cachebpf_unlink(node, new, pfn);
 	hlist_for_each_entry(iter, &list->walks, link) {
 		if (iter->cursor == old_pfn)
 			iter->cursor = pfn;
