@@ -46,6 +46,30 @@ static struct file *describe(const char *dir, const char *name, size_t nr_pages)
 	return file;
 }
 
+struct file *file_hole(const char *name, size_t nr_pages)
+{
+	struct file *file = file_empty(name, 0);
+
+	file->nr_pages = nr_pages;
+	REQUIRE(!truncate(file->path, nr_pages * PAGE));
+	return file;
+}
+
+int file_read_through(void *arg)
+{
+	const struct file *file = arg;
+	static char buffer[64 * PAGE];
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
+		;
+	close(fd);
+	return n ? errno : 0;
+}
+
 int file_write(struct file *file, size_t first, size_t nr)
 {
 	uint64_t words[PAGE / sizeof(uint64_t)];

@@ -65,30 +65,6 @@ static int reader(void *arg)
 	return 0;
 }
 
-static struct file *hole(const char *name, size_t nr_pages)
-{
-	struct file *file = file_empty(name, 0);
-
-	file->nr_pages = nr_pages;
-	REQUIRE(!truncate(file->path, nr_pages * PAGE));
-	return file;
-}
-
-static int read_all(void *arg)
-{
-	const struct file *file = arg;
-	static char buffer[64 * PAGE];
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return errno;
-	while ((n = read(fd, buffer, sizeof(buffer))) > 0)
-		;
-	close(fd);
-	return n ? errno : 0;
-}
-
 /* Let the reader come by at least twice, so that all it waited for is known. */
 static void begin(struct reader *r, enum phase phase)
 {
@@ -153,7 +129,7 @@ static void one_round(struct reader *r, const char *cg, const struct file *file)
 static void test_live(void)
 {
 	const char *bars = getenv("CACHEBPF_TEST_BARS"), *cg = cg_new(NULL, "a");
-	struct file *file = hole("f", (bars ? 1024 : 64) * MiB_PAGES);
+	struct file *file = file_hole("f", (bars ? 1024 : 64) * MiB_PAGES);
 	struct reader *r;
 	int phase, i;
 	pid_t pid;
@@ -163,7 +139,7 @@ static void test_live(void)
 	r->nr_pages = file->nr_pages;
 	r->fd = open(file->path, O_RDONLY | O_CLOEXEC);
 	REQUIRE(r->fd >= 0);
-	REQUIRE_EQ(cg_run(cg, read_all, file), 0);
+	REQUIRE_EQ(cg_run(cg, file_read_through, file), 0);
 	EXPECT_EQ(file_cached(file, NULL), file->nr_pages);
 
 	for (i = 0; i < ROUNDS; i++)

@@ -30,7 +30,7 @@ extern const struct subject attach_subject, hierarchy_subject, update_subject, l
 	dropped_subject, rejected_subject, misbehave_subject, watchdog_subject, trace_subject,
 	collapse_subject, replace_subject, anon_subject, global_subject, faulty_subject,
 	nowait_subject, memory_subject, numa_subject, live_subject, keys_subject, buckets_subject,
-	reports_subject;
+	reports_subject, limits_subject;
 
 static const struct subject *const subjects[] = {
 	&attach_subject, &hierarchy_subject, &update_subject, &lists_subject, &adopt_subject,
@@ -38,7 +38,7 @@ static const struct subject *const subjects[] = {
 	&reports_subject, &admission_subject, &dropped_subject, &rejected_subject,
 	&misbehave_subject, &watchdog_subject, &trace_subject, &collapse_subject,
 	&replace_subject, &anon_subject, &global_subject, &faulty_subject, &nowait_subject,
-	&memory_subject, &numa_subject, &live_subject,
+	&memory_subject, &numa_subject, &live_subject, &limits_subject,
 };
 
 static int nr_points, nr_bad;

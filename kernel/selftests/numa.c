@@ -114,7 +114,7 @@ static void per_node(bool lru_gen)
 	EXPECT_EQ(cg_stat(cg, "managed_pages"),
 		  cached(file[0]) + cached(file[1]));
 	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
-	EXPECT_EQ(cg_stat(cg, "reject_scope"), 0);
+	EXPECT_EQ(cg_stat(cg, "reject_node"), 0);
 
 	/* more than one node has: the other one helps */
 	EXPECT_EQ(cg_reclaim(cg, MiB + MiB / 2), 0);

@@ -102,17 +102,51 @@ void *policy_member(struct policy *p, const char *member)
 	give_up();
 }
 
-/* As the daemon opens it where no admission filter is configured. */
-struct policy *policy_open_installed(const char *name, const char *cg)
+/* As the daemon opens it where an admission filter is configured. */
+struct policy *policy_open_with_filter(const char *name, const char *cg)
 {
 	char path[512];
-	struct policy *p;
 
 	snprintf(path, sizeof(path), "%s/%s.bpf.o", policies_dir, name);
 	/* the only one of its file, and not always called as that is: names in C have no "-" */
-	p = open_object(path, NULL, cg);
+	return open_object(path, NULL, cg);
+}
+
+/* And where none is. */
+struct policy *policy_open_installed(const char *name, const char *cg)
+{
+	struct policy *p = policy_open_with_filter(name, cg);
+
 	memset(policy_member(p, "admit_folio"), 0, sizeof(struct bpf_program *));
 	return p;
+}
+
+/* Threads whose names match @glob only scan: what they read is rejected.  Before it is loaded. */
+void policy_set_scan_threads(struct policy *p, const char *glob)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(p->obj, ".rodata");
+	struct btf *btf = bpf_object__btf(p->obj);
+	const struct btf_var_secinfo *var;
+	const struct btf_type *t;
+	char *value;
+	size_t size;
+	int i, id;
+
+	id = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
+	REQUIRE(map && id > 0);
+	value = bpf_map__initial_value(map, &size);
+	REQUIRE(value != NULL);
+	t = btf__type_by_id(btf, id);
+	for (i = 0, var = btf_var_secinfos(t); i < btf_vlen(t); i++, var++) {
+		const struct btf_type *v = btf__type_by_id(btf, var->type);
+
+		if (!strcmp(btf__name_by_offset(btf, v->name_off), "cachebpf_scan_threads")) {
+			strcpy(value + var->offset, glob);
+			return;
+		}
+	}
+	diag("there are no cachebpf_scan_threads");
+	give_up();
 }
 
 void policy_set(struct policy *p, const char *member, uint64_t value)

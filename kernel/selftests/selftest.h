@@ -123,6 +123,8 @@ void files_cleanup(void);
 struct file *file_new(const char *dir, const char *name, size_t nr_pages);
 /* The same without content, to be written by file_write(). */
 struct file *file_empty(const char *name, size_t nr_pages);
+/* All zero, and read without a disk. */
+struct file *file_hole(const char *name, size_t nr_pages);
 /* A directory on XFS; without one the test is skipped. */
 const char *xfs_dir(void);
 int file_write(struct file *file, size_t first, size_t nr);
@@ -133,6 +135,8 @@ size_t file_cached(const struct file *file, bool *cached);
 int file_read(const struct file *file, size_t first, size_t nr);
 int file_read_ahead(const struct file *file, size_t first, size_t nr);
 int file_read_sequential(const struct file *file);
+/* The same without a comparison, in a process of a cgroup. */
+int file_read_through(void *file);
 /* The first two of these in a process of @cg. */
 void cg_read_file(const char *cg, const struct file *file, size_t first, size_t nr);
 void cg_read_ahead(const char *cg, const struct file *file, size_t first, size_t nr);
@@ -155,6 +159,8 @@ extern const char *policies_dir;
 /* Open @file of this directory, or of the installed policies, with the struct_ops map @name. */
 struct policy *policy_open(const char *file, const char *name, const char *cg);
 struct policy *policy_open_installed(const char *name, const char *cg);
+struct policy *policy_open_with_filter(const char *name, const char *cg);
+void policy_set_scan_threads(struct policy *p, const char *glob);
 void *policy_member(struct policy *p, const char *member);
 void policy_set(struct policy *p, const char *member, uint64_t value);
 struct bpf_program *policy_callback(struct policy *p, const char *member);

@@ -38,6 +38,8 @@ static const Family families[] = {
           "Pages that the policy manages now" },
         { "cachebpf_lists", GAUGE, "lists", NULL,
           "Eviction lists of the policy" },
+        { "cachebpf_table_bytes", GAUGE, "table_bytes", "bytes",
+          "Memory of the entries for what the policy manages" },
         { "cachebpf_bucket_bytes", GAUGE, "bucket_bytes", "bytes",
           "Memory in which the policy remembers what is not cached" },
         { "cachebpf_hits", COUNTER, "hits", NULL,

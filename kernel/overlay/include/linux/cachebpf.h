@@ -16,12 +16,15 @@
 struct mem_cgroup;
 struct lruvec;
 struct bpf_link;
+struct cachebpf_reclaim;
 struct folio_batch;
 
 #define CACHEBPF_NAME_LEN	16
 #define CACHEBPF_DATA_SIZE	16
 /* folios proposed and isolated at a time: one SWAP_CLUSTER_MAX */
 #define CACHEBPF_BATCH		32
+/* protected or not: cgroups whose answer a request remembers */
+#define CACHEBPF_VERDICTS	4
 /* folios that the walks of one request may look at, all together */
 #define CACHEBPF_MAX_VISITS	65536
 
@@ -172,8 +175,8 @@ struct cachebpf_evict {
 	int			nid;
 	u32			visits_left;
 	struct cachebpf_policy	*policy;
-	/* only folios charged below this cgroup may be taken; NULL: all */
-	struct mem_cgroup	*scope;
+	/* of the round, if some of the policy's folios are protected; else NULL */
+	struct cachebpf_reclaim	*guard;
 	/* one more than can stay: a new one is sorted in before the last is dropped */
 	struct cachebpf_candidate {
 		s64			score;
@@ -255,10 +258,14 @@ struct cachebpf_ops {
 struct cachebpf_reclaim {
 	struct cachebpf_policy	*policy;
 	struct mem_cgroup	*target;
-	struct mem_cgroup	*scope;
-	/* the cgroup whose protection was looked up last */
-	struct mem_cgroup	*judged;
-	bool			judged_protected;
+	/* of this request: cgroups and whether memory.min or low keeps them, the newest last */
+	struct {
+		struct mem_cgroup	*memcg;
+		bool			protected;
+	} verdicts[CACHEBPF_VERDICTS];
+	u32			nr_verdicts;
+	/* the kernel refused, in this round, what the policy has, for it is protected */
+	bool			refused;
 	/* pages that are to be reclaimed in all, and how many were before this round */
 	unsigned long		nr_to_reclaim;
 	unsigned long		nr_reclaimed;
@@ -272,8 +279,8 @@ struct cachebpf_reclaim {
 	int			reclaim_idx;
 	bool			may_unmap;
 	bool			low_ok;
-	/* the policy had to stop looking before it came to the end */
-	bool			exhausted;
+	/* taken from here on, the folios of isolate(); holds a reference to its cgroup */
+	struct mem_cgroup	*taken_from;
 	/* of all requests of the round: folios, and time in the policy */
 	struct {
 		u32		proposed;
@@ -324,6 +331,7 @@ struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
 					struct list_head *folios, unsigned long *nr_taken);
 void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left);
 void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
+bool cachebpf_gave(struct lruvec *lruvec, unsigned long nr, unsigned long nr_enough);
 
 #else /* !CONFIG_CACHEBPF */
 
@@ -346,6 +354,32 @@ static inline void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos
 static inline void __cachebpf_drop_spliced(struct page *page, unsigned int end) {}
 static inline void cachebpf_memcg_online(struct mem_cgroup *memcg) {}
 static inline void cachebpf_memcg_offline(struct mem_cgroup *memcg) {}
+
+static inline bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
+					  unsigned long nr_share)
+{
+	return false;
+}
+
+static inline bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr)
+{
+	return false;
+}
+
+static inline struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
+						      struct list_head *folios,
+						      unsigned long *nr_taken)
+{
+	return NULL;
+}
+
+static inline void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left) {}
+static inline void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed) {}
+
+static inline bool cachebpf_gave(struct lruvec *lruvec, unsigned long nr, unsigned long nr_enough)
+{
+	return false;
+}
 
 #endif /* CONFIG_CACHEBPF */
 

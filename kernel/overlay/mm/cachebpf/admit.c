@@ -76,7 +76,7 @@ static u32 insertion_flags(gfp_t gfp)
 }
 
 /* Does the policy want @folio, which is locked, in the cache? */
-static bool ask(struct cachebpf_policy *policy, struct folio *folio, u32 flags)
+static bool ask_admission(struct cachebpf_policy *policy, struct folio *folio, u32 flags)
 {
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
 	struct inode *inode = folio->mapping->host;
@@ -136,7 +136,7 @@ bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,
 	if (!policy->admits || !S_ISREG(folio->mapping->host->i_mode))
 		return true;
 	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_ASKED, 1UL << f->order);
-	if (ask(policy, folio, insertion_flags(gfp)))
+	if (ask_admission(policy, folio, insertion_flags(gfp)))
 		return true;
 
 	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_REJECTED, 1UL << f->order);
@@ -154,21 +154,21 @@ bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,
 }
 
 /* Ask about @folio, rejected and locked, which is used again. */
-static void reconsider(struct cachebpf_policy *policy, struct folio *folio,
-		       struct cachebpf_folio *f)
+static void reconsider_rejected(struct cachebpf_policy *policy, struct folio *folio,
+				struct cachebpf_folio *f)
 {
 	struct cachebpf_node *node;
 	unsigned long flags;
 	bool taken;
 
 	/*
-	 * A policy that is going is not asked, and gets nothing: retire() empties
-	 * its lists as soon as those are gone who still saw its callbacks.
+	 * A policy that is going is not asked, and gets nothing: retire_policy()
+	 * empties its lists as soon as those are gone who still saw its callbacks.
 	 */
 	if (!rcu_access_pointer(policy->ops))
 		return;
 	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_ASKED_AGAIN, 1UL << f->order);
-	if (!ask(policy, folio, CACHEBPF_ADMISSION_REUSE)) {
+	if (!ask_admission(policy, folio, CACHEBPF_ADMISSION_REUSE)) {
 		remember_task(f);
 		return;
 	}
@@ -212,7 +212,7 @@ void cachebpf_rejected_used(struct cachebpf_policy *policy, struct folio *folio,
 	if (!folio_trylock(folio))
 		return;
 	if (folio->mapping && READ_ONCE(f->owner) == policy->id && cachebpf_is_rejected(f))
-		reconsider(policy, folio, f);
+		reconsider_rejected(policy, folio, f);
 	folio_unlock(folio);
 }
 
@@ -243,7 +243,7 @@ static bool may_drop(struct folio *folio)
 }
 
 /* End the management of @folio, about to be dropped; false if it is not rejected any more. */
-static bool give_up(struct folio *folio)
+static bool give_up_entry(struct folio *folio)
 {
 	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f;
@@ -275,7 +275,7 @@ static bool give_up(struct folio *folio)
  * Take @folio, locked and without private data, out of the cache, as
  * invalidation does it: references do not matter.
  */
-static void drop(struct folio *folio)
+static void drop_folio(struct folio *folio)
 {
 	struct address_space *mapping = folio->mapping;
 	void (*free_folio)(struct folio *folio) = mapping->a_ops->free_folio;
@@ -283,7 +283,7 @@ static void drop(struct folio *folio)
 
 	spin_lock(&mapping->host->i_lock);
 	xa_lock_irq(&mapping->i_pages);
-	dropped = !folio_test_dirty(folio) && give_up(folio);
+	dropped = !folio_test_dirty(folio) && give_up_entry(folio);
 	if (dropped)
 		__filemap_remove_folio(folio, NULL);
 	xa_unlock_irq(&mapping->i_pages);
@@ -316,7 +316,7 @@ static void drop_behind(struct folio *folio, loff_t pos)
 	mapping = folio->mapping;
 	if (mapping && read_to_end(folio, pos, i_size_read(mapping->host)) && may_drop(folio) &&
 	    filemap_release_folio(folio, 0))
-		drop(folio);
+		drop_folio(folio);
 	folio_unlock(folio);
 }
 

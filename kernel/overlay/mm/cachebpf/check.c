@@ -28,8 +28,6 @@
 #define FOLIO_TRIES	100
 /* passes over everything, if sums do not agree */
 #define PASSES		3
-/* frames of one block of the folio table */
-#define BLOCK		16
 
 __printf(2, 3) void cachebpf_mismatch(struct check *c, const char *format, ...)
 {
@@ -220,7 +218,7 @@ static unsigned long end_of_free(unsigned long pfn)
 	struct page *page = pfn_to_online_page(pfn);
 
 	if (!page)
-		return pfn + BLOCK;
+		return pfn + CACHEBPF_BLOCK_ENTRIES;
 	return PageBuddy(page) ? pfn + (1UL << min(buddy_order_unsafe(page), MAX_PAGE_ORDER)) : pfn;
 }
 
@@ -245,10 +243,10 @@ static void check_frames(struct check *c)
 		for (pfn = node_start_pfn(nid); pfn < end; pfn++) {
 			if (++nr % 1024 == 0)
 				cond_resched();
-			if (IS_ALIGNED(pfn, BLOCK)) {
+			if (IS_ALIGNED(pfn, CACHEBPF_BLOCK_ENTRIES)) {
 				free_end = max(free_end, end_of_free(pfn));
-				if (pfn + BLOCK <= free_end && !has_entries(pfn)) {
-					pfn += BLOCK - 1;
+				if (pfn + CACHEBPF_BLOCK_ENTRIES <= free_end && !has_entries(pfn)) {
+					pfn += CACHEBPF_BLOCK_ENTRIES - 1;
 					continue;
 				}
 			}
@@ -391,7 +389,9 @@ static const struct file_operations check_fops = {
 
 static int __init cachebpf_check_init(void)
 {
-	debugfs_create_file("check", 0400, debugfs_create_dir("cachebpf", NULL), NULL, &check_fops);
+	struct dentry *dir = debugfs_create_dir("cachebpf", NULL);
+
+	debugfs_create_file("check", 0400, dir, NULL, &check_fops);
 	return 0;
 }
 late_initcall(cachebpf_check_init);

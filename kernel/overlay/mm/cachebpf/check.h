@@ -33,4 +33,5 @@ __printf(2, 3) void cachebpf_mismatch(struct check *c, const char *format, ...);
 /* check-list.c */
 void cachebpf_check_list(struct check *c, struct cachebpf_policy *policy, int nid, int list_id);
 
+
 #endif /* _MM_CACHEBPF_CHECK_H */

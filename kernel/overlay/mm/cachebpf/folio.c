@@ -15,6 +15,10 @@
 #include "internal.h"
 #include "list.h"
 
+/* What blocks of the table may cost at most: so many, and a part of what the cgroup has. */
+#define FREE_BLOCKS	128
+#define TABLE_PERCENT	2
+
 DEFINE_STATIC_KEY_FALSE(cachebpf_key);
 
 /* A reference to the folio that begins with @page; NULL if none does, or it is being freed. */
@@ -30,56 +34,27 @@ struct folio *cachebpf_get_folio(struct page *page)
 	return NULL;
 }
 
-/* What is known of interrupts: to save their state again is for those who do not know it. */
-enum irqs { IRQS_ON, IRQS_OFF, IRQS_UNKNOWN };
-
-static __always_inline unsigned long lock_node(struct cachebpf_node *node, enum irqs irqs)
-	__acquires(&node->lock)
-{
-	unsigned long flags = 0;
-
-	if (irqs == IRQS_ON)
-		spin_lock_irq(&node->lock);
-	else if (irqs == IRQS_OFF)
-		spin_lock(&node->lock);
-	else
-		spin_lock_irqsave(&node->lock, flags);
-	return flags;
-}
-
-static __always_inline void unlock_node(struct cachebpf_node *node, enum irqs irqs,
-					unsigned long flags)
-	__releases(&node->lock)
-{
-	if (irqs == IRQS_ON)
-		spin_unlock_irq(&node->lock);
-	else if (irqs == IRQS_OFF)
-		spin_unlock(&node->lock);
-	else
-		spin_unlock_irqrestore(&node->lock, flags);
-}
-
 /*
  * Give up @f, the entry of @folio: off its list, out of use.  Returns false if
  * it is not @policy's any more: detach hands over or back at any moment, and
  * the node's lock decides.
  */
-static __always_inline bool disown(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				   struct folio *folio, enum irqs irqs)
+static __always_inline bool disown_entry(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+					 struct folio *folio)
 {
 	struct cachebpf_node *node = policy->nodes[folio_nid(folio)];
 	unsigned long pfn = folio_pfn(folio);
 	unsigned long flags;
 	bool owned;
 
-	flags = lock_node(node, irqs);
+	spin_lock_irqsave(&node->lock, flags);
 	owned = f->owner == policy->id;
 	if (likely(owned)) {
 		if (likely(f->list != CACHEBPF_NO_LIST))
 			cachebpf_unlink(node, f, pfn);
 		WRITE_ONCE(f->owner, 0);
 	}
-	unlock_node(node, irqs, flags);
+	spin_unlock_irqrestore(&node->lock, flags);
 	if (likely(owned))
 		cachebpf_table_put(f, pfn);
 	return owned;
@@ -89,15 +64,16 @@ static __always_inline bool disown(struct cachebpf_policy *policy, struct cacheb
  * Put @f, the entry of @folio, on @list, unless it is on one already or @policy
  * does not own it any more.
  */
-static __always_inline void enlist(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				   struct folio *folio, u8 list, bool tail, enum irqs irqs)
+static __always_inline void enlist_entry(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+					 struct folio *folio, u8 list, bool tail)
 {
 	struct cachebpf_node *node = policy->nodes[folio_nid(folio)];
-	unsigned long flags = lock_node(node, irqs);
+	unsigned long flags;
 
+	spin_lock_irqsave(&node->lock, flags);
 	if (likely(f->owner == policy->id && f->list == CACHEBPF_NO_LIST))
 		cachebpf_link(node, f, folio_pfn(folio), list, tail);
-	unlock_node(node, irqs, flags);
+	spin_unlock_irqrestore(&node->lock, flags);
 }
 
 /*
@@ -113,16 +89,16 @@ static noinline void tell_added(struct cachebpf_policy *policy, struct cachebpf_
 	if (ops)
 		ops->folio_added(policy, f, why);
 	if (READ_ONCE(f->list) == CACHEBPF_NO_LIST)
-		enlist(policy, f, folio, CACHEBPF_UNLISTED, true, IRQS_UNKNOWN);
+		enlist_entry(policy, f, folio, CACHEBPF_UNLISTED, true);
 }
 
 /* Put @f, which @policy owns already, where new folios go and tell the policy. */
 static __always_inline void introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				      struct folio *folio, u32 why, enum irqs irqs)
+				      struct folio *folio, u32 why)
 {
 	/* a policy that is told puts it on a list itself, or wants to find it there */
 	if (!policy->hears_added || policy->new_list != CACHEBPF_UNLISTED)
-		enlist(policy, f, folio, policy->new_list, policy->new_at_tail, irqs);
+		enlist_entry(policy, f, folio, policy->new_list, policy->new_at_tail);
 	if (policy->hears_added)
 		tell_added(policy, f, folio, why);
 }
@@ -131,7 +107,7 @@ static __always_inline void introduce(struct cachebpf_policy *policy, struct cac
 void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 			struct folio *folio, u32 why)
 {
-	introduce(policy, f, folio, why, IRQS_UNKNOWN);
+	introduce(policy, f, folio, why);
 }
 
 /* @f, of a folio that was cached before, has become @policy's and is on no list yet. */
@@ -155,8 +131,8 @@ static noinline void tell_removed(struct cachebpf_policy *policy, struct cachebp
  * told, unless it had rejected it.  If it was just handed over, the successor
  * has it to let go as well.
  */
-static __always_inline void remove(struct cachebpf_folio *f, struct folio *folio,
-				   enum cachebpf_removed why, enum irqs irqs)
+static __always_inline void unmanage(struct cachebpf_folio *f, struct folio *folio,
+				     enum cachebpf_removed why)
 {
 	struct cachebpf_policy *policy;
 
@@ -166,33 +142,42 @@ static __always_inline void remove(struct cachebpf_folio *f, struct folio *folio
 			return;
 		if (unlikely(policy->hears_removed) && !cachebpf_is_rejected(f))
 			tell_removed(policy, f, why);
-	} while (unlikely(!disown(policy, f, folio, irqs)));
+	} while (unlikely(!disown_entry(policy, f, folio)));
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
 }
 
-/* remove() for those who do it rarely */
-static noinline void remove_rarely(struct cachebpf_folio *f, struct folio *folio,
+/* unmanage() for those who do it rarely */
+static noinline void unmanage_slow(struct cachebpf_folio *f, struct folio *folio,
 				   enum cachebpf_removed why)
 {
-	remove(f, folio, why, IRQS_UNKNOWN);
+	unmanage(f, folio, why);
 }
 
-static bool populate(struct folio *folio, gfp_t gfp)
+/*
+ * May @policy have one more block?  An entry costs 0.9 % of its page if its
+ * neighbours in memory are the policy's as well, and 3.7 % if none is.  In all,
+ * blocks cost no more than 2 % of what the cgroup has: beyond that its folios
+ * are left to stock reclaim.
+ */
+static bool may_grow(struct cachebpf_policy *policy)
+{
+	unsigned long nr_pages = mem_cgroup_is_root(policy->memcg) ? totalram_pages() :
+				 page_counter_read(&policy->memcg->memory);
+	unsigned long nr_max = nr_pages * (PAGE_SIZE * TABLE_PERCENT / 100) /
+			       sizeof(struct cachebpf_block);
+
+	return atomic_long_read(&policy->account->nr) < FREE_BLOCKS + nr_max;
+}
+
+static struct cachebpf_folio *populate(struct cachebpf_policy *policy, struct folio *folio,
+				       gfp_t gfp)
 {
 	struct mem_cgroup *old = set_active_memcg(folio_memcg(folio));
-	bool done = cachebpf_table_populate(folio_pfn(folio), gfp);
+	struct cachebpf_folio *f;
 
+	f = cachebpf_table_populate(folio_pfn(folio), policy->account,
+				    gfp | __GFP_NOWARN | __GFP_ACCOUNT);
 	set_active_memcg(old);
-	return done;
-}
-
-/* An entry for @folio without waiting for memory. */
-static struct cachebpf_folio *get_entry_nowait(struct folio *folio)
-{
-	struct cachebpf_folio *f = cachebpf_table_get(folio_pfn(folio));
-
-	if (!f && populate(folio, GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT))
-		f = cachebpf_table_get(folio_pfn(folio));
 	return f;
 }
 
@@ -204,28 +189,34 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 						 struct folio *folio, gfp_t gfp)
 {
 	struct cachebpf_policy *old = *policy;
+	struct cachebpf_folio *f;
 
-	if (!refcount_inc_not_zero(&old->ref))
+	if (!may_grow(old) || !refcount_inc_not_zero(&old->ref))
 		return NULL;
 	rcu_read_unlock();
-	populate(folio, (gfp & GFP_RECLAIM_MASK) | __GFP_NOWARN | __GFP_ACCOUNT);
+	/* an entry is not worth that anybody is killed for it, nor to wait for ever */
+	gfp &= GFP_RECLAIM_MASK & ~(__GFP_NOFAIL | __GFP_RETRY_MAYFAIL);
+	f = populate(old, folio, gfp | __GFP_NORETRY);
 	/* here is where all growth comes along, and nothing else */
 	cachebpf_check_buckets(old);
 	rcu_read_lock();
 	cachebpf_policy_put(old);
 
 	*policy = cachebpf_policy_of(folio);
-	/* the block that was populated may have gone with the last of its folios */
-	return *policy ? get_entry_nowait(folio) : NULL;
+	if (f && !*policy) {
+		cachebpf_table_put(f, folio_pfn(folio));
+		return NULL;
+	}
+	return f;
 }
 
 /* Begin to use @f, with the reference that was taken to it, for @folio; it is locked. */
-static __always_inline void own(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				struct folio *folio)
+static __always_inline void claim_entry(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+					struct folio *folio)
 {
 	/* in use for another policy: that of the cgroup which the folio came from */
 	if (unlikely(READ_ONCE(f->owner)))
-		remove_rarely(f, folio, CACHEBPF_REMOVED_HANDOVER);
+		unmanage_slow(f, folio, CACHEBPF_REMOVED_HANDOVER);
 
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
@@ -258,7 +249,7 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 		cachebpf_table_put(f, folio_pfn(folio));
 		goto out;
 	}
-	own(policy, f, folio);
+	claim_entry(policy, f, folio);
 	f->accesses = 1 + folio_test_referenced(folio) + folio_test_active(folio);
 	cachebpf_adopt(policy, f, folio);
 out:
@@ -266,13 +257,13 @@ out:
 }
 
 /* Begin to manage @folio, locked and just cached, with its entry @f. */
-static __always_inline void begin(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-				  struct folio *folio, gfp_t gfp, bool refault)
+static __always_inline void manage_new(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+				       struct folio *folio, gfp_t gfp, bool refault)
 {
 	unsigned long nr = folio_nr_pages(folio);
 	u32 why = 0;
 
-	own(policy, f, folio);
+	claim_entry(policy, f, folio);
 	cachebpf_count(policy, CACHEBPF_STAT_ADDED, nr);
 	if (refault) {
 		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, nr);
@@ -281,17 +272,17 @@ static __always_inline void begin(struct cachebpf_policy *policy, struct cachebp
 			why |= CACHEBPF_ADDED_WORKINGSET;
 	}
 	if (!cachebpf_admission_enabled() || cachebpf_admit(policy, folio, f, gfp))
-		introduce(policy, f, folio, why, IRQS_ON);
+		introduce(policy, f, folio, why);
 }
 
 /* The same where there is no memory for an entry yet. */
-static noinline void begin_without_entry(struct cachebpf_policy *policy, struct folio *folio,
-					 gfp_t gfp, bool refault)
+static noinline void manage_new_slow(struct cachebpf_policy *policy, struct folio *folio,
+				     gfp_t gfp, bool refault)
 {
 	struct cachebpf_folio *f = get_entry(&policy, folio, gfp);
 
 	if (f)
-		begin(policy, f, folio, gfp, refault);
+		manage_new(policy, f, folio, gfp, refault);
 	else if (policy)
 		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
 }
@@ -307,9 +298,9 @@ void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
 		goto out;
 	f = cachebpf_table_get(folio_pfn(folio));
 	if (likely(f))
-		begin(policy, f, folio, gfp, refault);
+		manage_new(policy, f, folio, gfp, refault);
 	else
-		begin_without_entry(policy, folio, gfp, refault);
+		manage_new_slow(policy, folio, gfp, refault);
 out:
 	rcu_read_unlock();
 }
@@ -382,7 +373,7 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
 	if (f)
-		remove(f, folio, why, IRQS_OFF);
+		unmanage(f, folio, why);
 	rcu_read_unlock();
 }
 
@@ -393,13 +384,16 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct folio *folio,
 				       const struct cachebpf_folio *from)
 {
-	struct cachebpf_folio *f = get_entry_nowait(folio);
+	struct cachebpf_folio *f = cachebpf_table_get(folio_pfn(folio));
 
+	/* at the cgroup's limit, too: it would lose an entry without having grown */
+	if (!f)
+		f = populate(policy, folio, GFP_ATOMIC);
 	if (!f) {
 		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
 		return NULL;
 	}
-	own(policy, f, folio);
+	claim_entry(policy, f, folio);
 	if (from) {
 		f->accesses = from->accesses;
 		f->data[0] = from->data[0];
@@ -445,7 +439,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	}
 	if (cachebpf_policy_of(new) != policy) {
 		adopt_successor(new, from);
-		remove_rarely(from, old, CACHEBPF_REMOVED_MIGRATE);
+		unmanage_slow(from, old, CACHEBPF_REMOVED_MIGRATE);
 		goto out;
 	}
 
@@ -453,7 +447,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	if (folio_order(old) == folio_order(new))
 		to = own_like(policy, new, from);
 	if (!to) {
-		remove_rarely(from, old, CACHEBPF_REMOVED_MIGRATE);
+		unmanage_slow(from, old, CACHEBPF_REMOVED_MIGRATE);
 		goto out;
 	}
 	if (folio_nid(old) == folio_nid(new)) {
@@ -462,9 +456,9 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 		cachebpf_list_replace(node, from, to);
 		spin_unlock_irqrestore(&node->lock, flags);
 	} else {
-		enlist(policy, to, new, from->list, true, IRQS_UNKNOWN);
+		enlist_entry(policy, to, new, from->list, true);
 	}
-	disown(policy, from, old, IRQS_UNKNOWN);
+	disown_entry(policy, from, old);
 out:
 	rcu_read_unlock();
 }
@@ -473,7 +467,8 @@ out:
  * @f, the entry of @head that has shrunk, gets its new size.  Returns the list
  * it is on, and its policy in @policy; detach may be handing it over.
  */
-static u8 shrink(struct cachebpf_folio *f, struct folio *head, struct cachebpf_policy **policy)
+static u8 shrink_entry(struct cachebpf_folio *f, struct folio *head,
+		       struct cachebpf_policy **policy)
 {
 	struct cachebpf_node *node;
 	unsigned long flags;
@@ -507,7 +502,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(head));
-	list = f ? shrink(f, head, &policy) : CACHEBPF_NO_LIST;
+	list = f ? shrink_entry(f, head, &policy) : CACHEBPF_NO_LIST;
 	if (list == CACHEBPF_NO_LIST)
 		goto out;
 	/* beyond the end of the file: the folio has become smaller, and that is all */
@@ -522,7 +517,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 	} else {
 		new = own_like(policy, tail, f);
 		if (new)
-			enlist(policy, new, tail, list, true, IRQS_UNKNOWN);
+			enlist_entry(policy, new, tail, list, true);
 	}
 out:
 	rcu_read_unlock();

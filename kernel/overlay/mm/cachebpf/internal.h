@@ -5,8 +5,10 @@
  * Locking.  cachebpf_mutex (policy.c) serializes attach, detach, replacement
  * and cgroup on/offlining.  Everything else finds policies under RCU.  The
  * lock of a policy's node protects list membership and ownership of all
- * entries whose folio lies on that NUMA node; it is irq-safe and innermost:
- * it nests in the i_pages lock and nothing is taken inside it.
+ * entries whose folio lies on that NUMA node; it is irq-safe and nests in the
+ * i_pages lock.  Inside it nothing is taken but, by pass_first() (policy.c), the
+ * same lock of a policy that is published, where the outer one is of a policy
+ * that is not any more, and the lock of a section of the table, the innermost.
  */
 #ifndef _MM_CACHEBPF_INTERNAL_H
 #define _MM_CACHEBPF_INTERNAL_H
@@ -63,7 +65,7 @@ enum cachebpf_stat {
 	CACHEBPF_STAT_EVICT_NS,
 	CACHEBPF_STAT_REJECT_STALE,
 	CACHEBPF_STAT_REJECT_BUSY,
-	CACHEBPF_STAT_REJECT_SCOPE,
+	CACHEBPF_STAT_REJECT_NODE,
 	CACHEBPF_STAT_REJECT_PROTECTED,
 	CACHEBPF_STAT_REJECT_KEPT,
 	CACHEBPF_NR_STATS,
@@ -133,8 +135,10 @@ struct cachebpf_watchdog {
 	/* pages that requests fell short of since the counters were looked at, and how they were */
 	unsigned long		nr_missing;
 	u64			reclaimed_before;
+	u64			asked_before;
 	u64			chosen_before;
-	bool			excused;
+	/* of the missing ones those for which the kernel refused what there was */
+	u64			nr_excused;
 	/* until used */
 	struct cachebpf_ejection *ejection;
 	struct work_struct	work;
@@ -183,6 +187,7 @@ struct cachebpf_policy {
 	struct mem_cgroup		*memcg;
 	struct bpf_link			*link;
 	struct cachebpf_pcpu __percpu	*pcpu;
+	struct cachebpf_account		*account;
 	/* until used; protected by cachebpf_mutex */
 	struct cachebpf_hangup		*hangup;
 	struct cachebpf_watchdog	watchdog;
@@ -251,7 +256,9 @@ static inline void cachebpf_check_buckets(struct cachebpf_policy *policy)
 
 /* propose.c: what a policy proposes to a request */
 bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *folio);
-bool cachebpf_in_scope(const struct cachebpf_evict *evict, struct folio *folio);
+
+/* reclaim.c: whose folios are not to be taken */
+bool cachebpf_is_protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg);
 
 /* uses.c: lists in the order of use */
 void cachebpf_apply_uses(struct cachebpf_policy *policy);
@@ -359,11 +366,14 @@ void cachebpf_watchdog_free(struct cachebpf_policy *policy);
 void cachebpf_ejection_publish(struct cachebpf_policy *policy);
 void cachebpf_ejection_forget(struct mem_cgroup *memcg);
 struct cachebpf_ejection *cachebpf_ejection_of(struct mem_cgroup *memcg);
-void cachebpf_watchdog_overrun(struct cachebpf_policy *policy, u64 ns);
+void cachebpf_watchdog_overrun(struct cachebpf_policy *policy, u64 ns, u64 ran_before);
 void cachebpf_watchdog_round(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
 
-/* A call of evict_folios() took @ns. */
-static inline void cachebpf_watchdog_call(struct cachebpf_policy *policy, u64 ns)
+/*
+ * A call of evict_folios() took @ns; @ran_before is the current task's
+ * sum_exec_runtime as it was before.
+ */
+static inline void cachebpf_watchdog_call(struct cachebpf_policy *policy, u64 ns, u64 ran_before)
 {
 	struct cachebpf_watchdog *w = &policy->watchdog;
 
@@ -372,7 +382,7 @@ static inline void cachebpf_watchdog_call(struct cachebpf_policy *policy, u64 ns
 		WRITE_ONCE(w->ns_max, ns);
 	if (unlikely(ns > READ_ONCE(cachebpf_budget_us) * (u64)NSEC_PER_USEC ||
 		     READ_ONCE(w->nr_overruns)))
-		cachebpf_watchdog_overrun(policy, ns);
+		cachebpf_watchdog_overrun(policy, ns, ran_before);
 }
 
 /* stat.c */

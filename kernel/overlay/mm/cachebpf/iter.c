@@ -110,7 +110,7 @@ __bpf_kfunc_start_defs();
  * @flags: enum cachebpf_iter_flags
  *
  * Folios that reclaim could not take now (locked, dirty, under writeback, not
- * yet on the LRU, outside the cgroup that is being reclaimed) are passed over.
+ * yet on the LRU, protected by memory.min or memory.low) are passed over.
  *
  * Return: 0; -ENOENT no such list, -EINVAL unknown flags.
  */

@@ -30,21 +30,21 @@ struct cachebpf_policy __rcu *cachebpf_policies[CACHEBPF_MAX_POLICIES];
 static int nr_policies;
 static u64 last_serial;
 
-static struct cachebpf_policy *effective(struct mem_cgroup *memcg)
+static struct cachebpf_policy *effective_policy(struct mem_cgroup *memcg)
 {
 	return memcg ? rcu_dereference_protected(memcg->cachebpf,
 						 lockdep_is_held(&cachebpf_mutex)) : NULL;
 }
 
-static struct cachebpf_policy *own(struct mem_cgroup *memcg)
+static struct cachebpf_policy *own_policy(struct mem_cgroup *memcg)
 {
-	struct cachebpf_policy *policy = effective(memcg);
+	struct cachebpf_policy *policy = effective_policy(memcg);
 
 	return policy && policy->memcg == memcg ? policy : NULL;
 }
 
 /* Make @policy the effective one of @root and of those who inherit from it. */
-static void publish(struct mem_cgroup *root, struct cachebpf_policy *policy)
+static void publish_policy(struct mem_cgroup *root, struct cachebpf_policy *policy)
 {
 	struct mem_cgroup *memcg;
 
@@ -55,8 +55,8 @@ static void publish(struct mem_cgroup *root, struct cachebpf_policy *policy)
 	     memcg = mem_cgroup_iter(root, memcg, NULL)) {
 		if (memcg == root)
 			rcu_assign_pointer(memcg->cachebpf, policy);
-		else if (!own(memcg))
-			rcu_assign_pointer(memcg->cachebpf, effective(parent_mem_cgroup(memcg)));
+		else if (!own_policy(memcg))
+			rcu_assign_pointer(memcg->cachebpf, effective_policy(parent_mem_cgroup(memcg)));
 	}
 }
 
@@ -123,7 +123,7 @@ void cachebpf_policy_expel(struct cachebpf_policy *policy)
 	struct mem_cgroup *memcg = policy->memcg;
 
 	mutex_lock(&cachebpf_mutex);
-	if (own(memcg) == policy && !css_is_dying(&memcg->css)) {
+	if (own_policy(memcg) == policy && !css_is_dying(&memcg->css)) {
 		cachebpf_ejection_publish(policy);
 		schedule_hangup(policy);
 	}
@@ -149,15 +149,19 @@ static void free_policy(struct cachebpf_policy *policy)
 	if (policy->id)
 		ida_free(&policy_ids, policy->id);
 	free_percpu(policy->pcpu);
+	cachebpf_account_put(policy->account);
 	kfree(policy->hangup);
 	cachebpf_watchdog_free(policy);
 	css_put(&policy->memcg->css);
 	kfree_rcu(policy, rcu);
 }
 
-/* Takes over the caller's reference to @memcg, also when it fails. */
+/*
+ * Takes over the caller's reference to @memcg, also when it fails.  @old: the
+ * policy that it is to replace, or NULL.
+ */
 static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_cgroup *memcg,
-					  struct bpf_link *link)
+					  struct bpf_link *link, struct cachebpf_policy *old)
 {
 	struct cachebpf_policy *policy;
 	int nid, err = -ENOMEM;
@@ -181,8 +185,9 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 	refcount_set(&policy->ref, 1);
 
 	policy->pcpu = alloc_percpu(struct cachebpf_pcpu);
+	policy->account = old ? cachebpf_account_get(old->account) : cachebpf_account_new();
 	policy->hangup = kzalloc(sizeof(*policy->hangup), GFP_KERNEL);
-	if (cachebpf_watchdog_init(policy) || !policy->pcpu || !policy->hangup)
+	if (cachebpf_watchdog_init(policy) || !policy->pcpu || !policy->account || !policy->hangup)
 		goto fail;
 	INIT_WORK(&policy->hangup->work, hangup_work);
 	for_each_node(nid) {
@@ -219,7 +224,7 @@ fail:
 	return ERR_PTR(err);
 }
 
-static void start(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
+static void start_policy(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 {
 	lockdep_assert_held(&cachebpf_mutex);
 
@@ -227,7 +232,7 @@ static void start(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 	policy->serial = ++last_serial;
 	ops->policy = policy;
 	rcu_assign_pointer(cachebpf_policies[policy->id], policy);
-	publish(policy->memcg, policy);
+	publish_policy(policy->memcg, policy);
 }
 
 /*
@@ -305,7 +310,7 @@ static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id)
  * administrator waits for them, once for each unit of a thousand whose
  * configuration changes, and attaching and detaching are rare.
  */
-static void retire(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
+static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 {
 	int nid, i;
 
@@ -350,7 +355,7 @@ static void put_table(void)
 }
 
 /* End of @policy, which never started. */
-static void abandon(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
+static void abandon_policy(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 {
 	if (ops->policy_exit)
 		ops->policy_exit(policy);
@@ -370,7 +375,7 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 		return PTR_ERR(memcg);
 
 	get_table();
-	policy = new_policy(ops, memcg, link);
+	policy = new_policy(ops, memcg, link, NULL);
 	if (IS_ERR(policy)) {
 		put_table();
 		return PTR_ERR(policy);
@@ -379,18 +384,18 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 	mutex_lock(&cachebpf_mutex);
 	if (css_is_dying(&memcg->css))
 		err = -ENOENT;
-	else if (own(memcg))
+	else if (own_policy(memcg))
 		err = -EBUSY;
 	if (!err) {
-		below = effective(memcg);
-		start(policy, ops);
+		below = effective_policy(memcg);
+		start_policy(policy, ops);
 	}
 	mutex_unlock(&cachebpf_mutex);
 
 	if (err) {
 		pr_info("cgroup %llu %s; policy %s is not attached\n", ops->cgroup_id,
 			err == -EBUSY ? "already has a policy" : "is being removed", ops->name);
-		abandon(policy, ops);
+		abandon_policy(policy, ops);
 		return err;
 	}
 	atomic64_inc(&cachebpf_nr_attached);
@@ -417,7 +422,7 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 	}
 	get_table();
 	css_get(&old->memcg->css);
-	policy = new_policy(ops, old->memcg, link);
+	policy = new_policy(ops, old->memcg, link, old);
 	if (IS_ERR(policy)) {
 		put_table();
 		return PTR_ERR(policy);
@@ -429,10 +434,10 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 	if (READ_ONCE(old->flags) & CACHEBPF_F_EJECTED) {
 		mutex_unlock(&cachebpf_mutex);
 		pr_info("policy %s is ejected; %s does not replace it\n", old->name, ops->name);
-		abandon(policy, ops);
+		abandon_policy(policy, ops);
 		return -ENOLINK;
 	}
-	start(policy, ops);
+	start_policy(policy, ops);
 	old_ops->policy = NULL;
 	/* the cgroup was removed meanwhile: nobody else will notice the new one */
 	if (css_is_dying(&policy->memcg->css))
@@ -441,7 +446,7 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 
 	atomic64_inc(&cachebpf_nr_updated);
 	trace_cachebpf_update(policy->name, policy->serial, policy->cgroup_id, old_serial);
-	retire(old, old_ops);
+	retire_policy(old, old_ops);
 	cachebpf_check_buckets(policy);
 	put_table();
 	return 0;
@@ -453,11 +458,11 @@ void cachebpf_policy_detach(struct cachebpf_ops *ops)
 
 	mutex_lock(&cachebpf_mutex);
 	ops->policy = NULL;
-	publish(policy->memcg, effective(parent_mem_cgroup(policy->memcg)));
+	publish_policy(policy->memcg, effective_policy(parent_mem_cgroup(policy->memcg)));
 	mutex_unlock(&cachebpf_mutex);
 
 	trace_cachebpf_detach(policy->name, policy->serial, policy->cgroup_id);
-	retire(policy, ops);
+	retire_policy(policy, ops);
 	put_table();
 	atomic64_inc(&cachebpf_nr_detached);
 }
@@ -465,15 +470,15 @@ void cachebpf_policy_detach(struct cachebpf_ops *ops)
 void cachebpf_memcg_online(struct mem_cgroup *memcg)
 {
 	mutex_lock(&cachebpf_mutex);
-	rcu_assign_pointer(memcg->cachebpf, effective(parent_mem_cgroup(memcg)));
+	rcu_assign_pointer(memcg->cachebpf, effective_policy(parent_mem_cgroup(memcg)));
 	mutex_unlock(&cachebpf_mutex);
 }
 
 void cachebpf_memcg_offline(struct mem_cgroup *memcg)
 {
 	mutex_lock(&cachebpf_mutex);
-	if (own(memcg))
-		schedule_hangup(own(memcg));
+	if (own_policy(memcg))
+		schedule_hangup(own_policy(memcg));
 	cachebpf_ejection_forget(memcg);
 	mutex_unlock(&cachebpf_mutex);
 }

@@ -9,6 +9,17 @@
 
 #include "kfunc.h"
 
+/* Is @folio in a cgroup that memory.min or memory.low keeps from being reclaimed now? */
+static bool is_kept(const struct cachebpf_evict *evict, struct folio *folio)
+{
+	struct mem_cgroup *memcg;
+
+	if (likely(!evict->guard))
+		return false;
+	memcg = folio_memcg_check(folio);
+	return memcg && cachebpf_is_protected(evict->guard, memcg);
+}
+
 /**
  * cachebpf_worth_offering - could reclaim take a folio now?
  * @evict: the request
@@ -27,15 +38,7 @@ bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *f
 	if (folio_ref_count(folio) > folio_nr_pages(folio) + folio_mapcount(folio) +
 				     !!(flags & BIT(PG_private)))
 		return false;
-	return likely(!evict->scope) || cachebpf_in_scope(evict, folio);
-}
-
-/* Is @folio charged to the cgroup that is being reclaimed, or to one below? */
-bool cachebpf_in_scope(const struct cachebpf_evict *evict, struct folio *folio)
-{
-	struct mem_cgroup *memcg = folio_memcg_check(folio);
-
-	return memcg && mem_cgroup_is_descendant(memcg, evict->scope);
+	return !is_kept(evict, folio);
 }
 
 /* Would a folio of @score be among those that the request holds? */
@@ -117,9 +120,9 @@ __bpf_kfunc void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf
  * @nr_scan: folios to look at
  * @key: what the score is, enum cachebpf_rank_key
  *
- * As bpf_cachebpf_rank() for each of the first @nr_scan folios that belong to
- * the cgroup being reclaimed, without a call of BPF for each.  What was looked
- * at moves to the tail, so that the next request looks at others.
+ * As bpf_cachebpf_rank() for each of the first @nr_scan folios that are not in a
+ * protected cgroup, without a call of BPF for each.  What was looked at moves to
+ * the tail, so that the next request looks at others.
  *
  * Return: 0; -ENOENT no such list, -EINVAL no such key.
  */
@@ -152,7 +155,7 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 			folio = pfn_folio(pfn);
 			pfn = f->next;
 			nr_left--;
-			if (unlikely(evict->scope) && !cachebpf_in_scope(evict, folio))
+			if (is_kept(evict, folio))
 				continue;
 			nr_scan--;
 

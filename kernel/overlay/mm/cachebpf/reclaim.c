@@ -5,8 +5,14 @@
  *
  * Nothing a policy says is believed.  A candidate is a page frame number; it
  * is taken only if the folio there, with a reference held, is one that this
- * policy manages, below the cgroup that is being reclaimed, on this node and
- * on the LRU.
+ * policy manages, on this node, on the LRU, and not protected.
+ *
+ * A policy is asked when its own cgroup is reclaimed, or one above.  Where a
+ * cgroup below reaches a limit of its own, stock reclaim decides: the lists are
+ * the policy's, one order for all that it serves.  To find one child's folios in
+ * there means to walk over its siblings', with a cost that depends on what those
+ * have cached, and to disorder them.  Stock reclaim has a list for each cgroup.
+ * Who wants a policy for such a cgroup attaches one to it.
  */
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
@@ -17,6 +23,9 @@
 
 /* Rejected pages that are spared in any case: two windows of readahead of 512 KiB. */
 #define REJECTED_SPARED	256UL
+
+/* The least that reclaim from above asks a cgroup for, as MGLRU's evict_folios() does. */
+#define SMALLEST_SHARE	((unsigned long)BITS_PER_LONG)
 
 /*
  * How many of @nr pages fall to a node on which @policy has @here.  Reclaim for
@@ -49,61 +58,68 @@ static unsigned long nr_to_spare(struct cachebpf_policy *policy, int nid, unsign
 	return pages > max ? mult_frac(nr, max, pages) : nr;
 }
 
+/* Is reclaim for @target aimed at a part of what a policy of @memcg serves? */
+static bool is_below(struct mem_cgroup *target, struct mem_cgroup *memcg)
+{
+	return target && target != memcg && mem_cgroup_is_descendant(target, memcg);
+}
+
 /**
  * cachebpf_reclaim_begin - does a policy decide about the file folios of @lruvec?
  * @r: the round; the caller has set what it knows from its scan_control
  * @lruvec: what stock reclaim would shrink
  * @nr_share: file pages it would scan in @lruvec
  *
- * Reclaim for the policy's own cgroup, or for one below it, asks for what is
- * needed.  Reclaim that started above, where other cgroups take part, asks for
- * no more than this lruvec's share.
+ * Reclaim for the policy's own cgroup asks for what is needed.  Reclaim that
+ * started above, where other cgroups take part, asks for this lruvec's share,
+ * whatever the others have given.
  *
  * Return: true if the caller is to propose, isolate, settle and end.
  */
 bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 			    unsigned long nr_share)
 {
-	unsigned long nr_needed = r->nr_to_reclaim - min(r->nr_to_reclaim, r->nr_reclaimed);
 	struct cachebpf_policy *policy;
 	struct mem_cgroup *memcg = lruvec_memcg(lruvec);
 	int nid = lruvec_pgdat(lruvec)->node_id;
 	unsigned long nr_pages;
-	bool inside;
 
 	if (!cachebpf_enabled() || !memcg)
 		return false;
 
 	rcu_read_lock();
 	policy = rcu_dereference(memcg->cachebpf);
+	if (!policy || is_below(r->target, policy->memcg))
+		goto no;
 	/* what was rejected goes first, whoever decides about the others */
-	r->nr_rejected = policy ? cachebpf_nr_rejected(policy, nid) : 0;
+	r->nr_rejected = cachebpf_nr_rejected(policy, nid);
 	r->nr_spared = r->nr_rejected ? nr_to_spare(policy, nid, r->nr_rejected) : 0;
 	if (r->nr_rejected && r->nr_rejected == r->nr_spared &&
 	    !cachebpf_some_rejected_used(policy, nid))
 		r->nr_rejected = 0;
-	if (!policy || (READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED && !r->nr_rejected) ||
-	    !refcount_inc_not_zero(&policy->ref)) {
-		rcu_read_unlock();
-		return false;
-	}
+	if ((READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED && !r->nr_rejected) ||
+	    !refcount_inc_not_zero(&policy->ref))
+		goto no;
 	rcu_read_unlock();
 	cachebpf_check_buckets(policy);
 
-	inside = r->target && mem_cgroup_is_descendant(r->target, policy->memcg);
 	r->policy = policy;
-	r->scope = inside && r->target != policy->memcg ? r->target : NULL;
 	nr_pages = cachebpf_pages_on(policy, nid);
-	if (inside)
-		nr_share = share_of_node(policy, nr_pages, r->nr_to_reclaim);
-	r->share = min(nr_needed, nr_share);
+	if (r->target == policy->memcg)
+		r->share = min(share_of_node(policy, nr_pages, r->nr_to_reclaim),
+			       r->nr_to_reclaim - min(r->nr_to_reclaim, r->nr_reclaimed));
+	else
+		r->share = min(nr_share, max(r->nr_to_reclaim, SMALLEST_SHARE));
 	r->want = min(r->share, nr_pages);
 	r->nid = nid;
 	r->nr_isolated = 0;
-	r->judged = NULL;
-	r->exhausted = false;
+	r->taken_from = NULL;
+	r->refused = false;
 	memset(&r->sum, 0, sizeof(r->sum));
 	return true;
+no:
+	rcu_read_unlock();
+	return false;
 }
 
 /*
@@ -125,24 +141,51 @@ static void calculate_protection(struct mem_cgroup *target, struct mem_cgroup *m
 	}
 }
 
-/* Would it be against the protection of a cgroup below the policy's? */
-static bool protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
+/* Can there be a protected cgroup among those that the policy of @r serves? */
+static bool some_are_protected(struct cachebpf_reclaim *r)
 {
-	if (memcg == r->policy->memcg || memcg == r->target)
+	struct mem_cgroup *memcg = r->policy->memcg;
+
+	/* what its children protect of their own; and what it may have to pass on to them */
+	return atomic_long_read(&memcg->memory.children_min_usage) ||
+	       atomic_long_read(&memcg->memory.children_low_usage) ||
+	       (memcg != r->target &&
+		(READ_ONCE(memcg->memory.emin) || READ_ONCE(memcg->memory.elow)));
+}
+
+/**
+ * cachebpf_is_protected - does memory.min or memory.low keep a cgroup's folios?
+ * @r: the round, in which protection matters
+ * @memcg: a cgroup that its policy serves
+ *
+ * Judged once in each request: there, neighbours on a list mostly belong
+ * together, and no more than a batch is taken between two looks at what the
+ * cgroup uses.
+ */
+bool cachebpf_is_protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
+{
+	bool protected;
+	u32 i;
+
+	if (memcg == r->target)
 		return false;
-	/* neighbours on a list mostly belong together: judge a cgroup once */
-	if (memcg != r->judged) {
-		calculate_protection(r->target, memcg);
-		r->judged = memcg;
-		r->judged_protected = mem_cgroup_below_min(r->target, memcg) ||
-				      (!r->low_ok && mem_cgroup_below_low(r->target, memcg));
-	}
-	return r->judged_protected;
+	for (i = 0; i < min(r->nr_verdicts, CACHEBPF_VERDICTS); i++)
+		if (r->verdicts[i].memcg == memcg)
+			return r->verdicts[i].protected;
+
+	calculate_protection(r->target, memcg);
+	protected = mem_cgroup_below_min(r->target, memcg) ||
+		    (!r->low_ok && mem_cgroup_below_low(r->target, memcg));
+	i = r->nr_verdicts++ % CACHEBPF_VERDICTS;
+	r->verdicts[i].memcg = memcg;
+	r->verdicts[i].protected = protected;
+	r->refused |= protected;
+	return protected;
 }
 
 /* Is @folio, of which the caller has a reference, @r's to take?  If not, why. */
-static bool may_take(struct cachebpf_reclaim *r, struct folio *folio,
-		     const struct cachebpf_folio *f, enum cachebpf_stat *why)
+static bool may_take_folio(struct cachebpf_reclaim *r, struct folio *folio,
+			   const struct cachebpf_folio *f, bool guarded, enum cachebpf_stat *why)
 {
 	struct mem_cgroup *memcg = folio_memcg_check(folio);
 
@@ -151,14 +194,17 @@ static bool may_take(struct cachebpf_reclaim *r, struct folio *folio,
 	    !folio_is_file_lru(folio))
 		return false;
 
-	*why = CACHEBPF_STAT_REJECT_SCOPE;
-	if (folio_nid(folio) != r->nid ||
-	    (r->scope && !mem_cgroup_is_descendant(memcg, r->scope)))
+	*why = CACHEBPF_STAT_REJECT_NODE;
+	if (folio_nid(folio) != r->nid)
 		return false;
 
 	/* what a policy cannot know of */
 	*why = CACHEBPF_STAT_REJECT_PROTECTED;
-	if (folio_zonenum(folio) > r->reclaim_idx || protected(r, memcg))
+	if (folio_zonenum(folio) > r->reclaim_idx) {
+		r->refused = true;
+		return false;
+	}
+	if (guarded && cachebpf_is_protected(r, memcg))
 		return false;
 
 	*why = CACHEBPF_STAT_REJECT_BUSY;
@@ -170,10 +216,10 @@ static bool may_take(struct cachebpf_reclaim *r, struct folio *folio,
 }
 
 /* Count a candidate that is not taken; if it was nonsense, the watchdog wants to know. */
-static noinline_for_stack void reject(struct cachebpf_reclaim *r, struct folio *folio,
-				      enum cachebpf_stat why)
+static noinline_for_stack void reject_candidate(struct cachebpf_reclaim *r, struct folio *folio,
+						enum cachebpf_stat why)
 {
-	bool garbage = why == CACHEBPF_STAT_REJECT_STALE || why == CACHEBPF_STAT_REJECT_SCOPE;
+	bool garbage = why == CACHEBPF_STAT_REJECT_STALE || why == CACHEBPF_STAT_REJECT_NODE;
 	int i;
 
 	/* the same candidate twice? */
@@ -199,25 +245,25 @@ static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict *ev
 
 		if (unlikely(!folio_try_get(folio))) {
 			/* somebody is taking it apart at this moment, or did so */
-			reject(r, folio, READ_ONCE(f->owner) == r->policy->id ?
+			reject_candidate(r, folio, READ_ONCE(f->owner) == r->policy->id ?
 					 CACHEBPF_STAT_REJECT_BUSY : CACHEBPF_STAT_REJECT_STALE);
 			continue;
 		}
-		if (likely(may_take(r, folio, f, &why))) {
+		if (likely(may_take_folio(r, folio, f, evict->guard, &why))) {
 			r->folios[r->nr_folios++] = folio;
 		} else {
-			reject(r, folio, why);
+			reject_candidate(r, folio, why);
 			folio_put(folio);
 		}
 	}
 }
 
 /* Have the policy make its proposals; in an RCU read side. */
-static void ask(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
+static void ask_policy(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
 {
 	struct cachebpf_policy *policy = r->policy;
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
-	u64 ns = 0;
+	u64 ran_before = READ_ONCE(current->se.sum_exec_runtime), ns = 0;
 
 	if (policy->orders_uses) {
 		preempt_disable();
@@ -231,10 +277,9 @@ static void ask(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
 	}
 
 	r->sum.ns += ns;
-	r->exhausted |= !evict->visits_left;
 	cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
 	cachebpf_count(policy, CACHEBPF_STAT_EVICT_NS, ns);
-	cachebpf_watchdog_call(policy, ns);
+	cachebpf_watchdog_call(policy, ns, ran_before);
 }
 
 /**
@@ -255,7 +300,8 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	evict.nid = r->nid;
 	evict.visits_left = CACHEBPF_MAX_VISITS;
 	evict.policy = policy;
-	evict.scope = r->scope;
+	evict.guard = some_are_protected(r) ? r : NULL;
+	r->nr_verdicts = 0;
 	r->nr_folios = 0;
 	r->nr_isolated = 0;
 
@@ -263,7 +309,7 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	if (r->nr_rejected)
 		cachebpf_offer_rejected(&evict, &r->nr_rejected, r->nr_spared);
 	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED)) {
-		ask(r, &evict);
+		ask_policy(r, &evict);
 		/* without a policy to ask stock reclaim finds them, and others, on the LRU */
 		if (!evict.nr_proposed && r->nr_spared) {
 			r->nr_rejected = r->nr_spared;
@@ -306,6 +352,18 @@ static void update_lru_sizes(struct lruvec *lruvec, const struct leaving *leavin
 	}
 }
 
+/*
+ * Keep @memcg, to which the caller will account what becomes of its folios: an
+ * offline cgroup goes with the last of them.  Let go of the one before.
+ */
+static void take_from(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
+{
+	if (memcg)
+		css_get(&memcg->css);
+	mem_cgroup_put(r->taken_from);
+	r->taken_from = memcg;
+}
+
 /**
  * cachebpf_reclaim_isolate - take candidates of one lruvec off the LRU
  * @r: the round, after propose
@@ -315,13 +373,14 @@ static void update_lru_sizes(struct lruvec *lruvec, const struct leaving *leavin
  * To be called until it returns NULL: a policy's folios can be spread over the
  * lruvecs of several cgroups.
  *
- * Return: the lruvec they came from.
+ * Return: the lruvec they came from, valid until the next call.
  */
 noinline_for_stack struct lruvec *
 cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 			 unsigned long *nr_taken)
 {
 	struct folio *busy[CACHEBPF_BATCH];
+	struct mem_cgroup *memcg;
 	struct leaving leaving;
 	struct lruvec *lruvec;
 	int i, nr_others, nr_busy;
@@ -358,11 +417,14 @@ cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 		}
 		r->nr_folios = nr_others;
 		update_lru_sizes(lruvec, &leaving);
+		/* while folios, which are charged to it, are still isolated */
+		memcg = *nr_taken ? lruvec_memcg(lruvec) : NULL;
 		unlock_page_lruvec_irq(lruvec);
+		take_from(r, memcg);
 
 		/* a last reference must not be dropped under the lru_lock */
 		for (i = 0; i < nr_busy; i++) {
-			reject(r, busy[i], CACHEBPF_STAT_REJECT_BUSY);
+			reject_candidate(r, busy[i], CACHEBPF_STAT_REJECT_BUSY);
 			folio_put(busy[i]);
 		}
 		if (*nr_taken) {
@@ -370,10 +432,11 @@ cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 			return lruvec;
 		}
 	}
+	take_from(r, NULL);
 	return NULL;
 }
 
-static bool owned(struct cachebpf_policy *policy, unsigned long pfn)
+static bool is_owned(struct cachebpf_policy *policy, unsigned long pfn)
 {
 	struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
 
@@ -399,12 +462,12 @@ void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left)
 	for (i = 0; i < r->nr_isolated; i++) {
 		struct folio *folio = pfn_folio(r->isolated[i]);
 
-		if (!owned(r->policy, r->isolated[i]))
+		if (!is_owned(r->policy, r->isolated[i]))
 			continue;
 		nr_kept++;
 		if (!folio_try_get(folio))
 			continue;
-		if (folio_test_active(folio) && owned(r->policy, folio_pfn(folio)))
+		if (folio_test_active(folio) && is_owned(r->policy, folio_pfn(folio)))
 			__cachebpf_folio_accessed(folio);
 		folio_put(folio);
 	}
@@ -427,4 +490,20 @@ void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed
 		cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_FALLBACK, r->want - nr_reclaimed);
 	cachebpf_watchdog_round(r, nr_reclaimed);
 	cachebpf_policy_put(r->policy);
+}
+
+/**
+ * cachebpf_gave - has a cgroup given enough for it to be the turn of others?
+ * @lruvec: a part of what a policy serves
+ * @nr: pages that came from there just now
+ * @nr_enough: pages after which others are to be looked at
+ */
+bool cachebpf_gave(struct lruvec *lruvec, unsigned long nr, unsigned long nr_enough)
+{
+	unsigned long sum = lruvec->cachebpf_given + nr;
+	bool enough = sum > nr_enough;
+
+	/* of two reclaimers that come at the same time one may be forgotten */
+	WRITE_ONCE(lruvec->cachebpf_given, enough ? 0 : sum);
+	return enough;
 }

@@ -41,7 +41,7 @@ static const char * const stat_names[] = {
 	[CACHEBPF_STAT_EVICT_NS]	= "evict_ns",
 	[CACHEBPF_STAT_REJECT_STALE]	= "reject_stale",
 	[CACHEBPF_STAT_REJECT_BUSY]	= "reject_busy",
-	[CACHEBPF_STAT_REJECT_SCOPE]	= "reject_scope",
+	[CACHEBPF_STAT_REJECT_NODE]	= "reject_node",
 	[CACHEBPF_STAT_REJECT_PROTECTED] = "reject_protected",
 	[CACHEBPF_STAT_REJECT_KEPT]	= "reject_kept",
 };
@@ -108,6 +108,7 @@ static void show_state(struct seq_file *m, struct cachebpf_policy *policy)
 	seq_printf(m, "rejected_pages %lu\n", rejected);
 	/* without the one for unlisted folios */
 	seq_printf(m, "lists %d\n", policy->nr_lists - 1);
+	seq_printf(m, "table_bytes %lu\n", cachebpf_account_bytes(policy->account));
 	seq_printf(m, "bucket_bytes %lu\n", cachebpf_buckets_size(policy));
 	seq_printf(m, "evict_ns_max %llu\n", READ_ONCE(policy->watchdog.ns_max));
 }
@@ -120,7 +121,8 @@ static int stat_show(struct seq_file *m, void *v)
 
 	rcu_read_lock();
 	policy = rcu_dereference(memcg->cachebpf);
-	if (policy) {
+	/* in a cgroup that inherits it they would tell what its siblings do */
+	if (policy && policy->memcg == memcg) {
 		show_state(m, policy);
 		for (i = 0; i < CACHEBPF_NR_STATS; i++)
 			seq_printf(m, "%s %llu\n", stat_names[i], cachebpf_stat_sum(policy, i));

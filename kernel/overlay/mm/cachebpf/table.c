@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory of the folio table, and the use counts of its blocks; looking things
- * up is in table.h.
+ * Memory of the folio table; looking things up is in table.h.
  */
 #include <linux/kmemleak.h>
+#include <linux/llist.h>
 #include <linux/memblock.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 
 struct cachebpf_section __rcu **cachebpf_sections __ro_after_init;
 unsigned long cachebpf_nr_sections __ro_after_init;
-struct cachebpf_section cachebpf_no_section;
+struct cachebpf_section cachebpf_no_section = {
+	.lock = __SPIN_LOCK_UNLOCKED(cachebpf_no_section.lock),
+};
 static struct kmem_cache *block_cache __ro_after_init;
 
-/* At boot: what the table costs without a policy, 64 KiB for a TiB of memory. */
+/* At boot: what the table costs without a policy, 256 KiB for a TiB of memory. */
 int __init cachebpf_table_init(void)
 {
 	unsigned long i, nr;
@@ -23,8 +26,13 @@ int __init cachebpf_table_init(void)
 	if (!block_cache)
 		return -ENOMEM;
 
-	/* links between entries are 32 bits wide: folios beyond 16 TiB stay unmanaged */
-	nr = (min_t(u64, max_possible_pfn, U32_MAX) >> CACHEBPF_SECTION_SHIFT) + 1;
+	/*
+	 * Links between entries are 32 bits wide: folios beyond 16 TiB stay
+	 * unmanaged.  So do those of memory that is added beyond what was there at
+	 * boot, where the firmware does not announce it (max_possible_pfn).
+	 */
+	nr = (min_t(u64, max_t(u64, max_possible_pfn, max_pfn), U32_MAX) >>
+	      CACHEBPF_SECTION_SHIFT) + 1;
 	cachebpf_sections = kvcalloc(nr, sizeof(*cachebpf_sections), GFP_KERNEL);
 	if (!cachebpf_sections)
 		return -ENOMEM;
@@ -34,23 +42,102 @@ int __init cachebpf_table_init(void)
 	return 0;
 }
 
+/* With the reference of a policy; NULL without memory. */
+struct cachebpf_account *cachebpf_account_new(void)
+{
+	struct cachebpf_account *account = kzalloc(sizeof(*account), GFP_KERNEL);
+
+	if (account)
+		atomic_long_set(&account->nr, 1);
+	return account;
+}
+
+void cachebpf_account_put(struct cachebpf_account *account)
+{
+	if (account && atomic_long_dec_and_test(&account->nr))
+		kfree_rcu(account, rcu);
+}
+
+static void free_block(struct cachebpf_block *block)
+{
+	cachebpf_account_put(block->account);
+	kmem_cache_free(block_cache, block);
+}
+
+/* The block that @slot points to; NULL if there is none.  With the section locked. */
+static struct cachebpf_block *block_at(struct cachebpf_folio __rcu **slot, u32 pfn)
+{
+	struct cachebpf_folio *entries = rcu_dereference_protected(*slot, true);
+
+	return entries ? cachebpf_block(entries + pfn, pfn) : NULL;
+}
+
 static void free_section(struct cachebpf_section *section)
 {
 	u32 pfn = section->base;
 	int i;
 
 	for (i = 0; i < CACHEBPF_SECTION_BLOCKS; i++, pfn += CACHEBPF_BLOCK_ENTRIES) {
-		struct cachebpf_folio *entries =
-			rcu_dereference_protected(section->entries[i], true);
-		struct cachebpf_block *block;
+		struct cachebpf_block *block = block_at(&section->entries[i], pfn);
 
-		if (!entries)
+		if (!block)
 			continue;
-		block = cachebpf_block(entries + pfn, pfn);
 		WARN_ON_ONCE(atomic_read(&block->used));
-		kmem_cache_free(block_cache, block);
+		free_block(block);
 	}
 	kfree(section);
+}
+
+static void free_dead_blocks(struct work_struct *work);
+static LLIST_HEAD(dead_blocks);
+static DECLARE_WORK(dead_blocks_work, free_dead_blocks);
+
+static void free_dead_blocks(struct work_struct *work)
+{
+	struct llist_node *node = llist_del_all(&dead_blocks), *next;
+
+	/* those who are looking at them */
+	synchronize_rcu();
+	for (; node; node = next) {
+		next = node->next;
+		kmem_cache_free(block_cache, container_of((void *)node, struct cachebpf_block,
+							  entries[0]));
+	}
+}
+
+/* Free the block of @pfn if it has no entry in use; in an RCU read side. */
+static void drop_block(u32 pfn)
+{
+	struct cachebpf_section *section = cachebpf_section(pfn);
+	struct cachebpf_folio __rcu **slot = cachebpf_slot(section, pfn);
+	struct cachebpf_block *block;
+	unsigned long flags;
+
+	spin_lock_irqsave(&section->lock, flags);
+	block = block_at(slot, pfn);
+	if (block && !atomic_cmpxchg(&block->used, 0, INT_MIN))
+		RCU_INIT_POINTER(*slot, NULL);
+	else
+		block = NULL;
+	spin_unlock_irqrestore(&section->lock, flags);
+	if (!block)
+		return;
+
+	cachebpf_account_put(block->account);
+	/* of an entry without an owner nobody looks at the links */
+	if (llist_add((struct llist_node *)&block->entries[0], &dead_blocks))
+		queue_work(system_unbound_wq, &dead_blocks_work);
+}
+
+/* @block has no entry in use any more: keep it, for one that was kept before; in an RCU read side. */
+void cachebpf_block_emptied(struct cachebpf_block *block)
+{
+	struct cachebpf_account *account = block->account;
+	u32 nr = atomic_inc_return(&account->nr_emptied);
+	u32 old = xchg(&account->emptied[nr % CACHEBPF_KEPT_BLOCKS], block->base + 1);
+
+	if (old && old != block->base + 1)
+		drop_block(old - 1);
 }
 
 /* After the last policy is gone: give all memory back. */
@@ -76,38 +163,6 @@ void cachebpf_table_empty(void)
 	}
 }
 
-/* Another use of the block of @pfn, perhaps the first one again: NULL if it is gone. */
-struct cachebpf_folio *cachebpf_table_get_slow(unsigned long pfn)
-{
-	struct cachebpf_section *section = cachebpf_section(pfn);
-	struct cachebpf_folio *entries, *f = NULL;
-	unsigned long flags;
-
-	spin_lock_irqsave(&section->lock, flags);
-	entries = rcu_dereference_protected(*cachebpf_slot(section, pfn),
-					    lockdep_is_held(&section->lock));
-	if (entries) {
-		f = entries + pfn;
-		atomic_inc(&cachebpf_block(f, pfn)->used);
-	}
-	spin_unlock_irqrestore(&section->lock, flags);
-	return f;
-}
-
-/* The end of a use of @block, perhaps the last one. */
-void cachebpf_table_put_slow(struct cachebpf_block *block)
-{
-	struct cachebpf_section *section = cachebpf_section(block->base);
-	unsigned long flags;
-
-	spin_lock_irqsave(&section->lock, flags);
-	if (atomic_dec_and_test(&block->used)) {
-		RCU_INIT_POINTER(*cachebpf_slot(section, block->base), NULL);
-		kfree_rcu(block, rcu);
-	}
-	spin_unlock_irqrestore(&section->lock, flags);
-}
-
 /* Advance *@pfn to the next frame, from there on, that has an entry; false if there is none. */
 bool cachebpf_table_next(unsigned long *pfn)
 {
@@ -131,7 +186,7 @@ static struct cachebpf_section *section_populate(unsigned long pfn, gfp_t gfp)
 	unsigned long nr = pfn >> CACHEBPF_SECTION_SHIFT;
 	struct cachebpf_section *section, *old;
 
-	/* 16 KiB for 128 MiB of memory, whoever uses it: no cgroup's expense */
+	/* 16 KiB for 32 MiB of memory, whoever uses it: no cgroup's expense */
 	section = kzalloc(sizeof(*section), gfp & ~__GFP_ACCOUNT);
 	if (!section)
 		return NULL;
@@ -145,50 +200,71 @@ static struct cachebpf_section *section_populate(unsigned long pfn, gfp_t gfp)
 	return old;
 }
 
+/* A block for @pfn, with the entry of @pfn in use; it begins with an owner of 0. */
+static struct cachebpf_block *new_block(unsigned long pfn, struct cachebpf_account *account,
+					gfp_t gfp)
+{
+	struct cachebpf_block *block = kmem_cache_zalloc(block_cache, gfp);
+	int i;
+
+	if (!block)
+		return NULL;
+	block->account = cachebpf_account_get(account);
+	block->base = ALIGN_DOWN(pfn, CACHEBPF_BLOCK_ENTRIES);
+	atomic_set(&block->used, 1);
+	for (i = 0; i < CACHEBPF_BLOCK_ENTRIES; i++)
+		block->entries[i].slot = i;
+	return block;
+}
+
 /**
- * cachebpf_table_populate - make sure that @pfn has an entry
+ * cachebpf_table_populate - an entry for @pfn, where there seems to be none
  * @pfn: page frame number of a folio that is about to be managed
+ * @account: of the policy that is about to manage it
  * @gfp: how memory may be found; it is charged to the active memcg
  *
  * The caller holds a reference to a policy, or is in an RCU read side and @gfp
- * does not sleep.  Until the entry is used it can still disappear.
+ * does not sleep.
+ *
+ * Return: the entry, in use as after cachebpf_table_get(); NULL without memory.
  */
-bool cachebpf_table_populate(unsigned long pfn, gfp_t gfp)
+struct cachebpf_folio *cachebpf_table_populate(unsigned long pfn,
+					       struct cachebpf_account *account, gfp_t gfp)
 {
+	struct cachebpf_folio __rcu **slot;
+	struct cachebpf_block *block, *old;
 	struct cachebpf_section *section;
-	struct cachebpf_block *block;
 	unsigned long flags;
-	int i;
 
 	if (pfn >> CACHEBPF_SECTION_SHIFT >= cachebpf_nr_sections)
-		return false;
+		return NULL;
 
 	section = rcu_access_pointer(cachebpf_sections[pfn >> CACHEBPF_SECTION_SHIFT]);
 	if (section == &cachebpf_no_section) {
 		section = section_populate(pfn, gfp);
 		if (!section)
-			return false;
+			return NULL;
 	}
-	if (rcu_access_pointer(*cachebpf_slot(section, pfn)))
-		return true;
-
-	block = kmem_cache_zalloc(block_cache, gfp);
+	block = new_block(pfn, account, gfp);
 	if (!block)
-		return false;
-	block->base = ALIGN_DOWN(pfn, CACHEBPF_BLOCK_ENTRIES);
-	for (i = 0; i < CACHEBPF_BLOCK_ENTRIES; i++)
-		block->entries[i].slot = i;
+		return NULL;
 
+	slot = cachebpf_slot(section, pfn);
 	spin_lock_irqsave(&section->lock, flags);
-	if (!rcu_access_pointer(*cachebpf_slot(section, pfn))) {
+	old = block_at(slot, pfn);
+	if (!old) {
 		/* no pointer to it remains that kmemleak would recognize */
 		kmemleak_not_leak(block);
-		rcu_assign_pointer(*cachebpf_slot(section, pfn), block->entries - block->base);
-		block = NULL;
+		rcu_assign_pointer(*slot, block->entries - block->base);
+	} else {
+		/* somebody else was faster; what is found under the lock is not on its way out */
+		atomic_inc(&old->used);
 	}
 	spin_unlock_irqrestore(&section->lock, flags);
 
-	if (block)
-		kmem_cache_free(block_cache, block);
-	return true;
+	if (old) {
+		free_block(block);
+		block = old;
+	}
+	return &block->entries[pfn % CACHEBPF_BLOCK_ENTRIES];
 }

@@ -3,11 +3,14 @@
  * The folio table: one struct cachebpf_folio per page cache folio in the reach
  * of a policy, found by PFN without a lock and without hashing.
  *
- * Two levels below a static array: a section covers 128 MiB of physical memory
- * and points to blocks of 16 entries, which exist only where a policy manages
- * a folio.  Readers are in RCU read sides; a block that lost its last entry is
- * freed after a grace period, so a pointer to an entry stays good, if perhaps
- * out of date, until its holder leaves its read side.
+ * Two levels below a static array: a section covers 32 MiB of physical memory
+ * and points to blocks of 4 entries, which exist only where a policy manages
+ * a folio, or did so a moment ago.  Four is what costs least in the end: fewer
+ * spread the head of a block over too little, more leave too much unused where
+ * a cgroup's folios lie here and there.  Readers are in RCU read sides; a block
+ * is freed a grace period after nobody can find it any more, so a pointer to an
+ * entry stays good, if perhaps out of date, until its holder leaves its read
+ * side.
  */
 #ifndef _MM_CACHEBPF_TABLE_H
 #define _MM_CACHEBPF_TABLE_H
@@ -17,15 +20,36 @@
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 
-#define CACHEBPF_BLOCK_SHIFT	4
+#define CACHEBPF_BLOCK_SHIFT	2
 #define CACHEBPF_BLOCK_ENTRIES	BIT(CACHEBPF_BLOCK_SHIFT)
-#define CACHEBPF_SECTION_SHIFT	15
+#define CACHEBPF_SECTION_SHIFT	13
 #define CACHEBPF_SECTION_BLOCKS	(1 << (CACHEBPF_SECTION_SHIFT - CACHEBPF_BLOCK_SHIFT))
 
-struct cachebpf_block {
+/* Blocks without an entry in use that a cgroup may keep. */
+#define CACHEBPF_KEPT_BLOCKS	64
+
+/*
+ * The blocks that a cgroup pays for, be they full or with a single entry in
+ * use.  Blocks can outlive the policy for which they were made: all of these
+ * hold a reference.
+ */
+struct cachebpf_account {
 	struct rcu_head		rcu;
+	/* blocks, and one more for each policy that has it */
+	atomic_long_t		nr;
+	/*
+	 * Those that became empty last, by their first PFN plus 1: mostly their
+	 * frames are used for the same cache again at once.
+	 */
+	atomic_t		nr_emptied;
+	u32			emptied[CACHEBPF_KEPT_BLOCKS];
+};
+
+struct cachebpf_block {
+	/* of the cgroup for which it was made, and which pays */
+	struct cachebpf_account	*account;
 	u32			base;
-	/* entries in use; what takes it from 0 or to 0 holds the section lock */
+	/* entries in use; negative: on its way out, and found by nobody who comes now */
 	atomic_t		used;
 	struct cachebpf_folio	entries[CACHEBPF_BLOCK_ENTRIES];
 };
@@ -38,7 +62,7 @@ struct cachebpf_section {
 	struct cachebpf_folio __rcu *entries[CACHEBPF_SECTION_BLOCKS];
 	/* its first PFN */
 	u32			base;
-	/* of the appearance of blocks, and of their first and last use */
+	/* of the appearance and disappearance of blocks */
 	spinlock_t		lock;
 	/* on its way out */
 	struct cachebpf_section	*next;
@@ -112,17 +136,26 @@ static inline u32 cachebpf_folio_pfn(const struct cachebpf_folio *f)
 	return cachebpf_block(f, f->slot)->base + f->slot;
 }
 
-struct cachebpf_folio *cachebpf_table_get_slow(unsigned long pfn);
-void cachebpf_table_put_slow(struct cachebpf_block *block);
+void cachebpf_block_emptied(struct cachebpf_block *block);
+
+/* One more entry of @block is in use; false if it is on its way out. */
+static inline bool cachebpf_block_get(struct cachebpf_block *block)
+{
+	int used = atomic_read(&block->used);
+
+	do {
+		if (unlikely(used < 0))
+			return false;
+	} while (unlikely(!atomic_try_cmpxchg(&block->used, &used, used + 1)));
+	return true;
+}
 
 /* Like lookup, and the entry stays until cachebpf_table_put(). */
 static inline struct cachebpf_folio *cachebpf_table_get(unsigned long pfn)
 {
 	struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
 
-	if (f && unlikely(!atomic_inc_not_zero(&cachebpf_block(f, pfn)->used)))
-		f = cachebpf_table_get_slow(pfn);
-	return f;
+	return f && likely(cachebpf_block_get(cachebpf_block(f, pfn))) ? f : NULL;
 }
 
 /* End the use of @f, the entry of @pfn. */
@@ -130,12 +163,29 @@ static inline void cachebpf_table_put(struct cachebpf_folio *f, unsigned long pf
 {
 	struct cachebpf_block *block = cachebpf_block(f, pfn);
 
-	if (unlikely(!atomic_add_unless(&block->used, -1, 1)))
-		cachebpf_table_put_slow(block);
+	if (unlikely(atomic_dec_and_test(&block->used)))
+		cachebpf_block_emptied(block);
 }
 
+static inline struct cachebpf_account *cachebpf_account_get(struct cachebpf_account *account)
+{
+	atomic_long_inc(&account->nr);
+	return account;
+}
+
+/* What blocks cost that a policy with @account has, or those before it had. */
+static inline unsigned long cachebpf_account_bytes(struct cachebpf_account *account)
+{
+	/* less its own reference */
+	return (atomic_long_read(&account->nr) - 1) * sizeof(struct cachebpf_block);
+}
+
+struct cachebpf_account *cachebpf_account_new(void);
+void cachebpf_account_put(struct cachebpf_account *account);
+
 bool cachebpf_table_next(unsigned long *pfn);
-bool cachebpf_table_populate(unsigned long pfn, gfp_t gfp);
+struct cachebpf_folio *cachebpf_table_populate(unsigned long pfn,
+					       struct cachebpf_account *account, gfp_t gfp);
 int cachebpf_table_init(void);
 void cachebpf_table_empty(void);
 

@@ -72,7 +72,7 @@ static __always_inline void move_run(struct notes *n, struct cachebpf_node *node
  * Move the folio noted next, and those behind it that are on the same list.
  * Returns false if the lock is taken, and @wait is not given.
  */
-static __always_inline bool apply_next(struct notes *n, bool wait)
+static __always_inline bool apply_next_note(struct notes *n, bool wait)
 {
 	u32 pfn = READ_ONCE(*n->next), order;
 	struct cachebpf_folio *entries = cachebpf_table_known(pfn);
@@ -107,13 +107,13 @@ skip:
 }
 
 /* Apply @nr notes of this processor, which is not left. */
-static __always_inline bool apply(struct cachebpf_policy *policy, u32 nr, bool wait)
+static __always_inline bool apply_notes(struct cachebpf_policy *policy, u32 nr, bool wait)
 {
 	struct cachebpf_pcpu *cpu = this_cpu_ptr(policy->pcpu);
 	struct notes n = { .policy = policy, .next = cpu->uses, .end = cpu->uses + nr };
 
 	while (n.next < n.end)
-		if (!apply_next(&n, wait))
+		if (!apply_next_note(&n, wait))
 			return false;
 	return true;
 }
@@ -121,12 +121,12 @@ static __always_inline bool apply(struct cachebpf_policy *policy, u32 nr, bool w
 /* Bring the lists of @policy in order, as far as this processor, which is not left, knows. */
 void cachebpf_apply_uses(struct cachebpf_policy *policy)
 {
-	apply(policy, this_cpu_xchg(policy->pcpu->nr_uses, 0), true);
+	apply_notes(policy, this_cpu_xchg(policy->pcpu->nr_uses, 0), true);
 }
 
 /* The same for a batch that is full, if nobody else is at the lists. */
 noinline void cachebpf_apply_batch(struct cachebpf_policy *policy)
 {
-	if (!apply(policy, CACHEBPF_USES_BATCH, false))
+	if (!apply_notes(policy, CACHEBPF_USES_BATCH, false))
 		this_cpu_write(policy->pcpu->nr_uses, CACHEBPF_USES_BATCH / 2);
 }

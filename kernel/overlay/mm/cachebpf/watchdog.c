@@ -15,6 +15,7 @@
 
 #include <linux/kobject.h>
 #include <linux/rculist.h>
+#include <linux/sched/cputime.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
@@ -24,9 +25,18 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/cachebpf.h>
 
-/* What is judged: so many proposals, so many pages of the policy's that were reclaimed. */
+/*
+ * What is judged: so many proposals, so many pages that the policy was asked
+ * for.  128 requests: a policy that has to learn, or whose folios happen to be
+ * busy, gets over it; one that is of no use has cost 16 MiB of stock reclaim.
+ */
 #define WINDOW			4096
-/* the least part of the proposals that could be taken, of the pages that it chose */
+/*
+ * The least part of the proposals that could be taken, of the pages that it
+ * chose: 1/16 and 1/8.  What honest policies reach lies far above, see
+ * evict_fallback and reject_* in memory.cachebpf.stat; below, nearly all work is
+ * stock reclaim's, and asking the policy only adds to it.
+ */
 #define MIN_TAKEN		16
 #define MIN_CHOSEN		8
 /* pages that rounds fell short of before it is worth to add up the counters of all CPUs */
@@ -102,7 +112,7 @@ void cachebpf_watchdog_free(struct cachebpf_policy *policy)
 }
 
 /* The caller has a reference to @policy; under its watchdog's lock. */
-static __printf(2, 3) void eject(struct cachebpf_policy *policy, const char *format, ...)
+static __printf(2, 3) void eject_policy(struct cachebpf_policy *policy, const char *format, ...)
 {
 	struct cachebpf_ejection *e = policy->watchdog.ejection;
 	va_list args;
@@ -129,20 +139,27 @@ static __printf(2, 3) void eject(struct cachebpf_policy *policy, const char *for
 	schedule_work(&policy->watchdog.work);
 }
 
-/* One call of evict_folios() took @ns, which is over the budget, or the call before was. */
-void cachebpf_watchdog_overrun(struct cachebpf_policy *policy, u64 ns)
+/*
+ * One call of evict_folios() took @ns, which is over the budget, or the call
+ * before was.  Time in which the task did not run, since it was preempted or the
+ * host had taken the processor away, is not the policy's: sum_exec_runtime, as
+ * it was @ran_before, is behind by what ran since the last tick, and no more.
+ */
+void cachebpf_watchdog_overrun(struct cachebpf_policy *policy, u64 ns, u64 ran_before)
 {
 	u64 budget = READ_ONCE(cachebpf_budget_us) * (u64)NSEC_PER_USEC;
 	struct cachebpf_watchdog *w = &policy->watchdog;
 	u32 max = READ_ONCE(max_overruns);
 
+	ns = min(ns, task_sched_runtime(current) - ran_before);
+
 	spin_lock(&w->lock);
 	if (ns <= budget || !budget)
 		w->nr_overruns = 0;
 	else if (++w->nr_overruns >= max)
-		eject(policy,
-		      "over budget: %u calls of evict_folios() in a row took more than %llu us, the last one %llu us",
-		      w->nr_overruns, budget / NSEC_PER_USEC, ns / NSEC_PER_USEC);
+		eject_policy(policy,
+			     "over budget: %u calls of evict_folios() in a row took more than %llu us, the last one %llu us",
+			     w->nr_overruns, budget / NSEC_PER_USEC, ns / NSEC_PER_USEC);
 	spin_unlock(&w->lock);
 }
 
@@ -159,31 +176,43 @@ static void judge_proposals(struct cachebpf_policy *policy, struct cachebpf_recl
 	if (nr < WINDOW)
 		return;
 	if (w->nr_taken < nr / MIN_TAKEN)
-		eject(policy, "garbage: of %u proposals %u could be taken", nr, w->nr_taken);
+		eject_policy(policy, "garbage: of %u proposals %u could be taken", nr, w->nr_taken);
 	w->nr_taken = 0;
 	w->nr_garbage = 0;
 }
 
+/* What @item has grown by since it was @before. */
+static u64 growth(struct cachebpf_policy *policy, enum cachebpf_stat item, u64 before)
+{
+	return cachebpf_stat_sum(policy, item) - before;
+}
+
 /*
- * Of the policy's pages that were reclaimed, how many did it choose?  Where
- * stock reclaim had no success either, nothing was reclaimed and nothing is
- * held against the policy.
+ * Of the pages that it was asked for and that were reclaimed, how many did the
+ * policy choose?  Where stock reclaim had no success either, nothing was
+ * reclaimed and nothing is held against the policy.  What it was not asked for
+ * is not either, such as the pages that a process gives up with MADV_PAGEOUT,
+ * or those of a cgroup below that comes to a limit of its own; nor is what the
+ * kernel refused to take.
  */
 static void judge_choices(struct cachebpf_policy *policy)
 {
+	const enum cachebpf_stat removed = CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_RECLAIM;
 	struct cachebpf_watchdog *w = &policy->watchdog;
-	u64 reclaimed = cachebpf_stat_sum(policy, CACHEBPF_STAT_REMOVED +
-						  CACHEBPF_REMOVED_RECLAIM) - w->reclaimed_before;
-	u64 chosen = cachebpf_stat_sum(policy, CACHEBPF_STAT_EVICT_RECLAIMED) - w->chosen_before;
+	u64 asked = growth(policy, CACHEBPF_STAT_EVICT_ASKED, w->asked_before);
+	u64 chosen = growth(policy, CACHEBPF_STAT_EVICT_RECLAIMED, w->chosen_before);
+	u64 reclaimed = growth(policy, removed, w->reclaimed_before);
+	u64 answered_for = min(reclaimed, asked - min(asked, w->nr_excused));
 
-	if (reclaimed < WINDOW)
+	if (answered_for < WINDOW)
 		return;
-	if (chosen < reclaimed / MIN_CHOSEN && !w->excused)
-		eject(policy, "useless: it chose %llu of the last %llu pages reclaimed",
-		      chosen, reclaimed);
-	w->reclaimed_before += reclaimed;
+	if (chosen < answered_for / MIN_CHOSEN)
+		eject_policy(policy, "useless: it chose %llu of the last %llu pages reclaimed",
+			     chosen, answered_for);
+	w->asked_before += asked;
 	w->chosen_before += chosen;
-	w->excused = false;
+	w->reclaimed_before += reclaimed;
+	w->nr_excused = 0;
 }
 
 /* The end of a round that brought @nr_reclaimed pages, which are counted already. */
@@ -196,9 +225,9 @@ void cachebpf_watchdog_round(struct cachebpf_reclaim *r, unsigned long nr_reclai
 	judge_proposals(policy, r);
 	/* a policy that is not asked has nothing to answer for */
 	if (nr_reclaimed < r->want && !(policy->flags & CACHEBPF_NOT_ASKED)) {
-		/* in a part of its cgroups alone, what it looks for can be too far away */
-		w->excused |= r->scope && r->exhausted;
 		w->nr_missing += r->want - nr_reclaimed;
+		if (r->refused)
+			w->nr_excused += r->want - nr_reclaimed;
 		if (w->nr_missing >= LOOK_AFTER) {
 			w->nr_missing = 0;
 			judge_choices(policy);
