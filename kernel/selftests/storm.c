@@ -5,7 +5,8 @@
  *	cachebpf-storm SECONDS CGROUP...
  *
  * In rounds, each a process of its own: load some of the installed policies
- * for one of the cgroups, attach, replace and detach them in random order, and
+ * for one of the cgroups, every other one with its admission filter, which
+ * rejects what threads called "scan..." read; attach, replace and detach them in random order, and
  * end without or, now and then, with a link still open.  Prints what was done;
  * the status is that of the worst that happened.
  */
@@ -107,7 +108,14 @@ static void one_round(const char *cg)
 	if (stat(cg, &st))
 		_exit(EXIT_SKIPPED);
 	for (i = 0; i < LOADED; i++) {
-		p[i] = policy_open_installed(names[rand() % nr_names], NULL);
+		char *name = names[rand() % nr_names];
+
+		if (rand() % 2) {
+			p[i] = policy_open_with_filter(name, NULL);
+			policy_set_scan_threads(p[i], "scan*");
+		} else {
+			p[i] = policy_open_installed(name, NULL);
+		}
 		policy_set(p[i], "cgroup_id", st.st_ino);
 		if (policy_load(p[i])) {
 			policy_log_show();

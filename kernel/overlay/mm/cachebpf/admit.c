@@ -21,6 +21,7 @@
 #include <linux/pagevec.h>
 
 #include "../internal.h"
+#include "delay.h"
 #include "internal.h"
 #include "list.h"
 
@@ -141,6 +142,7 @@ bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,
 
 	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_REJECTED, 1UL << f->order);
 	remember_task(f);
+	cachebpf_delay(CACHEBPF_AT_REJECT);
 	node = policy->nodes[folio_nid(folio)];
 	spin_lock_irqsave(&node->lock, flags);
 	if (f->owner == policy->id) {
@@ -173,6 +175,7 @@ static void reconsider_rejected(struct cachebpf_policy *policy, struct folio *fo
 		return;
 	}
 
+	cachebpf_delay(CACHEBPF_AT_RECONSIDER);
 	node = policy->nodes[folio_nid(folio)];
 	spin_lock_irqsave(&node->lock, flags);
 	taken = take_rejected(policy, node, f, folio);
@@ -181,6 +184,7 @@ static void reconsider_rejected(struct cachebpf_policy *policy, struct folio *fo
 	spin_unlock_irqrestore(&node->lock, flags);
 	if (!taken)
 		return;
+	cachebpf_delay(CACHEBPF_AT_INTRODUCE);
 	cachebpf_count(policy, CACHEBPF_STAT_ADMIT_REVERSED, 1UL << f->order);
 	cachebpf_introduce(policy, f, folio, CACHEBPF_ADDED_ADMITTED);
 }
@@ -312,6 +316,7 @@ static void drop_behind(struct folio *folio, loff_t pos)
 
 	if (!may_drop(folio) || !folio_trylock(folio))
 		return;
+	cachebpf_delay(CACHEBPF_AT_DROP);
 	/* while it is locked nobody takes it out, or begins to map it */
 	mapping = folio->mapping;
 	if (mapping && read_to_end(folio, pos, i_size_read(mapping->host)) && may_drop(folio) &&

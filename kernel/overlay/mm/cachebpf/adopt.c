@@ -15,6 +15,7 @@
 #include <linux/pagemap.h>
 #include <linux/swap.h>
 
+#include "delay.h"
 #include "internal.h"
 
 /* how often to look for folios that the policy above still has, and how long to wait between */

@@ -392,6 +392,7 @@ static int __init cachebpf_check_init(void)
 	struct dentry *dir = debugfs_create_dir("cachebpf", NULL);
 
 	debugfs_create_file("check", 0400, dir, NULL, &check_fops);
+	cachebpf_delay_init(dir);
 	return 0;
 }
 late_initcall(cachebpf_check_init);

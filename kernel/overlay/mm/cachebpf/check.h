@@ -33,5 +33,7 @@ __printf(2, 3) void cachebpf_mismatch(struct check *c, const char *format, ...);
 /* check-list.c */
 void cachebpf_check_list(struct check *c, struct cachebpf_policy *policy, int nid, int list_id);
 
+/* delay.c; @parent: of its directory in debugfs */
+void cachebpf_delay_init(struct dentry *parent);
 
 #endif /* _MM_CACHEBPF_CHECK_H */

@@ -12,6 +12,7 @@
 #include <linux/sched/mm.h>
 
 #include "../internal.h"
+#include "delay.h"
 #include "internal.h"
 #include "list.h"
 
@@ -47,6 +48,7 @@ static __always_inline bool disown_entry(struct cachebpf_policy *policy, struct 
 	unsigned long flags;
 	bool owned;
 
+	cachebpf_delay(CACHEBPF_AT_DISOWN);
 	spin_lock_irqsave(&node->lock, flags);
 	owned = f->owner == policy->id;
 	if (likely(owned)) {
@@ -222,8 +224,10 @@ static __always_inline void claim_entry(struct cachebpf_policy *policy, struct c
 	f->order = folio_order(folio);
 	f->accesses = 0;
 	memset(f->data, 0, sizeof(f->data));
+	cachebpf_delay(CACHEBPF_AT_PUBLISH);
 	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, policy->id);
+	cachebpf_delay(CACHEBPF_AT_INTRODUCE);
 }
 
 /* Begin to manage @folio, locked and cached for long, for an attached @policy. */
@@ -249,6 +253,7 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 		cachebpf_table_put(f, folio_pfn(folio));
 		goto out;
 	}
+	cachebpf_delay(CACHEBPF_AT_ADOPT);
 	claim_entry(policy, f, folio);
 	f->accesses = 1 + folio_test_referenced(folio) + folio_test_active(folio);
 	cachebpf_adopt(policy, f, folio);
@@ -446,6 +451,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	/* from here on, until the end of the RCU read side, it keeps its folios */
 	if (folio_order(old) == folio_order(new))
 		to = own_like(policy, new, from);
+	cachebpf_delay(CACHEBPF_AT_REPLACE);
 	if (!to) {
 		unmanage_slow(from, old, CACHEBPF_REMOVED_MIGRATE);
 		goto out;
@@ -505,6 +511,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 	list = f ? shrink_entry(f, head, &policy) : CACHEBPF_NO_LIST;
 	if (list == CACHEBPF_NO_LIST)
 		goto out;
+	cachebpf_delay(CACHEBPF_AT_SPLIT);
 	/* beyond the end of the file: the folio has become smaller, and that is all */
 	if (!tail->mapping) {
 		cachebpf_count(policy, CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_TRUNCATE,

@@ -9,6 +9,7 @@
 #include <linux/hash.h>
 #include <linux/mm.h>
 
+#include "delay.h"
 #include "kfunc.h"
 #include "list.h"
 
@@ -64,6 +65,7 @@ __bpf_kfunc int bpf_cachebpf_list_add(struct cachebpf_policy *policy,
 	if (list >= policy->nr_lists)
 		return -ENOENT;
 
+	cachebpf_delay(CACHEBPF_AT_MOVE);
 	spin_lock_irqsave(&node->lock, flags);
 	if (!is_own(policy, folio)) {
 		ret = -ESTALE;
@@ -100,6 +102,7 @@ __bpf_kfunc int bpf_cachebpf_list_move(struct cachebpf_policy *policy,
 	if (list >= policy->nr_lists)
 		return -ENOENT;
 
+	cachebpf_delay(CACHEBPF_AT_MOVE);
 	spin_lock_irqsave(&node->lock, flags);
 	if (!is_own(policy, folio)) {
 		ret = -ESTALE;

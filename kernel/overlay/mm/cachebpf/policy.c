@@ -18,6 +18,7 @@
 
 #include <trace/events/cachebpf.h>
 
+#include "delay.h"
 #include "internal.h"
 #include "list.h"
 
@@ -232,7 +233,9 @@ static void start_policy(struct cachebpf_policy *policy, struct cachebpf_ops *op
 	policy->serial = ++last_serial;
 	ops->policy = policy;
 	rcu_assign_pointer(cachebpf_policies[policy->id], policy);
+	cachebpf_delay(CACHEBPF_AT_ATTACH);
 	publish_policy(policy->memcg, policy);
+	cachebpf_delay(CACHEBPF_AT_ATTACH);
 }
 
 /*
@@ -293,6 +296,7 @@ static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id)
 				break;
 			if (IS_ERR_OR_NULL(successor))
 				continue;
+			cachebpf_delay(CACHEBPF_AT_HAND_OVER);
 			cachebpf_adopt(successor, f, pfn_folio(pfn));
 			folio_put(pfn_folio(pfn));
 		}
@@ -314,8 +318,11 @@ static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *o
 {
 	int nid, i;
 
+	cachebpf_delay(CACHEBPF_AT_RETIRE);
 	RCU_INIT_POINTER(policy->ops, NULL);
+	cachebpf_delay(CACHEBPF_AT_RETIRE);
 	synchronize_rcu_expedited();
+	cachebpf_delay(CACHEBPF_AT_RETIRE);
 
 	for_each_node(nid) {
 		for (i = 0; i < policy->nr_lists; i++)
@@ -469,6 +476,7 @@ void cachebpf_policy_detach(struct cachebpf_ops *ops)
 
 void cachebpf_memcg_online(struct mem_cgroup *memcg)
 {
+	cachebpf_delay(CACHEBPF_AT_OFFLINE);
 	mutex_lock(&cachebpf_mutex);
 	rcu_assign_pointer(memcg->cachebpf, effective_policy(parent_mem_cgroup(memcg)));
 	mutex_unlock(&cachebpf_mutex);
@@ -476,6 +484,7 @@ void cachebpf_memcg_online(struct mem_cgroup *memcg)
 
 void cachebpf_memcg_offline(struct mem_cgroup *memcg)
 {
+	cachebpf_delay(CACHEBPF_AT_OFFLINE);
 	mutex_lock(&cachebpf_mutex);
 	if (own_policy(memcg))
 		schedule_hangup(own_policy(memcg));

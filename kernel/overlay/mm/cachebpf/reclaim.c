@@ -19,6 +19,7 @@
 #include <linux/sched/clock.h>
 #include <linux/swap.h>
 
+#include "delay.h"
 #include "internal.h"
 
 /* Rejected pages that are spared in any case: two windows of readahead of 512 KiB. */
@@ -317,8 +318,10 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 			cachebpf_offer_rejected(&evict, &r->nr_rejected, 0);
 		}
 	}
+	cachebpf_delay(CACHEBPF_AT_PIN);
 	pin_candidates(r, &evict);
 	rcu_read_unlock();
+	cachebpf_delay(CACHEBPF_AT_ISOLATE);
 
 	cachebpf_count(policy, CACHEBPF_STAT_EVICT_PROPOSED, evict.nr_proposed);
 	r->sum.proposed += evict.nr_folios;
@@ -458,6 +461,7 @@ void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left)
 	if (likely(r->nr_isolated && !nr_left))
 		return;
 
+	cachebpf_delay(CACHEBPF_AT_SETTLE);
 	rcu_read_lock();
 	for (i = 0; i < r->nr_isolated; i++) {
 		struct folio *folio = pfn_folio(r->isolated[i]);

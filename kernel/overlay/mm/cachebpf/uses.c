@@ -17,6 +17,7 @@
  */
 #include <linux/mm.h>
 
+#include "delay.h"
 #include "internal.h"
 #include "list.h"
 
@@ -91,6 +92,7 @@ static __always_inline bool apply_next_note(struct notes *n, bool wait)
 	if (!order)
 		goto skip;
 
+	cachebpf_delay(CACHEBPF_AT_APPLY);
 	if (wait)
 		spin_lock_irqsave(&node->lock, flags);
 	else if (!spin_trylock_irqsave(&node->lock, flags))
