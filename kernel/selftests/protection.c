@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * memory.min and memory.low of children: they hold, whatever a policy proposes,
+ * and a policy that cannot know of them is not to blame for proposing so.
+ */
+#include "selftest.h"
+
+/* More than several windows of the watchdog, in requests that are all in vain. */
+#define NR_CHILD	(96 * MiB_PAGES)
+#define PROTECTION	"109051904"	/* 104 MiB */
+#define LIMIT		"134217728"	/* 128 MiB */
+#define NR_READ		(64 * MiB_PAGES)
+#define NR_PIECES	8
+/* of what is evicted, how much may be left to stock reclaim, in per cent */
+#define MOST_FALLBACK	5
+
+struct scene {
+	const char	*policy;
+	const char	*protection;
+	/* the child uses its cache, too, time and again */
+	bool		busy;
+	struct file	*child, *other;
+};
+
+/* A child with a protected cache, which came first, while another one reads more than fits. */
+static void beside_protected(bool lru_gen, const struct scene *s)
+{
+	const char *top, *child, *other;
+	struct bpf_link *link;
+	long long evicted;
+	char *name;
+	int i;
+
+	REQUIRE(asprintf(&name, "%s-%s-%s", lru_name(lru_gen), s->policy, s->protection + 7) > 0);
+	top = cg_new(NULL, name);
+	child = cg_new(top, "child");
+	other = cg_new(top, "other");
+	link = policy_start(s->policy, top);
+	REQUIRE_EQ(cg_write(child, s->protection, PROTECTION), 0);
+	REQUIRE_EQ(cg_write(top, "memory.max", LIMIT), 0);
+	cg_read_file(child, s->child, 0, NR_CHILD);
+	for (i = 0; i < NR_PIECES; i++) {
+		cg_read_file(other, s->other, i * NR_READ / NR_PIECES, NR_READ / NR_PIECES);
+		if (s->busy)
+			cg_read_file(child, s->child, 0, NR_CHILD);
+	}
+
+	EXPECT_EQ(file_cached(s->child, NULL), NR_CHILD);
+	EXPECT_EQ(cg_key(top, "memory.events", "oom"), 0);
+	if (!expect(!cg_policy(top, "ejected"), __FILE__, __LINE__, "%s: ejected %s", name,
+		    cg_policy(top, "ejected") ?: ""))
+		goto out;
+	evicted = cg_stat(top, "removed_reclaim");
+	diag("%s: evicted %lld, chosen %lld, fallback %lld, of %lld proposals rejected as protected %lld",
+	     name, evicted, cg_stat(top, "evict_reclaimed"), cg_stat(top, "evict_fallback"),
+	     cg_stat(top, "evict_proposed"), cg_stat(top, "reject_protected"));
+	EXPECT_OP(evicted, >, (long long)NR_READ / 2);
+	EXPECT_OP(cg_stat(top, "evict_fallback") * 100, <=, evicted * MOST_FALLBACK);
+	EXPECT_BOOKS();
+out:
+	bpf_link__destroy(link);
+	file_drop(s->child);
+	file_drop(s->other);
+}
+
+static struct file *files[2];
+
+static void beside_all(bool lru_gen)
+{
+	static const struct scene scenes[] = {
+		{ "fifo", "memory.min" },
+		{ "fifo", "memory.low" },
+		{ "s3fifo", "memory.min" },
+		/* what was used last is the child's */
+		{ "mru", "memory.min", .busy = true },
+	};
+	struct scene scene;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(scenes); i++) {
+		scene = scenes[i];
+		scene.child = files[0];
+		scene.other = files[1];
+		beside_protected(lru_gen, &scene);
+	}
+}
+
+static void beside(bool lru_gen)
+{
+	files[0] = file_new(NULL, "child", NR_CHILD);
+	files[1] = file_new(NULL, "other", NR_READ);
+	with_lru(lru_gen, beside_all);
+}
+
+static void test_beside_classic(void)
+{
+	beside(false);
+}
+
+static void test_beside_mglru(void)
+{
+	beside(true);
+}
+
+static const struct test tests[] = {
+	{ "beside a protected cache, classic LRU",	test_beside_classic },
+	{ "beside a protected cache, generations",	test_beside_mglru },
+};
+
+SUBJECT(protection);
