@@ -102,9 +102,58 @@ static void test_beside_mglru(void)
 	beside(true);
 }
 
+/* With a policy, or without one, ask for more than a protected child has to give. */
+static void overshoot(bool lru_gen, const char *policy)
+{
+	const unsigned long min = 16 * MiB;
+	struct file *file = file_new(NULL, "f", 18 * MiB_PAGES);
+	const char *top, *child;
+	struct bpf_link *link = NULL;
+	long long surplus, lost;
+	char *name;
+
+	REQUIRE(asprintf(&name, "%s-%s", lru_name(lru_gen), policy ?: "none") > 0);
+	top = cg_new(NULL, name);
+	child = cg_new(top, "child");
+	if (policy)
+		link = policy_start(policy, top);
+	REQUIRE_EQ(cg_write(child, "memory.min", "16777216"), 0);
+	cg_read_file(child, file, 0, file->nr_pages);
+	/* what may go, and no less than that: there is more to be taken off than folios */
+	surplus = (cg_number(child, "memory.current") - (long long)min) / (long long)PAGE;
+	REQUIRE(surplus > 0);
+
+	EXPECT_EQ(cg_reclaim(top, 32 * MiB), -EAGAIN);
+	lost = file->nr_pages - file_cached(file, NULL);
+	diag("%s: %lld pages more than memory.min, %lld gone; left of it: %lld KiB", name, surplus,
+	     lost, (cg_number(child, "memory.current") - (long long)min) >> 10);
+	EXPECT_OP(lost, >, 0);
+	/* it may be one batch before that is noticed; generations have batches of 64 */
+	EXPECT_OP(lost, <=, surplus + (lru_gen ? 64 : 32));
+	EXPECT_BOOKS();
+	if (link)
+		bpf_link__destroy(link);
+	unlink(file->path);
+}
+
+static void overshoot_all(bool lru_gen)
+{
+	static const char *const policies[] = { NULL, "fifo", "lfu", "mru" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(policies); i++)
+		overshoot(lru_gen, policies[i]);
+}
+
+static void test_overshoot(void)
+{
+	with_both_lrus(overshoot_all);
+}
+
 static const struct test tests[] = {
 	{ "beside a protected cache, classic LRU",	test_beside_classic },
 	{ "beside a protected cache, generations",	test_beside_mglru },
+	{ "no more than what is not protected",		test_overshoot },
 };
 
 SUBJECT(protection);
