@@ -78,8 +78,104 @@ static void test_full(void)
 	EXPECT(EVENTUALLY(in_use(with, "slab") <= NOISE));
 }
 
+/* Pages of the cgroup under test, and how many of others come between two of them. */
+#define NR_SPARSE	(16 * MiB_PAGES)
+#define GAP		15
+/* of what is cached, in per cent, however the folios lie */
+#define MOST_SPARSE	2.0
+
+/* Reads the next pages of a file, page by page, and as many as it is told. */
+struct reader {
+	const char	*cg;
+	int		orders[2], answers[2];
+	const char	*path;
+	pid_t		pid;
+};
+
+static int read_on_order(void *arg)
+{
+	struct reader *r = arg;
+	int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+	size_t nr, page = 0;
+	char byte;
+
+	close(r->orders[1]);
+	if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM))
+		return 1;
+	while (read(r->orders[0], &nr, sizeof(nr)) == sizeof(nr)) {
+		for (; nr; nr--, page++)
+			if (pread(fd, &byte, 1, page * PAGE) != 1)
+				return 2;
+		if (write(r->answers[1], "", 1) != 1)
+			return 3;
+	}
+	return 0;
+}
+
+static struct reader *start_reader(const char *cg, const char *name, size_t nr_pages)
+{
+	struct reader *r = calloc(1, sizeof(*r));
+	struct file *file = file_empty(name, 0);
+
+	REQUIRE(r && !truncate(file->path, nr_pages * PAGE));
+	REQUIRE(!pipe2(r->orders, O_CLOEXEC) && !pipe2(r->answers, O_CLOEXEC));
+	r->path = file->path;
+	r->pid = cg_start(cg, read_on_order, r);
+	return r;
+}
+
+static void read_next(struct reader *r, size_t nr)
+{
+	char done;
+
+	REQUIRE(write(r->orders[1], &nr, sizeof(nr)) == sizeof(nr));
+	REQUIRE(read(r->answers[0], &done, 1) == 1);
+}
+
+/*
+ * Bytes of slab memory that are charged to @cg when of 16 page frames it has
+ * one, and @other has the rest.
+ */
+static long long slab_of_sparse(const char *cg, const char *other)
+{
+	struct reader *one = start_reader(cg, cg_name(cg), NR_SPARSE);
+	struct reader *many = start_reader(other, cg_name(other), NR_SPARSE * GAP);
+	long long nr_bytes = NR_SPARSE * PAGE;
+	size_t i;
+
+	for (i = 0; i < NR_SPARSE; i++) {
+		read_next(one, 1);
+		read_next(many, GAP);
+	}
+	REQUIRE(EVENTUALLY(in_use(cg, "file") == nr_bytes));
+	REQUIRE(EVENTUALLY(has_settled(cg, "slab")));
+	return in_use(cg, "slab");
+}
+
+static void test_sparse(void)
+{
+	const char *without = cg_new(NULL, "without"), *with = cg_new(NULL, "with");
+	long long before, after, more, managed, unmanaged, bytes = NR_SPARSE * PAGE;
+
+	before = slab_of_sparse(without, cg_new(NULL, "beside-without"));
+	policy_start("lfu", with);
+	after = slab_of_sparse(with, cg_new(NULL, "beside-with"));
+	more = after - before;
+	managed = cg_stat(with, "managed_pages");
+	unmanaged = cg_stat(with, "unmanaged");
+	diag("%lld MiB cached, one page in %d: %lld KiB of slabs without a policy, %lld with one: %+.2f %%; %lld pages managed, %lld not",
+	     bytes >> 20, GAP + 1, before >> 10, after >> 10, 100.0 * more / bytes, managed,
+	     unmanaged);
+	EXPECT(100.0 * more / bytes <= MOST_SPARSE);
+	/* what would cost more than that is nobody's, and there is a count of it */
+	EXPECT_EQ(managed + unmanaged, NR_SPARSE);
+	EXPECT_OP(managed, >, (long long)NR_SPARSE / 10);
+}
+
 static const struct test tests[] = {
 	{ "a full cgroup pays for its entries",	test_full, .spread = true },
+	/* in the order in which one processor has its pages */
+	{ "one page here and there",		test_sparse },
 };
 
 SUBJECT(memory);
