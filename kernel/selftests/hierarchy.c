@@ -97,6 +97,43 @@ static void test_managed_by_parent(void)
 	EXPECT_EQ(cg_stat(b, "misses"), 100);
 }
 
+static bool says_nothing(const char *cg)
+{
+	const char *text = cg_read(cg, "memory.cachebpf.stat");
+
+	return text && !*text;
+}
+
+/*
+ * The statistics of a policy are those of all cgroups that it is for, and who
+ * reads them in a child, which may be all that there is in a container, would
+ * learn what its siblings do.
+ */
+static void test_siblings(void)
+{
+	const char *top = cg_new(NULL, "top"), *a = cg_new(top, "a"), *b = cg_new(top, "b");
+	const char *below = cg_new(b, "below");
+	struct file *file = file_new(NULL, "f", 200);
+	struct bpf_link *link;
+
+	policy_start("fifo", top);
+	cg_read_file(a, file, 0, 200);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 200);
+	expect_policy(b, "fifo", top);
+	EXPECT(says_nothing(b));
+	EXPECT(says_nothing(below));
+	/* nor what it does itself: it cannot be told apart */
+	EXPECT(says_nothing(a));
+
+	/* with a policy of its own it has its own statistics, and no longer */
+	link = policy_start("mru", b);
+	EXPECT_EQ(cg_stat(b, "managed_pages"), 0);
+	EXPECT(says_nothing(below));
+	REQUIRE_EQ(bpf_link__detach(link), 0);
+	expect_policy(b, "fifo", top);
+	EXPECT(says_nothing(b));
+}
+
 static void test_child_removed(void)
 {
 	const char *top = cg_new(NULL, "top"), *a = cg_new(top, "a");
@@ -184,6 +221,7 @@ static const struct test tests[] = {
 	{ "children that exist and new ones inherit",		test_inherit },
 	{ "a child's own policy wins until it is detached",	test_own_policy },
 	{ "what children read is managed by the parent's",	test_managed_by_parent },
+	{ "statistics say nothing of siblings",			test_siblings },
 	{ "folios of a removed child stay managed",		test_child_removed },
 	{ "a locked folio goes to the policy that comes between", test_locked },
 	{ "no folio stays with the wrong one of two policies",	test_in_motion, .spread = true },

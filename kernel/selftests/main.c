@@ -42,6 +42,7 @@ static const struct subject *const subjects[] = {
 };
 
 static int nr_points, nr_bad;
+static char *budget;
 
 static bool selected(const char *subject, const char *test, char **wanted, int nr)
 {
@@ -107,6 +108,8 @@ static void run_test(const struct subject *subject, const struct test *test)
 	cg_cleanup();
 	files_cleanup();
 	disks_cleanup();
+	if (budget)
+		write_text(budget_file, budget);
 
 	if (WIFSIGNALED(status)) {
 		snprintf(reason, sizeof(reason), "ended by signal %d (%s)", WTERMSIG(status),
@@ -162,6 +165,7 @@ int main(int argc, char **argv)
 		       strerror(errno));
 		return EXIT_FAILURE;
 	}
+	budget = read_text(budget_file);
 
 	for (i = 0; i < ARRAY_SIZE(subjects); i++)
 		for (j = 0; j < subjects[i]->nr_tests; j++)

@@ -6,6 +6,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "selftest.h"
@@ -84,11 +85,15 @@ static void test_full(void)
 /* of what is cached, in per cent, however the folios lie */
 #define MOST_SPARSE	2.0
 
-/* Reads the next pages of a file, page by page, and as many as it is told. */
+/*
+ * Reads the next pages of a file, page by page and as many as it is told; or
+ * faults them in, and locks them.
+ */
 struct reader {
-	const char	*cg;
-	int		orders[2], answers[2];
 	const char	*path;
+	size_t		nr_pages;
+	bool		locks;
+	int		orders[2], answers[2];
 	pid_t		pid;
 };
 
@@ -96,23 +101,33 @@ static int read_on_order(void *arg)
 {
 	struct reader *r = arg;
 	int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+	volatile char *map = NULL;
 	size_t nr, page = 0;
 	char byte;
 
 	close(r->orders[1]);
 	if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM))
 		return 1;
+	if (r->locks) {
+		map = mmap(NULL, r->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+		if (map == MAP_FAILED || madvise((void *)map, r->nr_pages * PAGE, MADV_RANDOM) ||
+		    mlock2((void *)map, r->nr_pages * PAGE, MLOCK_ONFAULT))
+			return 2;
+	}
 	while (read(r->orders[0], &nr, sizeof(nr)) == sizeof(nr)) {
-		for (; nr; nr--, page++)
-			if (pread(fd, &byte, 1, page * PAGE) != 1)
-				return 2;
+		for (; nr; nr--, page++) {
+			if (map)
+				(void)map[page * PAGE];
+			else if (pread(fd, &byte, 1, page * PAGE) != 1)
+				return 3;
+		}
 		if (write(r->answers[1], "", 1) != 1)
-			return 3;
+			return 4;
 	}
 	return 0;
 }
 
-static struct reader *start_reader(const char *cg, const char *name, size_t nr_pages)
+static struct reader *start_reader(const char *cg, const char *name, size_t nr_pages, bool locks)
 {
 	struct reader *r = calloc(1, sizeof(*r));
 	struct file *file = file_empty(name, 0);
@@ -120,16 +135,21 @@ static struct reader *start_reader(const char *cg, const char *name, size_t nr_p
 	REQUIRE(r && !truncate(file->path, nr_pages * PAGE));
 	REQUIRE(!pipe2(r->orders, O_CLOEXEC) && !pipe2(r->answers, O_CLOEXEC));
 	r->path = file->path;
+	r->nr_pages = nr_pages;
+	r->locks = locks;
 	r->pid = cg_start(cg, read_on_order, r);
+	close(r->orders[0]);
+	close(r->answers[1]);
 	return r;
 }
 
-static void read_next(struct reader *r, size_t nr)
+/* Returns false if it has died of it. */
+static bool read_next(struct reader *r, size_t nr)
 {
 	char done;
 
 	REQUIRE(write(r->orders[1], &nr, sizeof(nr)) == sizeof(nr));
-	REQUIRE(read(r->answers[0], &done, 1) == 1);
+	return read(r->answers[0], &done, 1) == 1;
 }
 
 /*
@@ -138,14 +158,14 @@ static void read_next(struct reader *r, size_t nr)
  */
 static long long slab_of_sparse(const char *cg, const char *other)
 {
-	struct reader *one = start_reader(cg, cg_name(cg), NR_SPARSE);
-	struct reader *many = start_reader(other, cg_name(other), NR_SPARSE * GAP);
+	struct reader *one = start_reader(cg, cg_name(cg), NR_SPARSE, false);
+	struct reader *many = start_reader(other, cg_name(other), NR_SPARSE * GAP, false);
 	long long nr_bytes = NR_SPARSE * PAGE;
 	size_t i;
 
 	for (i = 0; i < NR_SPARSE; i++) {
-		read_next(one, 1);
-		read_next(many, GAP);
+		REQUIRE(read_next(one, 1));
+		REQUIRE(read_next(many, GAP));
 	}
 	REQUIRE(EVENTUALLY(in_use(cg, "file") == nr_bytes));
 	REQUIRE(EVENTUALLY(has_settled(cg, "slab")));
@@ -172,10 +192,87 @@ static void test_sparse(void)
 	EXPECT_OP(managed, >, (long long)NR_SPARSE / 10);
 }
 
+/* the kernel has no more reports in five seconds */
+#define NR_ATTEMPTS	10
+#define OOM		"invoked oom-killer"
+
+/* What the kernel has to say from now on, without waiting for more. */
+static int open_log(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	REQUIRE(lseek(fd, 0, SEEK_END) >= 0);
+	return fd;
+}
+
+/* Do reports of the OOM killer name @function as who called it, and how many are there? */
+static bool reports_name(int fd, const char *function, int *nr_reports)
+{
+	char record[8192];
+	bool found = false;
+	ssize_t n;
+
+	while ((n = read(fd, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		if (n < 0)
+			continue;
+		record[n] = '\0';
+		*nr_reports += strstr(record, OOM) != NULL;
+		/* what is behind a question mark was left on the stack by somebody else */
+		if (strstr(record, function) && !strstr(record, "? "))
+			found = true;
+	}
+	return found;
+}
+
+/*
+ * Folios that cannot go, until there is no memory left in the cgroup: to have an
+ * entry is not worth that somebody dies.  Each needs a block of its own, and the
+ * limit is another one each time, so that it is an entry's turn to be the first
+ * that does not fit.
+ */
+static void test_no_kill(void)
+{
+	int i, nr, nr_reports = 0, nr_by_entries = 0, fd = open_log();
+
+	for (i = 0; i < NR_ATTEMPTS; i++) {
+		struct reader *one, *many;
+		const char *cg, *other;
+		char name[64];
+
+		snprintf(name, sizeof(name), "attempt-%d", i);
+		cg = cg_new(NULL, name);
+		policy_start("lfu", cg);
+		one = start_reader(cg, name, 4096, true);
+		snprintf(name, sizeof(name), "beside-%d", i);
+		other = cg_new(NULL, name);
+		many = start_reader(other, name, 4096 * GAP, false);
+		for (nr = 0; nr < 64; nr++)
+			REQUIRE(read_next(one, 1) && read_next(many, GAP));
+		snprintf(name, sizeof(name), "%lld",
+			 cg_number(cg, "memory.current") + (32 + i) * (long long)PAGE);
+		REQUIRE_EQ(cg_write(cg, "memory.max", name), 0);
+		while (nr++ < 4096 && read_next(one, 1))
+			REQUIRE(read_next(many, GAP));
+		EXPECT_EQ(cg_wait(one->pid), -EINTR);
+		EXPECT_EQ(cg_key(cg, "memory.events", "oom_kill"), 1);
+		nr_by_entries += reports_name(fd, "cachebpf_table_populate", &nr_reports);
+		EXPECT_EQ(kill(many->pid, SIGKILL), 0);
+		cg_wait(many->pid);
+		unlink(one->path);
+		unlink(many->path);
+	}
+	diag("%d of %d reports of the OOM killer are for want of an entry", nr_by_entries,
+	     nr_reports);
+	EXPECT_OP(nr_reports, >=, NR_ATTEMPTS / 2);
+	EXPECT_EQ(nr_by_entries, 0);
+}
+
 static const struct test tests[] = {
 	{ "a full cgroup pays for its entries",	test_full, .spread = true },
 	/* in the order in which one processor has its pages */
 	{ "one page here and there",		test_sparse },
+	{ "nobody is killed for an entry",	test_no_kill },
 };
 
 SUBJECT(memory);

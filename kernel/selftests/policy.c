@@ -8,6 +8,7 @@
 
 const char *objects_dir = ".";
 const char *policies_dir = "/usr/lib/cachebpf/policies";
+const char *const budget_file = "/sys/kernel/cachebpf/watchdog_budget_us";
 
 /* what libbpf and the verifier had to say since the last policy_load() or attach */
 static char log_text[1 << 20];
@@ -218,4 +219,9 @@ bool link_hung_up(struct bpf_link *link)
 
 	REQUIRE(poll(&p, 1, 0) >= 0);
 	return p.revents & POLLHUP;
+}
+
+void no_budget(void)
+{
+	REQUIRE_EQ(write_text(budget_file, "0"), 0);
 }

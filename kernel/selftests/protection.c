@@ -87,6 +87,7 @@ static void beside_all(bool lru_gen)
 
 static void beside(bool lru_gen)
 {
+	no_budget();
 	files[0] = file_new(NULL, "child", NR_CHILD);
 	files[1] = file_new(NULL, "other", NR_READ);
 	with_lru(lru_gen, beside_all);
