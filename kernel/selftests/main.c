@@ -25,21 +25,45 @@
 /* the interpreter of a machine without KVM, with a debug kernel, is slow */
 #define TIME_OUT	240
 
-extern const struct subject attach_subject, hierarchy_subject, update_subject, lists_subject,
-	adopt_subject, reclaim_subject, isolation_subject, events_subject, admission_subject,
-	dropped_subject, rejected_subject, misbehave_subject, watchdog_subject, trace_subject,
-	collapse_subject, replace_subject, anon_subject, global_subject, faulty_subject,
-	nowait_subject, memory_subject, numa_subject, live_subject, keys_subject, buckets_subject,
-	reports_subject, limits_subject;
+/* In the order in which they run. */
+#define SUBJECTS(X)	\
+	X(attach)		\
+	X(hierarchy)		\
+	X(update)		\
+	X(lists)		\
+	X(adopt)		\
+	X(reclaim)		\
+	X(protection)		\
+	X(limits)		\
+	X(isolation)		\
+	X(events)		\
+	X(keys)		\
+	X(buckets)		\
+	X(reports)		\
+	X(admission)		\
+	X(dropped)		\
+	X(rejected)		\
+	X(misbehave)		\
+	X(watchdog)		\
+	X(tenants)		\
+	X(trace)		\
+	X(collapse)		\
+	X(replace)		\
+	X(anon)		\
+	X(global)		\
+	X(fairness)		\
+	X(faulty)		\
+	X(nowait)		\
+	X(memory)		\
+	X(migration)		\
+	X(numa)		\
+	X(live)
 
-static const struct subject *const subjects[] = {
-	&attach_subject, &hierarchy_subject, &update_subject, &lists_subject, &adopt_subject,
-	&reclaim_subject, &isolation_subject, &events_subject, &keys_subject, &buckets_subject,
-	&reports_subject, &admission_subject, &dropped_subject, &rejected_subject,
-	&misbehave_subject, &watchdog_subject, &trace_subject, &collapse_subject,
-	&replace_subject, &anon_subject, &global_subject, &faulty_subject, &nowait_subject,
-	&memory_subject, &numa_subject, &live_subject, &limits_subject,
-};
+#define DECLARE_SUBJECT(id)	extern const struct subject id##_subject;
+SUBJECTS(DECLARE_SUBJECT)
+
+#define POINTER_TO_SUBJECT(id)	&id##_subject,
+static const struct subject *const subjects[] = { SUBJECTS(POINTER_TO_SUBJECT) };
 
 static int nr_points, nr_bad;
 static char *budget;
