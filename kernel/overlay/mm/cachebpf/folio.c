@@ -17,8 +17,10 @@
 #include "list.h"
 
 /* What blocks of the table may cost at most: so many, and a part of what the cgroup has. */
-#define FREE_BLOCKS	128
+#define FREE_BLOCKS	512
 #define TABLE_PERCENT	2
+/* of memory, with what the allocator adds */
+#define BLOCK_COST	(sizeof(struct cachebpf_block) + 24)
 
 DEFINE_STATIC_KEY_FALSE(cachebpf_key);
 
@@ -165,8 +167,7 @@ static bool may_grow(struct cachebpf_policy *policy)
 {
 	unsigned long nr_pages = mem_cgroup_is_root(policy->memcg) ? totalram_pages() :
 				 page_counter_read(&policy->memcg->memory);
-	unsigned long nr_max = nr_pages * (PAGE_SIZE * TABLE_PERCENT / 100) /
-			       sizeof(struct cachebpf_block);
+	unsigned long nr_max = nr_pages * (PAGE_SIZE * TABLE_PERCENT / 100) / BLOCK_COST;
 
 	return atomic_long_read(&policy->account->nr) < FREE_BLOCKS + nr_max;
 }
