@@ -28,7 +28,7 @@ OPEN, CLOSE = {"(": ")", "[": "]", "{": "}"}, {")": "(", "]": "[", "}": "{"}
 INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9]\d*)([uUlL]*)")
 
 BLOCKS = {"if", "while", "switch", "for"}
-JUMPS = {"break", "continue", "goto"}
+JUMPS = {"break", "continue", "goto", "fallthrough"}
 TYPES = set("""const volatile static register extern auto typedef struct union enum signed unsigned bool void char short
     int long float double typeof __typeof__ __auto_type""".split())
 # Calls in which nothing is changed: text for people, assertions, declarations by macros, what is there for sparse,

@@ -54,7 +54,7 @@ SHARED = ("buildroot-*", "baseroot-*", "kvm-*", "ccache", "linux/source-*", "lin
           "linux/product", "kernel/product-*")
 SPACE = 15 << 30 # for that, an image and logs
 INVALID_IN_A_ROW = 5
-CERTAIN = ("nothing more", "exit status") # and not a point
+CERTAIN = ("not done after ", "silent for ", "exit status ") # and not a point
 BROKEN = "tools/vm: error: " # which says nothing of a mutant
 NOT_OK = re.compile(r"not ok \d+(?: -)? *(?!.*# TODO)(.*)")
 
@@ -124,25 +124,44 @@ def end_group(process):
                 os.killpg(process.pid, 0)
 
 
-def call(command, directory, environment, limit, log):
+class Limits:
+    """Ends a command that takes too long, or that says nothing for too long, as a machine that hangs."""
+
+    def __init__(self, process, limit, silence):
+        self.process, self.limit, self.silence = process, limit, silence
+        self.start = self.heard = time.monotonic()
+        self.exceeded = None
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+
+    def watch(self):
+        while not self.exceeded and not self.over.wait(0.2):
+            now = time.monotonic()
+            if now - self.start > self.limit:
+                self.exceeded = f"not done after {self.limit} s"
+            elif now - self.heard > self.silence:
+                self.exceeded = f"silent for {self.silence} s"
+        if self.exceeded:
+            end_group(self.process)
+
+    def lift(self):
+        self.over.set()
+        self.thread.join()
+
+
+def call(command, directory, environment, options, log):
     """Runs it to its end, or until it notices something, which is what is returned: None if all is well."""
-    late = threading.Event()
-    noticed = None
+    noticed, last = None, ""
     with open(log, "a", encoding="utf-8") as output:
         output.write(f"$ {command}\n")
         process = subprocess.Popen(["sh", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                                    start_new_session=True)
-
-        def too_late():
-            late.set()
-            end_group(process)
-
-        timer = threading.Timer(limit, too_late)
-        timer.start()
+        limits = Limits(process, options.limit, options.silence)
         try:
-            last = ""
             for line in process.stdout:
+                limits.heard = time.monotonic()
                 output.write(line)
                 output.flush()
                 last = line.strip() if line.startswith("tools/vm: ") or not last else last
@@ -150,13 +169,13 @@ def call(command, directory, environment, limit, log):
                     noticed = found[1].strip() or "a point without a name"
                     break
         finally:
-            timer.cancel()
+            limits.lift()
             if noticed or sys.exc_info()[0]:
                 end_group(process)
         status = process.wait()
-    if noticed or not (late.is_set() or status):
-        return noticed
-    return f"{CERTAIN[0]} after {limit} s" if late.is_set() else f"{CERTAIN[1]} {status}: {last[:150]}"
+    if noticed or limits.exceeded or not status:
+        return noticed or limits.exceeded
+    return f"exit status {status}: {last[:150]}"
 
 
 class Workplace:
@@ -238,7 +257,7 @@ class Run:
     def call(self, command, file, log):
         own = SUBJECTS.get(pathlib.Path(file).name, SUBJECTS[None]).split()
         command = command.replace("{own}", " ".join(own)).replace("{others}", " ".join("-" + name for name in own))
-        return call(command, self.place.tree, self.place.environment, self.options.limit, log)
+        return call(command, self.place.tree, self.place.environment, self.options, log)
 
     def tests(self, file, log, confirm):
         """By which command and how it was noticed, or None twice; and what failed once, and not when it was tried
