@@ -56,6 +56,7 @@ SPACE = 15 << 30 # for that, an image and logs
 INVALID_IN_A_ROW = 5
 CERTAIN = ("not done after ", "silent for ", "exit status ") # and not a point
 BROKEN = "tools/vm: error: " # which says nothing of a mutant
+SPLAT = re.compile(r"\s*\[[ .\d]+\](?:\[[^]]*\])? ((?:BUG|WARNING|Oops|Kernel panic|rcu: INFO)\b.*)")
 NOT_OK = re.compile(r"not ok \d+(?: -)? *(?!.*# TODO)(.*)")
 
 
@@ -152,7 +153,7 @@ class Limits:
 
 def call(command, directory, environment, options, log):
     """Runs it to its end, or until it notices something, which is what is returned: None if all is well."""
-    noticed, last = None, ""
+    noticed, splat, last = None, None, ""
     with open(log, "a", encoding="utf-8") as output:
         output.write(f"$ {command}\n")
         process = subprocess.Popen(["sh", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
@@ -165,6 +166,8 @@ def call(command, directory, environment, options, log):
                 output.write(line)
                 output.flush()
                 last = line.strip() if line.startswith("tools/vm: ") or not last else last
+                if not splat and (found := SPLAT.match(line)):
+                    splat = found[1].strip()
                 if found := NOT_OK.match(line):
                     noticed = found[1].strip() or "a point without a name"
                     break
@@ -175,7 +178,7 @@ def call(command, directory, environment, options, log):
         status = process.wait()
     if noticed or limits.exceeded or not status:
         return noticed or limits.exceeded
-    return f"exit status {status}: {last[:150]}"
+    return f"exit status {status}: {splat or last[:150]}"
 
 
 class Workplace:
