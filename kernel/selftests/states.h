@@ -225,4 +225,95 @@ struct watchdog_state {
 	__u64 most_visits;
 };
 
+/* parts.bpf.c: policies of random programs */
+#define PARTS_MAX_LISTS		4
+#define PARTS_NR_STEPS		3
+#define PARTS_WAIT_US		2000
+#define PARTS_MARK		0x6d61726b6d61726bULL
+
+/* what folio_added(), _accessed() and _removed() do with a folio */
+enum parts_put_how {
+	PUT_NOWHERE,
+	PUT_ADD,
+	PUT_MOVE,
+	/* to any list, list 0 included */
+	PUT_SPREAD,
+	PUT_DEL,
+	PUT_HOWS,
+};
+
+enum parts_writes {
+	PARTS_WRITE_DATA	= 1 << 0,
+	PARTS_WRITE_ACCESSES	= 1 << 1,
+	PARTS_WRITE_BUCKET	= 1 << 2,
+};
+
+struct parts_put {
+	__u32 how;
+	__u32 list;
+	__u32 tail;
+	__u32 writes;
+};
+
+/* what evict_folios() does, three of them one after the other */
+enum parts_step_how {
+	STEP_NOTHING,
+	STEP_EVICT,
+	STEP_RANK,
+	STEP_RANK_LIST,
+	STEP_MOVE,
+	/* all lists, all folios */
+	STEP_SWEEP,
+	/* nobody who behaves does these */
+	STEP_TOO_MANY,
+	STEP_REPEAT,
+	STEP_NESTED,
+	STEP_GONE,
+	STEP_HOWS,
+};
+
+enum parts_key { PARTS_BY_ACCESSES, PARTS_BY_DATA, PARTS_BY_CHANCE };
+
+struct parts_step {
+	__u32 how;
+	__u32 list;
+	__u32 nr_max;
+	__u32 flags;
+	__u32 to;
+	__u32 tail;
+	__u32 key;
+};
+
+enum parts_admit {
+	PARTS_ADMIT_ALL,
+	PARTS_ADMIT_NONE,
+	PARTS_ADMIT_REUSED,
+	PARTS_ADMIT_SOME,
+	/* threads that are in no class but 0 */
+	PARTS_ADMIT_CLASS,
+	PARTS_ADMITS,
+};
+
+struct parts_state {
+	/* settings */
+	__u32 nr_lists;
+	__u32 list_flags[PARTS_MAX_LISTS];
+	__u32 bucket_bytes;
+	__u32 admit;
+	struct parts_put when_added;
+	struct parts_put when_accessed;
+	struct parts_put when_removed;
+	struct parts_step steps[PARTS_NR_STEPS];
+
+	/* results: calls, and folios whose bytes were not what they must be */
+	__u64 exits;
+	__u64 added;
+	__u64 accessed;
+	__u64 removed;
+	__u64 asked;
+	__u64 requests;
+	__u64 not_empty;
+	__u64 not_intact;
+};
+
 #endif /* STATES_H */
