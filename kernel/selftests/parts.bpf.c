@@ -188,6 +188,7 @@ static __noinline int sweep(struct cachebpf_evict *evict, struct parts_step *ste
 	return 0;
 }
 
+/* Proposes or ranks the same folio over and over. */
 static __noinline int repeat(struct cachebpf_evict *evict, struct parts_step *step)
 {
 	struct cachebpf_folio *folio;
@@ -257,11 +258,34 @@ void CACHEBPF_OP(parts_evict, struct cachebpf_policy *policy, struct cachebpf_ev
 	do_step(policy, evict, &state.steps[2]);
 }
 
-CACHEBPF_POLICY(parts, "Does as its parts say", "kernel/selftests",
-		.policy_init	= (void *)parts_init,
-		.policy_exit	= (void *)parts_exit,
-		.admit_folio	= (void *)parts_admit,
-		.folio_added	= (void *)parts_added,
-		.folio_accessed	= (void *)parts_accessed,
-		.folio_removed	= (void *)parts_removed,
-		.evict_folios	= (void *)parts_evict);
+char LICENSE[] SEC("license") = "GPL";
+
+/* A policy can be attached once at a time: PARTS_COPIES of them for each cgroup there is. */
+#define PARTS(nr)							\
+	SEC(".struct_ops.link") struct cachebpf_ops parts_##nr = {	\
+		.name		= "parts",				\
+		.policy_init	= (void *)parts_init,			\
+		.policy_exit	= (void *)parts_exit,			\
+		.admit_folio	= (void *)parts_admit,			\
+		.folio_added	= (void *)parts_added,			\
+		.folio_accessed	= (void *)parts_accessed,		\
+		.folio_removed	= (void *)parts_removed,		\
+		.evict_folios	= (void *)parts_evict,			\
+	}
+
+PARTS(0);
+PARTS(1);
+PARTS(2);
+PARTS(3);
+PARTS(4);
+PARTS(5);
+PARTS(6);
+PARTS(7);
+PARTS(8);
+PARTS(9);
+PARTS(10);
+PARTS(11);
+PARTS(12);
+PARTS(13);
+PARTS(14);
+PARTS(15);

@@ -42,7 +42,7 @@ int op_reclaim(const struct op *op)
 {
 	char text[32];
 
-	snprintf(text, sizeof(text), "%uM", op->args[1] / 4 + 1);
+	snprintf(text, sizeof(text), "%uM", op->args[1] / 8 + 1);
 	return cg_write(cg_dir(op->args[0]), "memory.reclaim", text);
 }
 

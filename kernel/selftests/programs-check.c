@@ -264,27 +264,13 @@ static void check_stats(void)
 	}
 }
 
-static void check_callbacks(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < program->nr_workers; i++) {
-		WRONG_IF(shared->workers[i].not_empty,
-			 "%llu folios came with bytes that were not empty",
-			 (unsigned long long)shared->workers[i].not_empty);
-		WRONG_IF(shared->workers[i].not_intact,
-			 "%llu folios went with bytes that were not theirs",
-			 (unsigned long long)shared->workers[i].not_intact);
-	}
-}
-
 void check_program(void)
 {
 	check_links();
 	judge_ejections();
 	check_books();
 	check_stats();
-	check_callbacks();
+	policies_check();
 	WRONG_IF(cg_key(cg_dir(CG_TOP), "memory.events", "oom_kill"), "somebody was killed");
 	files_check("cached, or not");
 	check_books();

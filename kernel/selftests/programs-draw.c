@@ -7,13 +7,13 @@ enum { NEW_HEAD = 1, NEW_TAIL = 2, USED_HEAD = 4, USED_TAIL = 8 };
 enum { REVERSE = 1, ROTATE = 2 };
 
 const struct op_kind op_kinds[] = {
-	{ "attach",	10,	"pc",	op_attach },
-	{ "update",	8,	"xp",	op_update },
-	{ "detach",	5,	"xb",	op_detach },
-	{ "die",	3,	"pctb",	op_die },
+	{ "attach",	12,	"pc",	op_attach },
+	{ "update",	14,	"xp",	op_update },
+	{ "detach",	8,	"xb",	op_detach },
+	{ "die",	4,	"pctb",	op_die },
 	{ "eject",	1,	"cf",	op_eject },
 	{ "classify",	3,	"x",	op_classify },
-	{ "admit",	3,	"x",	op_admit },
+	{ "admit",	3,	"px",	op_admit },
 
 	{ "read",	14,	"fon",	op_read },
 	{ "bytes",	6,	"fon",	op_bytes },
@@ -218,7 +218,7 @@ void draw_program(struct program *p, uint64_t seed)
 		draw_recipe(&rng, &p->recipes[i], i);
 	p->delay_us = 1U << below(&rng, 12);
 	p->delay_one_in = 1U << below(&rng, 8);
-	p->nr_ops = 50 + below(&rng, MAX_OPS - 50);
+	p->nr_ops = 60 + below(&rng, MAX_OPS - 60);
 	for (i = 0; i < p->nr_ops; i++)
 		draw_op(&rng, p, &p->ops[i]);
 }

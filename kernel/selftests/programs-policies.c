@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Operations on policies.  Each worker loads its own objects, when it needs
- * them, a recipe for a cgroup, and keeps them: what was attached once can be
- * attached again.
+ * Operations on policies.  All recipes are loaded before the workers begin, for
+ * all cgroups, so that attaching one takes no longer than that.  For a cgroup
+ * that was made anew a worker loads another one.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -18,11 +18,19 @@
 /* the map of classes, which all objects share; inherited by workers */
 static int classes_fd = -1;
 
-static struct loaded {
-	struct policy		*policy;
+/* one object for a recipe, with policies for each cgroup */
+static struct cooked {
+	struct parts_state	*state;
+	struct policy		policies[NR_CGROUPS][PARTS_COPIES];
+	uint64_t		cg_id[NR_CGROUPS];
+} cooked[NR_RECIPES];
+
+/* a worker's own, for a cgroup that was not there then */
+static struct late {
+	struct policy		policy;
 	struct parts_state	*state;
 	uint64_t		cg_id;
-} loaded[NR_RECIPES][NR_CGROUPS];
+} late[NR_RECIPES][NR_CGROUPS];
 
 static struct bpf_link *links[MAX_HELD];
 
@@ -60,12 +68,15 @@ static void drop_callback(struct policy *p, const struct recipe *r, unsigned int
 		memset(policy_member(p, member), 0, sizeof(struct bpf_program *));
 }
 
-/* The object that has not been loaded yet, as the recipe says. */
-static struct policy *cook(const struct recipe *r, uint64_t cg_id)
+/* Make the struct_ops map number @nr of @p->obj, not loaded yet, the policy of @cg_id. */
+static void season(struct policy *p, const struct recipe *r, uint64_t cg_id, unsigned int nr)
 {
-	struct policy *p = policy_open("parts", "parts", NULL);
-	struct parts_state *state = policy_state(p);
+	char name[16];
 
+	snprintf(name, sizeof(name), "parts_%u", nr);
+	p->map = bpf_object__find_map_by_name(p->obj, name);
+	REQUIRE(p->map != NULL);
+	bpf_map__set_autocreate(p->map, true);
 	drop_callback(p, r, HAS_ADDED, "folio_added");
 	drop_callback(p, r, HAS_ACCESSED, "folio_accessed");
 	drop_callback(p, r, HAS_REMOVED, "folio_removed");
@@ -76,11 +87,47 @@ static struct policy *cook(const struct recipe *r, uint64_t cg_id)
 	/* CACHEBPF_F_STOCK_RECLAIM */
 	policy_set(p, "flags", r->stock_reclaim);
 	memcpy(policy_member(p, "name"), r->name, sizeof(r->name));
-	*state = r->settings;
+}
+
+/* An object with the first policy, not loaded yet. */
+static struct policy *cook(const struct recipe *r, uint64_t cg_id)
+{
+	struct policy *p = policy_open("parts", "parts_0", NULL);
+
+	season(p, r, cg_id, 0);
+	*(struct parts_state *)policy_state(p) = r->settings;
 	if (classes_fd >= 0)
 		REQUIRE(!bpf_map__reuse_fd(bpf_object__find_map_by_name(p->obj, "classes"),
 					   classes_fd));
 	return p;
+}
+
+static void cook_for_all(const struct recipe *r, struct cooked *c)
+{
+	unsigned int cg, copy;
+	struct policy *p;
+
+	p = cook(r, id_of(0));
+	for (cg = 0; cg < NR_CGROUPS; cg++) {
+		c->cg_id[cg] = id_of(cg);
+		for (copy = 0; copy < PARTS_COPIES; copy++) {
+			c->policies[cg][copy].obj = p->obj;
+			season(&c->policies[cg][copy], r, c->cg_id[cg], cg * PARTS_COPIES + copy);
+		}
+	}
+	if (!EXPECT_EQ(policy_load(p), 0)) {
+		policy_log_show();
+		give_up();
+	}
+	c->state = policy_state(p);
+}
+
+void policies_cook(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_RECIPES; i++)
+		cook_for_all(&program->recipes[i], &cooked[i]);
 }
 
 /* A process that ends, a cgroup that goes, or somebody else's policy; and memory may be short. */
@@ -91,42 +138,46 @@ static bool tolerable(int err)
 }
 
 /* Loading takes memory that is not to count in the tree: it is done from outside of it. */
-static struct loaded *load(unsigned int recipe, unsigned int cg)
+static struct policy *load_late(unsigned int recipe, unsigned int cg, uint64_t cg_id)
 {
-	struct loaded *l = &loaded[recipe][cg];
-	uint64_t cg_id = id_of(cg);
+	struct late *l = &late[recipe][cg];
 	char home[512];
 	int err;
 
-	if (!cg_id)
-		return NULL;
-	if (l->policy && l->cg_id == cg_id)
-		return l;
+	if (l->policy.obj && l->cg_id == cg_id)
+		return &l->policy;
 	cgroup_of_self(home, sizeof(home));
 	cgroup_enter("/sys/fs/cgroup");
-	/* of a cgroup of the same name that is gone */
-	if (l->policy)
-		bpf_object__close(l->policy->obj);
-	l->policy = cook(&program->recipes[recipe], cg_id);
+	/* of another one of that name, which is gone */
+	if (l->policy.obj)
+		bpf_object__close(l->policy.obj);
+	l->policy = *cook(&program->recipes[recipe], cg_id);
 	l->cg_id = cg_id;
-	err = policy_load(l->policy);
-	l->state = policy_state(l->policy);
+	err = policy_load(&l->policy);
+	l->state = policy_state(&l->policy);
 	/* it may have been removed meanwhile */
 	cgroup_enter(home);
 	if (!err)
-		return l;
+		return &l->policy;
 	if (!tolerable(err)) {
 		wrong("%s cannot be loaded: %s", program->recipes[recipe].name, strerror(-err));
 		policy_log_show();
 	}
-	bpf_object__close(l->policy->obj);
-	l->policy = NULL;
+	bpf_object__close(l->policy.obj);
+	l->policy.obj = NULL;
 	return NULL;
 }
 
-void policies_prepare(void)
+/* A policy for what is called @cg now; its id in @cg_id. */
+static struct policy *find(const struct op *op, unsigned int recipe, unsigned int cg,
+			   uint64_t *cg_id)
 {
-	memset(links, 0, sizeof(links));
+	*cg_id = id_of(cg);
+	if (!*cg_id)
+		return NULL;
+	if (*cg_id == cooked[recipe].cg_id[cg])
+		return &cooked[recipe].policies[cg][(op - program->ops) % PARTS_COPIES];
+	return load_late(recipe, cg, *cg_id);
 }
 
 static struct held *held_by_me(unsigned int slot)
@@ -134,49 +185,65 @@ static struct held *held_by_me(unsigned int slot)
 	return &shared->workers[me].held[slot];
 }
 
-/* For those who check: which links are alive, and what callbacks have found. */
+static void check_state(const struct recipe *r, const struct parts_state *state)
+{
+	if (state->not_empty)
+		wrong("%s: %llu folios came with bytes that were not empty", r->name,
+		      (unsigned long long)state->not_empty);
+	if (state->not_intact)
+		wrong("%s: %llu folios went with bytes that were not theirs", r->name,
+		      (unsigned long long)state->not_intact);
+}
+
+/* What callbacks have found, of the objects that all workers share. */
+void policies_check(void)
+{
+	struct parts_state *calls = &shared->calls;
+	unsigned int i;
+
+	for (i = 0; i < NR_RECIPES; i++) {
+		check_state(&program->recipes[i], cooked[i].state);
+		calls->added += cooked[i].state->added;
+		calls->accessed += cooked[i].state->accessed;
+		calls->removed += cooked[i].state->removed;
+		calls->asked += cooked[i].state->asked;
+		calls->requests += cooked[i].state->requests;
+	}
+}
+
+/* By a worker that has nothing to do any more: which of its links are alive? */
 void policies_report(void)
 {
-	uint64_t not_empty = 0, not_intact = 0;
-	unsigned int i, j;
+	unsigned int i;
 
 	for (i = 0; i < MAX_HELD; i++)
 		if (links[i])
 			held_by_me(i)->hung_up = link_hung_up(links[i]);
-	for (i = 0; i < NR_RECIPES; i++) {
-		for (j = 0; j < NR_CGROUPS; j++) {
-			if (!loaded[i][j].policy)
-				continue;
-			not_empty += loaded[i][j].state->not_empty;
-			not_intact += loaded[i][j].state->not_intact;
-		}
-	}
-	shared->workers[me].not_empty = not_empty;
-	shared->workers[me].not_intact = not_intact;
 }
 
 int op_attach(const struct op *op)
 {
 	unsigned int recipe = op->args[0], cg = op->args[1], slot;
 	struct bpf_link *link = NULL;
-	struct loaded *l;
+	struct policy *policy;
+	uint64_t cg_id;
 	int err;
 
 	for (slot = 0; slot < MAX_HELD && links[slot]; slot++)
 		;
 	if (slot == MAX_HELD)
 		return -ENOSPC;
-	l = load(recipe, cg);
-	if (!l)
+	policy = find(op, recipe, cg, &cg_id);
+	if (!policy)
 		return -ENOENT;
-	err = policy_try_attach(l->policy, &link);
+	err = policy_try_attach(policy, &link);
 	if (err) {
 		if (!tolerable(err))
 			wrong("attach: %s", strerror(-err));
 		return err;
 	}
 	*held_by_me(slot) = (struct held) {
-		.held = true, .cg = cg, .recipe = recipe, .cg_id = l->cg_id,
+		.held = true, .cg = cg, .recipe = recipe, .cg_id = cg_id,
 	};
 	links[slot] = link;
 	return 0;
@@ -199,14 +266,15 @@ static int choose_link(uint32_t nr)
 int op_update(const struct op *op)
 {
 	int slot = choose_link(op->args[0]), err;
-	struct loaded *l;
+	struct policy *policy;
+	uint64_t cg_id;
 
 	if (slot < 0)
 		return -ENOENT;
-	l = load(op->args[1], held_by_me(slot)->cg);
-	if (!l)
+	policy = find(op, op->args[1], held_by_me(slot)->cg, &cg_id);
+	if (!policy)
 		return -ENOENT;
-	err = bpf_link__update_map(links[slot], l->policy->map);
+	err = bpf_link__update_map(links[slot], policy->map);
 	if (!err) {
 		held_by_me(slot)->recipe = op->args[1];
 		return 0;
@@ -243,21 +311,20 @@ int op_detach(const struct op *op)
 int op_die(const struct op *op)
 {
 	struct bpf_link *link;
-	struct policy *p;
-	uint64_t cg_id = id_of(op->args[1]);
+	struct policy *policy;
+	uint64_t cg_id;
 	int status;
 	pid_t pid;
 
-	if (!cg_id)
+	policy = find(op, op->args[0], op->args[1], &cg_id);
+	if (!policy)
 		return -ENOENT;
 	pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		cgroup_enter("/sys/fs/cgroup");
-		p = cook(&program->recipes[op->args[0]], cg_id);
-		if (policy_load(p) || policy_try_attach(p, &link))
+		if (policy_try_attach(policy, &link))
 			_exit(1);
 		usleep(op->args[2] * 1000);
 		if (op->args[3])
@@ -305,15 +372,15 @@ int op_classify(const struct op *op)
 	return err;
 }
 
-/* All policies that this worker has loaded answer otherwise from now on. */
+/* All policies of a recipe answer otherwise from now on. */
 int op_admit(const struct op *op)
 {
-	unsigned int i, j;
+	unsigned int recipe = op->args[0], cg;
 
-	for (i = 0; i < NR_RECIPES; i++)
-		for (j = 0; j < NR_CGROUPS; j++)
-			if (loaded[i][j].policy)
-				loaded[i][j].state->admit = op->args[0];
+	cooked[recipe].state->admit = op->args[1];
+	for (cg = 0; cg < NR_CGROUPS; cg++)
+		if (late[recipe][cg].policy.obj)
+			late[recipe][cg].state->admit = op->args[1];
 	return 0;
 }
 

@@ -66,8 +66,6 @@ static void make_cgroups(const struct program *p)
 
 	for (i = 0; i < NR_CGROUPS; i++) {
 		REQUIRE(asprintf(&dirs[i], "%s/%s", scratch_cgroup, cg_short(i)) > 0);
-		if (i == CG_A_TEMP)
-			continue;
 		*strrchr(dirs[i], '/') = '\0';
 		cg_write(dirs[i], "cgroup.subtree_control", "+memory");
 		cg_new(dirs[i], strrchr(cg_short(i), '/') ? strrchr(cg_short(i), '/') + 1 :
@@ -123,7 +121,6 @@ static int work(void *arg)
 	const bool *selected = arg;
 	unsigned int i;
 
-	policies_prepare();
 	for (i = 0; i < program->nr_ops; i++)
 		if (program->ops[i].worker == me && selected[i])
 			run_op(&program->ops[i], i);
@@ -234,6 +231,7 @@ void run_program(const struct program *p, const bool *selected)
 	/* how long something takes is the machine's affair, unless an operation says otherwise */
 	REQUIRE(budget && !write_text(WATCHDOG, "0"));
 	REQUIRE(!set_lru(p->lru_gen));
+	policies_cook();
 	set_delays(p);
 	start_workers(p, selected);
 	alive = wait_for_workers();

@@ -37,6 +37,7 @@ static unsigned int nr_wanted, seconds, nr_points, nr_bad;
 static bool replay, list, selected[MAX_OPS];
 static char *only;
 static unsigned long done[64], refused[64], us[64];
+static struct parts_state calls;
 
 static void select_ops(const char *text)
 {
@@ -73,6 +74,11 @@ static void count_ops(void)
 		refused[i] += shared->refused[i];
 		us[i] += shared->us[i];
 	}
+	calls.added += shared->calls.added;
+	calls.accessed += shared->calls.accessed;
+	calls.removed += shared->calls.removed;
+	calls.asked += shared->calls.asked;
+	calls.requests += shared->calls.requests;
 }
 
 static void show_counts(void)
@@ -83,7 +89,9 @@ static void show_counts(void)
 	for (i = 0; i < nr_op_kinds; i++)
 		printf(" %s %lu/%lu %lu", op_kinds[i].name, done[i], refused[i],
 		       us[i] / 1000 / (done[i] + refused[i] ?: 1));
-	putchar('\n');
+	printf("\n# calls: added %llu accessed %llu removed %llu asked %llu requests %llu;"
+	       " %lld policies were ejected\n", calls.added, calls.accessed, calls.removed,
+	       calls.asked, calls.requests, kernel_stat("ejected"));
 }
 
 static void show_failure(const struct program *p)

@@ -19,9 +19,9 @@
 #include "states.h"
 
 #define MAX_WORKERS	4
-#define MAX_OPS		160
+#define MAX_OPS		240
 #define MAX_ARGS	4
-#define NR_RECIPES	6
+#define NR_RECIPES	4
 #define NR_FILES	6
 #define FILE_PAGES	1024UL
 #define FILE_MAX	(FILE_PAGES * PAGE)
@@ -35,7 +35,7 @@ enum {
 	CG_A, CG_B,
 	CG_LEAVES,
 	CG_A_X = CG_LEAVES, CG_A_Y, CG_B_X, CG_B_Y,
-	/* not there at the start */
+	/* nobody begins there */
 	CG_A_TEMP,
 	NR_CGROUPS,
 };
@@ -115,8 +115,6 @@ struct shared {
 		/* number of the operation, -1 when it is through */
 		int		at;
 		struct held	held[MAX_HELD];
-		/* of all objects it has loaded */
-		uint64_t	not_empty, not_intact;
 	} workers[MAX_WORKERS];
 	/* hung up before they were given up; see cachebpf_ejected() */
 	unsigned int		nr_hung_up;
@@ -129,6 +127,8 @@ struct shared {
 	unsigned int		nr_errors;
 	char			errors[MAX_ERRORS][200];
 	unsigned long		done[64], refused[64], us[64];
+	/* what callbacks have counted, all recipes together */
+	struct parts_state	calls;
 	struct {
 		/* odd while it changes */
 		uint32_t	seq[FILE_PAGES];
@@ -195,8 +195,9 @@ void look_compare(const struct look *look, size_t page, const void *got, ssize_t
 void files_check(const char *when);
 
 /* programs-policies.c */
-void policies_prepare(void);
+void policies_cook(void);
 void policies_report(void);
+void policies_check(void);
 struct bpf_link *hooks_attach(void);
 int cgroup_enter(const char *cg);
 

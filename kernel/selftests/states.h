@@ -228,6 +228,7 @@ struct watchdog_state {
 /* parts.bpf.c: policies of random programs */
 #define PARTS_MAX_LISTS		4
 #define PARTS_NR_STEPS		3
+#define PARTS_COPIES		2
 #define PARTS_WAIT_US		2000
 #define PARTS_MARK		0x6d61726b6d61726bULL
 
