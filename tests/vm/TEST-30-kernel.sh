@@ -26,5 +26,5 @@ mkdir -p "$SCRATCH"
 mount_xfs >&2 || { echo 'Bail out! there is no XFS to test large folios on' && exit 1; }
 export CACHEBPF_TEST_XFS=$SCRATCH/xfs
 export CACHEBPF_TEST_DIR=$SCRATCH
-[[ $# -gt 0 ]] || set -- -fairness -isolation -limits -memory -rejected -tenants -watchdog
+[[ $# -gt 0 ]] || set -- -fairness -isolation -limits -memory -protection -rejected -tenants -watchdog
 /usr/lib/cachebpf/tests/kernel/cachebpf-selftest "$@"

@@ -3,4 +3,4 @@
 # kernel: product debug
 # timeout: 900
 # Those of the kernel's selftests that take their time.
-exec "$(dirname "$0")/TEST-30-kernel.sh" isolation 'limits/a child at its limit does' rejected tenants watchdog
+exec "$(dirname "$0")/TEST-30-kernel.sh" isolation 'limits/a child at its limit does' protection rejected tenants watchdog

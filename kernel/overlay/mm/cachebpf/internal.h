@@ -182,6 +182,8 @@ struct cachebpf_policy {
 	u64				serial;
 	u64				cgroup_id;
 	unsigned long			nr_updates;
+	/* rounds in a row that brought nothing */
+	u32				nr_vain;
 	char				name[CACHEBPF_NAME_LEN];
 	/* where it is attached; holds a css reference while it is */
 	struct mem_cgroup		*memcg;

@@ -25,6 +25,8 @@
 /* Rejected pages that are spared in any case: two windows of readahead of 512 KiB. */
 #define REJECTED_SPARED	256UL
 
+/* After so many rounds in vain a policy is asked in one of as many. */
+#define VAIN_ROUNDS	32
 /* The least that reclaim from above asks a cgroup for, as MGLRU's evict_folios() does. */
 #define SMALLEST_SHARE	((unsigned long)BITS_PER_LONG)
 
@@ -57,6 +59,18 @@ static unsigned long nr_to_spare(struct cachebpf_policy *policy, int nid, unsign
 	unsigned long pages = READ_ONCE(policy->nodes[nid]->lists[CACHEBPF_REJECTED]->nr_pages);
 
 	return pages > max ? mult_frac(nr, max, pages) : nr;
+}
+
+/*
+ * Has @policy had nothing to give for so many rounds that it is not worth to ask
+ * it this time?  Where all is locked or dirty reclaim comes back at once, for
+ * each cgroup and at each priority, before it gives up.
+ */
+static bool in_vain(struct cachebpf_policy *policy)
+{
+	u32 nr = READ_ONCE(policy->nr_vain);
+
+	return nr > VAIN_ROUNDS && nr % VAIN_ROUNDS;
 }
 
 /* Is reclaim for @target aimed at a part of what a policy of @memcg serves? */
@@ -117,6 +131,10 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	r->taken_from = NULL;
 	r->refused = false;
 	memset(&r->sum, 0, sizeof(r->sum));
+	if (unlikely(in_vain(policy))) {
+		cachebpf_reclaim_end(r, 0);
+		return false;
+	}
 	return true;
 no:
 	rcu_read_unlock();
@@ -492,6 +510,11 @@ void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed
 	cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_RECLAIMED, nr_reclaimed);
 	if (nr_reclaimed < r->want)
 		cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_FALLBACK, r->want - nr_reclaimed);
+	/* of two reclaimers that come at the same time one may not count */
+	if (nr_reclaimed)
+		WRITE_ONCE(r->policy->nr_vain, 0);
+	else if (r->want)
+		WRITE_ONCE(r->policy->nr_vain, READ_ONCE(r->policy->nr_vain) + 1);
 	cachebpf_watchdog_round(r, nr_reclaimed);
 	cachebpf_policy_put(r->policy);
 }
