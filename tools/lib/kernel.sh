@@ -1,18 +1,29 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Three kernels from Debian's source: product (patches and overlay of kernel/), stock (neither), debug
-# (product with every checker). Each has its own object directory that stays, so a small change is a
-# small build; ccache lets one kernel use what another compiled.
+# Four kernels from Debian's source: product (patches and overlay of kernel/), stock (neither), debug (product
+# with every checker), debian (debug with what Debian's configuration has beside ours). Each has its own object
+# directory that stays, so a small change is a small build; ccache lets one kernel use what another compiled.
 
+KERNELS=(product stock debug debian)
 KERNEL_PACKAGE=linux-source-6.12
 KERNEL_LINES=2200 # of a full build's log, for the percentage
 KERNEL_DIR=
 PRISTINE=
 
+is_kernel() { # NAME: one of ours?
+        [[ " ${KERNELS[*]} " == *" $1 "* ]]
+}
+
+# Everything is checked there, so all of it takes longer, and needs more memory.
+checks_everything() { # VARIANT
+        [[ $1 == debug || $1 == debian ]]
+}
+
 kernel_configs() { # VARIANT
         echo "$TOP/kernel/config/base.config"
         [[ $1 == stock ]] || echo "$TOP/kernel/config/cachebpf.config"
-        [[ $1 != debug ]] || echo "$TOP/kernel/config/debug.config"
+        [[ $1 != debian ]] || echo "$TOP/kernel/config/debian.config"
+        ! checks_everything "$1" || echo "$TOP/kernel/config/debug.config"
 }
 
 kernel_key() { # VARIANT
@@ -155,7 +166,7 @@ make_kernel() { # VARIANT
 }
 
 # Sets KERNEL_DIR to the directory of the wanted kernel, built if it is not there.
-ensure_kernel() { # product|stock|debug
+ensure_kernel() { # VARIANT
         ensure_buildroot
         KERNEL_DIR=$CACHE/kernel/$1-$(kernel_key "$1")
         [[ -d $KERNEL_DIR ]] || locked kernel make_kernel "$1"
@@ -184,10 +195,10 @@ check_kernel() {
 verb_kernel() {
         local variant=product
         case "${1:-}" in
-        --stock | --debug) variant=${1#--} && shift ;;
+        --stock | --debug | --debian) variant=${1#--} && shift ;;
         --check) variant=check && shift ;;
         esac
-        [[ $# -eq 0 ]] || die "kernel takes --stock, --debug or --check, nothing else"
+        [[ $# -eq 0 ]] || die "kernel takes --stock, --debug, --debian or --check, nothing else"
         if [[ $variant == check ]]; then
                 check_kernel
                 return

@@ -5,7 +5,7 @@
 # The guest reads its command and the list of shares from the firmware's configuration device; it answers through
 # virtio-serial ports (standard output, standard error, exit status, files). The console is for the kernel alone.
 
-BOOT_LIMIT=600 # seconds; the debug kernel in the laboratory is the slowest
+BOOT_LIMIT=600 # seconds; a kernel that checks everything is the slowest, in the laboratory
 
 MACHINE=
 CLOSED=
@@ -76,10 +76,6 @@ check_machine_options() {
 prepare_machine() {
         local lab=$LAB
         case $KERNEL in
-        product | stock | debug)
-                ensure_kernel "$KERNEL"
-                BZIMAGE=$KERNEL_DIR/bzImage
-                ;;
         package)
                 ensure_kernel_package vm
                 dpkg-deb --fsys-tarfile "$KERNEL_PACKAGE_DIR"/linux-image-*.deb |
@@ -88,11 +84,15 @@ prepare_machine() {
                 SHARES+=("$KERNEL_PACKAGE_DIR:/run/kernel-package")
                 ;;
         *)
-                [[ -r $KERNEL ]] ||
-                        die "--kernel wants product, stock, debug, package or a bzImage;" \
+                if is_kernel "$KERNEL"; then
+                        ensure_kernel "$KERNEL"
+                        BZIMAGE=$KERNEL_DIR/bzImage
+                else
+                        [[ -r $KERNEL ]] || die "--kernel wants one of ${KERNELS[*]}, package or a bzImage;" \
                                 "there is no file '$KERNEL'"
-                locked setup ensure_setup
-                BZIMAGE=$KERNEL
+                        locked setup ensure_setup
+                        BZIMAGE=$KERNEL
+                fi
                 ;;
         esac
         if [[ -n $PACKAGES ]]; then

@@ -88,7 +88,7 @@ job_machine() { # JOB
         machine_defaults
         KERNEL=${BZIMAGES[$kernel]} TIMEOUT=1800
         COMMAND=()
-        if [[ $kernel == debug ]]; then
+        if checks_everything "$kernel"; then
                 MEMORY=4G TIMEOUT=5400 factor=4
         fi
         if [[ $1 == *:* ]]; then
@@ -100,6 +100,7 @@ job_machine() { # JOB
         fi
         SHARES+=("$RESULTS/$1:/run/vm-results")
         COMMAND=(env "TEST_ALONE=$name" /usr/lib/cachebpf/tests/run)
+        # What runs on the product kernel is run on the debug kernel, too; on the others, what asks for them.
         if [[ $kernel == debug ]]; then
                 COMMAND+=(product,debug /run/vm-results)
         else
@@ -247,30 +248,38 @@ laboratory_test() {
         fi
 }
 
+# kernels_for [NAME…]: those that the wanted tests are for.
+kernels_for() {
+        # Programs that are installed as tests have no header to look at: they are for the product kernel.
+        [[ -z $(tests_for product "$@") && -n $(tests_for stock "$@") ]] || echo product
+        [[ -z $(tests_for stock "$@") ]] || echo stock
+        [[ -n $LONG_TESTS ]] || return 0
+        [[ -z $(tests_for debug "$@") && -n $(tests_for product "$@") ]] || echo debug
+        [[ -z $(tests_for debian "$@") ]] || echo debian
+}
+
 verb_test() {
-        local debug=''
+        local only=''
         local -a names=() kernels=()
         while [[ $# -gt 0 ]]; do
                 case $1 in
                 --long) LONG_TESTS=1 ;;
-                --debug) debug=1 ;;
-                -*) die "test takes --long, --debug and names, not '$1'" ;;
+                --kernel) [[ $# -ge 2 ]] || die "$1 wants a value" && set -- "$1=$2" "${@:3}" && continue ;;
+                --kernel=*) only=${1#*=} ;;
+                --debug | --debian) only=${1#--} ;;
+                -*) die "test takes --long, --kernel KIND, --debug, --debian and names, not '$1'" ;;
                 *) names+=("$1") ;;
                 esac
                 shift
         done
+        [[ -z $only ]] || is_kernel "$only" || die "--kernel wants one of ${KERNELS[*]}, not '$only'"
 
         ensure_buildroot
         [[ ${#names[@]} -gt 0 || ! -e $TOP/meson.build ]] || unit_tests
-        # Programs that are installed as tests have no header to look at: they are for the product kernel.
-        if [[ -z $debug ]]; then
-                [[ -z $(tests_for product "${names[@]}") && -n $(tests_for stock "${names[@]}") ]] ||
-                        kernels+=(product)
-                [[ -z $(tests_for stock "${names[@]}") ]] || kernels+=(stock)
-        fi
-        if [[ -n $debug ]] || [[ -n $LONG_TESTS &&
-                (-n $(tests_for debug "${names[@]}") || -z $(tests_for product "${names[@]}")) ]]; then
-                kernels+=(debug)
+        if [[ -n $only ]]; then
+                kernels=("$only")
+        else
+                mapfile -t kernels < <(kernels_for "${names[@]}")
         fi
         [[ ${names[*]} == laboratory ]] || vm_tests "${kernels[*]}" "${names[@]}"
         [[ ${#names[@]} -gt 0 && ${names[*]} != laboratory ]] || laboratory_test
