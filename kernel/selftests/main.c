@@ -56,6 +56,7 @@
 	X(nowait)		\
 	X(memory)		\
 	X(migration)		\
+	X(frames)		\
 	X(numa)		\
 	X(live)
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# kernel: product debug
+# kernel: product debug debian
 # timeout: 900
 # The kernel's selftests (kernel/selftests): their TAP is ours. Without arguments, which select tests, all
-# but those of TEST-32 and TEST-33, which another machine can do meanwhile.
+# but those of other tests with "kernel" machines of their own, which can be done meanwhile.
 set -euo pipefail
 
 SCRATCH=/var/tmp/cachebpf-selftest
@@ -26,5 +26,5 @@ mkdir -p "$SCRATCH"
 mount_xfs >&2 || { echo 'Bail out! there is no XFS to test large folios on' && exit 1; }
 export CACHEBPF_TEST_XFS=$SCRATCH/xfs
 export CACHEBPF_TEST_DIR=$SCRATCH
-[[ $# -gt 0 ]] || set -- -fairness -isolation -limits -memory -protection -rejected -tenants -watchdog
+[[ $# -gt 0 ]] || set -- -fairness -frames -isolation -limits -memory -protection -rejected -tenants -watchdog
 /usr/lib/cachebpf/tests/kernel/cachebpf-selftest "$@"

@@ -3,12 +3,15 @@
 # The storm: everything that can happen to cached folios and to their policies at once, for some time. On
 # ext4 and on XFS (large folios), in two cgroups that are too small for what they do:
 #
-#       files       fio that verifies, fsx, readers of files that both cgroups share, files that come and go
+#       files       fio that verifies, fsx, readers of files that both cgroups share, files that come and go;
+#                   pages that are touched, mapped, locked, advised and given up, by threads that policies
+#                   reject as well
 #       memory      memory.reclaim, drop_caches, compaction, MGLRU switched on and off, a processor that
-#                   goes and comes
+#                   goes and comes; and where it can be, memory that does (storm-memory.sh)
 #       policies    attached, replaced, detached, left behind by processes that die, at four levels of the
 #                   tree; all of them gone from time to time
-#       cgroups     made, used, removed, with and without a policy
+#       cgroups     made, used, removed, with and without a policy; with a limit of their own, or protected
+#       delays      where an entry of the folio table changes hands, if the kernel has them
 #       failures    of allocations, where the kernel can inject them
 #
 # Then everything has to be as if nothing had happened. Sourced after lib.sh; the test calls
@@ -18,7 +21,8 @@
 STORM=/sys/fs/cgroup/storm
 STORM_FILES=/var/tmp/storm
 PROGRAMS=/usr/lib/cachebpf/tests
-declare -A STORM_LIMIT=([a]=80M [b]=64M)
+. "$(dirname "${BASH_SOURCE[0]}")/storm-memory.sh"
+declare -A STORM_LIMIT=([a]=80M [b]=64M [b/small]=12M)
 storm_end=0
 declare -A storm_jobs=()
 
@@ -26,12 +30,13 @@ declare -A storm_jobs=()
 
 storm_cgroups() {
         local cg
-        mkdir "$STORM" "$STORM"/{a,b} "$STORM"/{a,b}/work || die "cannot make $STORM"
+        mkdir "$STORM" "$STORM"/{a,b} "$STORM"/{a,b}/work "$STORM"/a/kept "$STORM"/b/small ||
+                die "cannot make $STORM"
         echo +memory >/sys/fs/cgroup/cgroup.subtree_control
         for cg in "$STORM" "$STORM"/{a,b}; do
                 echo +memory >"$cg/cgroup.subtree_control" || die "no memory controller in $cg"
         done
-        for cg in a b; do
+        for cg in "${!STORM_LIMIT[@]}"; do
                 echo "${STORM_LIMIT[$cg]}" >"$STORM/$cg/memory.max"
         done
 }
@@ -47,6 +52,9 @@ storm_files() {
                 head -c 24M /dev/urandom >"$STORM_FILES/$fs/shared"
                 sha256sum <"$STORM_FILES/$fs/shared" >"$STORM_FILES/$fs.sum"
         done
+        head -c 8M /dev/urandom >"$STORM_FILES/ext4.kept"
+        # policies know threads by their names
+        cp "$PROGRAMS/programs/page-user" "$STORM_FILES/scan-pages"
         sync
 }
 
@@ -131,6 +139,14 @@ cgroups_come_and_go() {
         done
 }
 
+# Both have to protect it: the parent from its siblings, the child from its own.
+protect_some() {
+        local size=$((RANDOM % 3 * 8))M file=memory.low
+        ((RANDOM % 2)) || file=memory.min
+        echo "$size" >"$STORM/a/$file"
+        echo "$size" >"$STORM/a/kept/$file"
+}
+
 # Told one at a time, so that each has some time to work in.
 reclaim_some() {
         local cg
@@ -149,12 +165,12 @@ drop_some() {
 # limits are those that make processes reclaim, and nobody is killed for.
 other_lru() {
         local cg
-        for cg in a b; do
+        for cg in "${!STORM_LIMIT[@]}"; do
                 echo "${STORM_LIMIT[$cg]}" >"$STORM/$cg/memory.high"
                 echo max >"$STORM/$cg/memory.max"
         done
-        echo $((RANDOM % 2 ? 7 : 0)) >/sys/kernel/mm/lru_gen/enabled
-        for cg in a b; do
+        echo $((RANDOM % 2 ? 7 : 0)) >"$LRU"
+        for cg in "${!STORM_LIMIT[@]}"; do
                 echo "${STORM_LIMIT[$cg]}" >"$STORM/$cg/memory.max"
                 echo max >"$STORM/$cg/memory.high"
         done
@@ -181,6 +197,17 @@ hooks_off_and_on() {
         systemctl stop hooks.slice
         sleep 2
         systemctl start hooks.slice
+}
+
+# Rare and long, frequent and short, or none.
+delay_some() {
+        local delay=/sys/kernel/debug/cachebpf/delay
+        write_to $delay/seed $((RANDOM * RANDOM))
+        case $((RANDOM % 3)) in
+        0) write_to $delay/max_us 2000 && write_to $delay/one_in 1000 ;;
+        1) write_to $delay/max_us 100 && write_to $delay/one_in 50 ;;
+        2) write_to $delay/one_in 0 ;;
+        esac
 }
 
 write_to() { # FILE TEXT
@@ -238,19 +265,28 @@ storm_begin() {
         start fio-xfs b/work files_with_fio "$STORM_FILES/xfs/fio" mmap
         start shared-a a/work shared_readers
         start shared-b b/work shared_readers
+        start pages-a a/work "$PROGRAMS/programs/page-user" "$seconds" 1 "$STORM_FILES/ext4/shared"
+        start pages-b b/work "$PROGRAMS/programs/page-user" "$seconds" 2 "$STORM_FILES/xfs/shared"
+        start scan-a a/work "$STORM_FILES/scan-pages" "$seconds" 3 "$STORM_FILES/xfs/shared"
+        start scan-small b/small "$STORM_FILES/scan-pages" "$seconds" 4 "$STORM_FILES/ext4/shared"
+        start small b/small shared_readers
+        start kept a/kept "$PROGRAMS/programs/page-user" "$seconds" 5 "$STORM_FILES/ext4.kept"
         start churn-ext4 b/work come_and_go "$STORM_FILES/ext4"
         start churn-xfs a/work come_and_go "$STORM_FILES/xfs"
         start cgroups - cgroups_come_and_go
         start policies-1 - "$PROGRAMS/kernel/cachebpf-storm" "$seconds" "$STORM/a" "$STORM/b" "$STORM/a/work"
         start policies-2 - "$PROGRAMS/kernel/cachebpf-storm" "$seconds" "$STORM" "$STORM"/{a,b} \
-                "$STORM"/a/temp{0,1,2}
+                "$STORM"/a/{kept,temp0,temp1,temp2} "$STORM"/b/small
         start self-check - check_now_and_then
         weather reclaim until_end 0.5 reclaim_some
         weather compaction until_end 1.3 write_to /proc/sys/vm/compact_memory 1
         weather caches until_end 3.7 drop_some
         weather lru until_end 4.1 other_lru
+        weather protection until_end 2.9 protect_some
+        [[ ! -d /sys/kernel/debug/cachebpf/delay ]] || weather delays until_end 7 delay_some
         weather processor until_end 3 processor_off_and_on
         weather hooks until_end 20 hooks_off_and_on
+        storm_memory_begin
         [[ ! -d /sys/kernel/debug/failslab ]] || weather failures until_end 5 failures
 }
 
@@ -269,9 +305,10 @@ storm_wait() {
                 fi
         done
         failures_end
+        [[ ! -d /sys/kernel/debug/cachebpf/delay ]] || write_to /sys/kernel/debug/cachebpf/delay/one_in 0
         systemctl stop hooks.slice
         echo 1 >/sys/devices/system/cpu/cpu1/online
-        write_to /sys/kernel/mm/lru_gen/enabled 7
+        storm_memory_end
 } 2>/dev/null
 
 # Objects of the caches of the folio table in use, once what waits on processors is given back.
@@ -312,16 +349,18 @@ storm_verdict() {
         done
         succeeds 'XFS can be unmounted' umount "$STORM_FILES/xfs"
         succeeds 'XFS is in order' xfs_repair -n "$STORM_FILES/xfs.img"
-        for cg in a/work b/work a b ''; do
+        for cg in a/work a/kept b/work b/small a b ''; do
                 succeeds "the cgroup storm/$cg can be removed" wait_until 60 rmdir "$STORM${cg:+/$cg}"
         done
         succeeds 'the folio table is empty' wait_until 30 table_is_empty
+        storm_memory_verdict
         is "$(cat /proc/sys/kernel/tainted)" "$tainted" 'the kernel has nothing to report'
 }
 
 storm_clean_up() {
         [[ ! -d $STORM ]] || echo 1 >"$STORM/cgroup.kill"
         failures_end
+        storm_memory_end
         remove_test_units
         ! mountpoint -q "$STORM_FILES/xfs" || umount "$STORM_FILES/xfs"
         find "$STORM" -depth -type d -exec rmdir {} + 2>/dev/null
@@ -333,6 +372,7 @@ storm() { # SECONDS
         tainted=$(cat /proc/sys/kernel/tainted)
         trap storm_clean_up EXIT
         storm_clean_up
+        storm_memory_prepare
         storm_cgroups
         storm_files
         storm_hooks
