@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Uses a file's pages in all the ways in which there is no need to read it from one end to the other, for some time:
- * single bytes, mappings, advice, and memory that is locked or given up.
+/* Uses the pages of a file for some time, in all ways but one after the other: single bytes, mappings,
+ * advice, and memory that is locked or given up.
  *
  *      page-user SECONDS SEED FILE
  *
- * The name under which it is called is the name of its thread, by which policies can classify it. What it reads it
- * compares with what it has read there before: the status is 1 if that has changed. Prints how much it did. */
+ * The name under which it is called is the name of its thread, by which policies can classify it. What it
+ * reads it compares with what it has read there before: the status is 1 if that has changed. Prints how much
+ * it did. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,8 @@ static int read_bytes(const File *f, unsigned long begin, unsigned long n) {
 }
 
 static int use_mapping(const File *f, unsigned long begin, unsigned long n) {
-        static const int advice[] = { MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_POPULATE_READ };
+        static const int advice[] = { MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED,
+                                      MADV_POPULATE_READ };
         unsigned char *map;
         int r = 0;
 

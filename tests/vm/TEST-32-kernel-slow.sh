@@ -3,4 +3,5 @@
 # kernel: product debug debian
 # timeout: 900
 # Those of the kernel's selftests that take their time.
-exec "$(dirname "$0")/TEST-30-kernel.sh" isolation 'limits/a child at its limit does' protection rejected tenants watchdog
+exec "$(dirname "$0")/TEST-30-kernel.sh" isolation 'limits/a child at its limit does' protection rejected \
+        tenants watchdog

@@ -57,7 +57,8 @@ static void publish_policy(struct mem_cgroup *root, struct cachebpf_policy *poli
 		if (memcg == root)
 			rcu_assign_pointer(memcg->cachebpf, policy);
 		else if (!own_policy(memcg))
-			rcu_assign_pointer(memcg->cachebpf, effective_policy(parent_mem_cgroup(memcg)));
+			rcu_assign_pointer(memcg->cachebpf,
+					   effective_policy(parent_mem_cgroup(memcg)));
 	}
 }
 

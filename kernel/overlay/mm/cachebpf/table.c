@@ -89,7 +89,9 @@ static void free_section(struct cachebpf_section *section)
 }
 
 static void free_dead_blocks(struct work_struct *work);
+
 static LLIST_HEAD(dead_blocks);
+
 static DECLARE_WORK(dead_blocks_work, free_dead_blocks);
 
 static void free_dead_blocks(struct work_struct *work)
@@ -129,7 +131,7 @@ static void drop_block(u32 pfn)
 		queue_work(system_unbound_wq, &dead_blocks_work);
 }
 
-/* @block has no entry in use any more: keep it, for one that was kept before; in an RCU read side. */
+/* @block is empty: keep it, and not one that was kept before; in an RCU read side. */
 void cachebpf_block_emptied(struct cachebpf_block *block)
 {
 	struct cachebpf_account *account = block->account;
