@@ -114,16 +114,28 @@ class Results:
         new.replace(self.path)
 
 
+def runs(group):
+    """Whether a process of the group does; one that has ended may stay for ever where nobody waits for it."""
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, of_group = stat.read_text().rpartition(")")[2].split()[:3]
+            if int(of_group) == group and state != "Z":
+                return True
+    return False
+
+
 def end_group(process):
     """Ends all processes of its group; machines that tools/vm started end with it."""
     for number, patience in ((signal.SIGTERM, 60), (signal.SIGKILL, 10)):
         deadline = time.monotonic() + patience
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-            while time.monotonic() < deadline:
-                time.sleep(0.1)
-                process.poll() # one that nobody waited for counts as there
-                os.killpg(process.pid, 0)
+        while runs(process.pid):
+            if time.monotonic() >= deadline:
+                break
+            time.sleep(0.1)
+        else:
+            return
 
 
 class Limits:

@@ -15,6 +15,7 @@ unsigned long cachebpf_nr_sections __ro_after_init;
 struct cachebpf_section cachebpf_no_section = {
 	.lock = __SPIN_LOCK_UNLOCKED(cachebpf_no_section.lock),
 };
+
 static struct kmem_cache *block_cache __ro_after_init;
 
 /* At boot: what the table costs without a policy, 256 KiB for a TiB of memory. */
