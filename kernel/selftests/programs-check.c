@@ -66,6 +66,8 @@ static void judge_ejections(void)
 		struct ejection *e = &ejections[i];
 		bool slow = !strncmp(e->reason, "over budget", strlen("over budget"));
 
+		if (verbose)
+			diag("%s was ejected from %llu: %s", e->name, e->cg_id, e->reason);
 		WRONG_IF(slow && !shared->budget_lowered,
 			 "%s was ejected without a budget: %s", e->name, e->reason);
 		WRONG_IF(!slow && strncmp(e->name, "mischief", strlen("mischief")),
