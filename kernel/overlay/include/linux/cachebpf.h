@@ -24,7 +24,7 @@ struct folio_batch;
 /* folios proposed and isolated at a time: one SWAP_CLUSTER_MAX */
 #define CACHEBPF_BATCH		32
 /* protected or not: cgroups whose answer a request remembers */
-#define CACHEBPF_VERDICTS	4
+#define CACHEBPF_VERDICTS	8
 /* folios that the walks of one request may look at, all together */
 #define CACHEBPF_MAX_VISITS	65536
 
@@ -266,6 +266,8 @@ struct cachebpf_reclaim {
 	u32			nr_verdicts;
 	/* the kernel refused, in this round, what the policy has, for it is protected */
 	bool			refused;
+	/* reclaim is for the policy's own cgroup: nobody else takes part */
+	bool			own;
 	/* pages that are to be reclaimed in all, and how many were before this round */
 	unsigned long		nr_to_reclaim;
 	unsigned long		nr_reclaimed;

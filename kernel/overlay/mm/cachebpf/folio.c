@@ -16,12 +16,6 @@
 #include "internal.h"
 #include "list.h"
 
-/* What blocks of the table may cost at most: so many, and a part of what the cgroup has. */
-#define FREE_BLOCKS	512
-#define TABLE_PERCENT	2
-/* of memory, with what the allocator adds */
-#define BLOCK_COST	(sizeof(struct cachebpf_block) + 24)
-
 DEFINE_STATIC_KEY_FALSE(cachebpf_key);
 
 /* A reference to the folio that begins with @page; NULL if none does, or it is being freed. */
@@ -157,21 +151,6 @@ static noinline void unmanage_slow(struct cachebpf_folio *f, struct folio *folio
 	unmanage(f, folio, why);
 }
 
-/*
- * May @policy have one more block?  An entry costs 0.9 % of its page if its
- * neighbours in memory are the policy's as well, and 3.7 % if none is.  In all,
- * blocks cost no more than 2 % of what the cgroup has: beyond that its folios
- * are left to stock reclaim.
- */
-static bool may_grow(struct cachebpf_policy *policy)
-{
-	unsigned long nr_pages = mem_cgroup_is_root(policy->memcg) ? totalram_pages() :
-				 page_counter_read(&policy->memcg->memory);
-	unsigned long nr_max = nr_pages * (PAGE_SIZE * TABLE_PERCENT / 100) / BLOCK_COST;
-
-	return atomic_long_read(&policy->account->nr) < FREE_BLOCKS + nr_max;
-}
-
 static struct cachebpf_folio *populate(struct cachebpf_policy *policy, struct folio *folio,
 				       gfp_t gfp)
 {
@@ -194,7 +173,7 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 	struct cachebpf_policy *old = *policy;
 	struct cachebpf_folio *f;
 
-	if (!may_grow(old) || !refcount_inc_not_zero(&old->ref))
+	if (!refcount_inc_not_zero(&old->ref))
 		return NULL;
 	rcu_read_unlock();
 	/* an entry is not worth that anybody is killed for it, nor to wait for ever */
@@ -242,10 +221,16 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 	/* anon folios are on the LRU of files after MADV_FREE */
 	if (!folio->mapping || folio_test_anon(folio) || now != policy)
 		goto out;
-	f = cachebpf_table_lookup(folio_pfn(folio));
-	if (f && cachebpf_owner_of(f) == policy)
+	f = cachebpf_table_get(folio_pfn(folio));
+	if (f && READ_ONCE(f->owner) == policy->id) {
+		cachebpf_table_put(f, folio_pfn(folio));
 		goto out;
-	f = cachebpf_table_get(folio_pfn(folio)) ?: get_entry(&now, folio, GFP_NOFS);
+	}
+	/* of many folios one after the other, mostly there is memory without waiting */
+	if (!f)
+		f = populate(policy, folio, GFP_NOWAIT);
+	if (!f)
+		f = get_entry(&now, folio, GFP_NOFS);
 	if (!f) {
 		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
 		goto out;

@@ -184,6 +184,8 @@ struct cachebpf_policy {
 	unsigned long			nr_updates;
 	/* rounds in a row that brought nothing */
 	u32				nr_vain;
+	/* in the last of them the kernel refused what there was */
+	bool				vain_refused;
 	char				name[CACHEBPF_NAME_LEN];
 	/* where it is attached; holds a css reference while it is */
 	struct mem_cgroup		*memcg;

@@ -336,6 +336,7 @@ static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *o
 	/* reclaimers and get_entry() of folio.c */
 	cachebpf_policy_put(policy);
 	wait_var_event(&policy->ref, !refcount_read(&policy->ref));
+	cachebpf_account_trim(policy->account);
 
 	if (ops->policy_exit)
 		ops->policy_exit(policy);

@@ -27,6 +27,8 @@
 
 /* After so many rounds in vain a policy is asked in one of as many. */
 #define VAIN_ROUNDS	32
+/* Cgroups from one that is reclaimed down to one whose protection is looked up. */
+#define MAX_DEPTH	16
 /* The least that reclaim from above asks a cgroup for, as MGLRU's evict_folios() does. */
 #define SMALLEST_SHARE	((unsigned long)BITS_PER_LONG)
 
@@ -119,8 +121,9 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	cachebpf_check_buckets(policy);
 
 	r->policy = policy;
+	r->own = r->target == policy->memcg;
 	nr_pages = cachebpf_pages_on(policy, nid);
-	if (r->target == policy->memcg)
+	if (r->own)
 		r->share = min(share_of_node(policy, nr_pages, r->nr_to_reclaim),
 			       r->nr_to_reclaim - min(r->nr_to_reclaim, r->nr_reclaimed));
 	else
@@ -132,6 +135,8 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	r->refused = false;
 	memset(&r->sum, 0, sizeof(r->sum));
 	if (unlikely(in_vain(policy))) {
+		/* for the same reason as the last time */
+		r->refused = READ_ONCE(policy->vain_refused);
 		cachebpf_reclaim_end(r, 0);
 		return false;
 	}
@@ -145,19 +150,20 @@ no:
  * Bring the effective protection of @memcg up to date.  Reclaim does so when
  * its walk comes to a cgroup, but a policy may propose folios of one that the
  * walk has not come to yet.  From the top down: each depends on its parent's.
+ * Of those that are far down it is left as it is: interrupts can be off.
  */
 static void calculate_protection(struct mem_cgroup *target, struct mem_cgroup *memcg)
 {
-	struct mem_cgroup *done = target ?: root_mem_cgroup, *next;
+	struct mem_cgroup *top = target ?: root_mem_cgroup, *path[MAX_DEPTH];
+	int nr = 0;
 
-	while (done != memcg) {
-		for (next = memcg; next && parent_mem_cgroup(next) != done;)
-			next = parent_mem_cgroup(next);
-		if (!next)
+	for (; memcg && memcg != top; memcg = parent_mem_cgroup(memcg)) {
+		if (nr == MAX_DEPTH)
 			return;
-		mem_cgroup_calculate_protection(target, next);
-		done = next;
+		path[nr++] = memcg;
 	}
+	while (memcg && nr)
+		mem_cgroup_calculate_protection(target, path[--nr]);
 }
 
 /* Can there be a protected cgroup among those that the policy of @r serves? */
@@ -515,6 +521,7 @@ void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed
 		WRITE_ONCE(r->policy->nr_vain, 0);
 	else if (r->want)
 		WRITE_ONCE(r->policy->nr_vain, READ_ONCE(r->policy->nr_vain) + 1);
+	WRITE_ONCE(r->policy->vain_refused, r->refused);
 	cachebpf_watchdog_round(r, nr_reclaimed);
 	cachebpf_policy_put(r->policy);
 }

@@ -85,6 +85,7 @@ static void free_section(struct cachebpf_section *section)
 			continue;
 		WARN_ON_ONCE(atomic_read(&block->used));
 		free_block(block);
+		cond_resched();
 	}
 	kfree(section);
 }
@@ -105,6 +106,7 @@ static void free_dead_blocks(struct work_struct *work)
 		next = node->next;
 		kmem_cache_free(block_cache, container_of((void *)node, struct cachebpf_block,
 							  entries[0]));
+		cond_resched();
 	}
 }
 
@@ -141,6 +143,21 @@ void cachebpf_block_emptied(struct cachebpf_block *block)
 
 	if (old && old != block->base + 1)
 		drop_block(old - 1);
+}
+
+/* The end of a policy with @account: do not keep what is empty. */
+void cachebpf_account_trim(struct cachebpf_account *account)
+{
+	u32 pfn;
+	int i;
+
+	rcu_read_lock();
+	for (i = 0; i < CACHEBPF_KEPT_BLOCKS; i++) {
+		pfn = xchg(&account->emptied[i], 0);
+		if (pfn)
+			drop_block(pfn - 1);
+	}
+	rcu_read_unlock();
 }
 
 /* After the last policy is gone: give all memory back. */

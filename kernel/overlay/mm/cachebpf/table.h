@@ -182,6 +182,7 @@ static inline unsigned long cachebpf_account_bytes(struct cachebpf_account *acco
 
 struct cachebpf_account *cachebpf_account_new(void);
 void cachebpf_account_put(struct cachebpf_account *account);
+void cachebpf_account_trim(struct cachebpf_account *account);
 
 bool cachebpf_table_next(unsigned long *pfn);
 struct cachebpf_folio *cachebpf_table_populate(unsigned long pfn,
