@@ -114,30 +114,35 @@ static unsigned int nr_alive(void)
 	return nr;
 }
 
+static bool is_attached(const struct held *h)
+{
+	char *name = cg_policy(cg_dir(h->cg), "policy");
+	char *inherited = cg_policy(cg_dir(h->cg), "inherited");
+
+	return name && inherited && !strcmp(name, program->recipes[h->recipe].name) &&
+	       !strcmp(inherited, "0");
+}
+
+/* A policy that is ejected just now is still to hang up: either will be true. */
 static void check_links(void)
 {
 	unsigned int i;
-	char *name;
 
+	for (i = 0; i < MAX_WORKERS * MAX_HELD; i++)
+		WRONG_IF(held(i)->held && !EVENTUALLY(held(i)->hung_up || is_attached(held(i))),
+			 "%s has %s, not %s", cg_short(held(i)->cg),
+			 cg_policy(cg_dir(held(i)->cg), "policy") ?: "nothing",
+			 program->recipes[held(i)->recipe].name);
 	WRONG_IF(!EVENTUALLY(kernel_stat("policies") == nr_others + nr_alive()),
 		 "%lld policies are attached, not %lld", kernel_stat("policies"),
 		 nr_others + nr_alive());
+	/* whatever hung up did so before, and what it was ejected for was said before that */
 	read_log();
 	for (i = 0; i < shared->nr_hung_up && i < ARRAY_SIZE(shared->hung_up); i++)
 		check_hung_up(&shared->hung_up[i]);
-	for (i = 0; i < MAX_WORKERS * MAX_HELD; i++) {
-		if (!held(i)->held)
-			continue;
-		if (held(i)->hung_up) {
+	for (i = 0; i < MAX_WORKERS * MAX_HELD; i++)
+		if (held(i)->held && held(i)->hung_up)
 			check_hung_up(held(i));
-			continue;
-		}
-		name = cg_policy(cg_dir(held(i)->cg), "policy");
-		WRONG_IF(!name || strcmp(name, program->recipes[held(i)->recipe].name) ||
-			 strcmp(cg_policy(cg_dir(held(i)->cg), "inherited") ?: "", "0"),
-			 "%s has %s, not %s", cg_short(held(i)->cg), name ?: "nothing",
-			 program->recipes[held(i)->recipe].name);
-	}
 }
 
 /* Two looks at it: what is wrong for a moment, when nobody is at work, is so for longer. */

@@ -131,6 +131,7 @@ static int work(void *arg)
 		usleep(20000);
 	}
 	policies_report();
+	policies_check_late();
 	return 0;
 }
 

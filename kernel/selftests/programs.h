@@ -8,6 +8,7 @@
  *	programs-check.c	what must hold when the workers have stopped
  *	programs-files.c	files whose content is known at any moment
  *	programs-io.c		operations on them
+ *	programs-objects.c	from recipes to BPF objects
  *	programs-policies.c	operations on policies
  *	programs-cgroups.c	operations on cgroups
  *	programs-machine.c	operations on the machine
@@ -194,12 +195,20 @@ bool look_holds(const struct look *look, size_t page);
 void look_compare(const struct look *look, size_t page, const void *got, ssize_t nr);
 void files_check(const char *when);
 
-/* programs-policies.c */
+/* programs-objects.c */
+extern int classes_fd;
 void policies_cook(void);
-void policies_report(void);
 void policies_check(void);
+void policies_check_late(void);
 struct bpf_link *hooks_attach(void);
 int cgroup_enter(const char *cg);
+bool tolerable(int err);
+/* A policy for what is called @cg now; its id in @cg_id. */
+struct policy *find_policy(const struct op *op, unsigned int recipe, unsigned int cg,
+			   uint64_t *cg_id);
+
+/* programs-policies.c */
+void policies_report(void);
 
 /* the operations */
 int op_attach(const struct op *op), op_update(const struct op *op), op_detach(const struct op *op),
@@ -207,7 +216,8 @@ int op_attach(const struct op *op), op_update(const struct op *op), op_detach(co
 	op_classify(const struct op *op), op_admit(const struct op *op);
 int op_read(const struct op *op), op_touch(const struct op *op), op_bytes(const struct op *op),
 	op_splice(const struct op *op), op_write(const struct op *op),
-	op_store(const struct op *op), op_truncate(const struct op *op), op_punch(const struct op *op),
+	op_store(const struct op *op), op_truncate(const struct op *op),
+	op_punch(const struct op *op),
 	op_fsync(const struct op *op), op_dontneed(const struct op *op),
 	op_willneed(const struct op *op), op_recreate(const struct op *op);
 int op_mkdir(const struct op *op), op_rmdir(const struct op *op), op_enter(const struct op *op),
