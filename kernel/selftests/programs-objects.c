@@ -231,8 +231,14 @@ struct bpf_link *hooks_attach(void)
 	static const struct recipe hooks = {
 		.name = "hooks", .callbacks = HAS_EVICT | HAS_ADMIT, .behaves = true,
 	};
-	struct policy *p = cook(&hooks, cg_id(cg_new("/sys/fs/cgroup", "cachebpf-hooks")));
-	struct bpf_link *link = policy_attach(p);
+	struct bpf_link *link;
+	struct policy *p;
+
+	/* left by one that was killed */
+	rmdir(HOOKS_CGROUP);
+	REQUIRE(!mkdir(HOOKS_CGROUP, 0755));
+	p = cook(&hooks, cg_id(HOOKS_CGROUP));
+	link = policy_attach(p);
 
 	classes_fd = bpf_object__find_map_fd_by_name(p->obj, "classes");
 	return link;

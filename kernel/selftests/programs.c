@@ -236,6 +236,7 @@ static void end_point(struct bpf_link *hooks)
 	bpf_link__destroy(hooks);
 	gone = EVENTUALLY(kernel_stat("policies") == 0);
 	rmdir(scratch_cgroup);
+	rmdir(HOOKS_CGROUP);
 	nr_points++;
 	nr_bad += !gone;
 	printf("%sok %u - no policy is left\n", gone ? "" : "not ", nr_points);

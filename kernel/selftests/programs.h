@@ -200,6 +200,7 @@ extern int classes_fd;
 void policies_cook(void);
 void policies_check(void);
 void policies_check_late(void);
+#define HOOKS_CGROUP	"/sys/fs/cgroup/cachebpf-hooks"
 struct bpf_link *hooks_attach(void);
 int cgroup_enter(const char *cg);
 bool tolerable(int err);
