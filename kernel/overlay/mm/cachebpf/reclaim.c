@@ -26,7 +26,7 @@
 #define REJECTED_SPARED	256UL
 
 /* After so many rounds in vain a policy is asked in one of as many. */
-#define VAIN_ROUNDS	32
+#define VAIN_ROUNDS	256
 /* Cgroups from one that is reclaimed down to one whose protection is looked up. */
 #define MAX_DEPTH	16
 /* The least that reclaim from above asks a cgroup for, as MGLRU's evict_folios() does. */
