@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a policy is told of the page cache, and the counters. */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #include "selftest.h"
@@ -225,14 +226,23 @@ static void test_written(void)
 	compare_books();
 }
 
-/* Uses through a mapping are seen when reclaim looks, and save the folio once. */
-static void test_mapped(void)
+/*
+ * Uses through a mapping are seen when reclaim looks, and save the folio once;
+ * what is mapped, and not used any more, goes as if it were not.
+ */
+static void mapped(bool lru_gen)
 {
-	struct file *hot = file_new(NULL, "hot", 64), *cold = file_new(NULL, "cold", 512);
+	const char *name = lru_name(lru_gen);
+	struct file *hot = file_new(NULL, name, 64), *cold = file_new(NULL, "cold", 512);
+	struct policy *p;
 	unsigned long long before;
 	pid_t pid;
+	int i;
 
-	set_up();
+	cg = cg_new(NULL, name);
+	p = policy_open("events", NULL, cg);
+	policy_attach(p);
+	state = policy_state(p);
 	cg_read_file(cg, hot, 0, 64);
 	cg_read_file(cg, cold, 0, 512);
 	pid = cg_start(cg, file_keep_mapped, hot);
@@ -241,10 +251,23 @@ static void test_mapped(void)
 	/* the mapped ones are the oldest, and would be the first to go */
 	EXPECT_EQ(cg_reclaim(cg, 32 * PAGE), 0);
 	EXPECT_EQ(file_cached(hot, NULL), 64);
-	EXPECT_OP(state->accessed, >, before);
+	expect(state->accessed > before, __FILE__, __LINE__, "%s: the policy heard of no use", name);
+
+	EXPECT_EQ(kill(pid, SIGSTOP), 0);
+	for (i = 0; i < 17 && file_cached(hot, NULL); i++)
+		EXPECT_EQ(cg_reclaim(cg, 32 * PAGE), 0);
+	expect(!file_cached(hot, NULL), __FILE__, __LINE__, "%s: %zu pages stay", name,
+	       file_cached(hot, NULL));
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
 	EXPECT_EQ(cg_write(cg, "cgroup.kill", "1"), 0);
 	EXPECT_EQ(cg_wait(pid), -EINTR);
 	compare_books();
+	unlink(cold->path);
+}
+
+static void test_mapped(void)
+{
+	with_both_lrus(mapped);
 }
 
 /* Where the pages of @file are in memory; no use of them. */

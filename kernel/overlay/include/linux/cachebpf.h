@@ -331,6 +331,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr);
 struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
 					struct list_head *folios, unsigned long *nr_taken);
+void __cachebpf_folios_kept(struct list_head *folios);
 void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left);
 void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
 bool cachebpf_gave(struct lruvec *lruvec, unsigned long nr, unsigned long nr_enough);
@@ -375,6 +376,7 @@ static inline struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r
 	return NULL;
 }
 
+static inline void __cachebpf_folios_kept(struct list_head *folios) {}
 static inline void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left) {}
 static inline void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed) {}
 
@@ -407,6 +409,13 @@ static __always_inline void cachebpf_folio_removed(struct folio *folio, enum cac
 {
 	if (cachebpf_enabled())
 		__cachebpf_folio_removed(folio, why);
+}
+
+/* Reclaim had @folios, file folios, isolated and does not take them. */
+static __always_inline void cachebpf_folios_kept(struct list_head *folios)
+{
+	if (cachebpf_enabled())
+		__cachebpf_folios_kept(folios);
 }
 
 /* @folio, locked, has become a part of a huge one; interrupts are on. */

@@ -357,10 +357,41 @@ struct leaving {
 	int nr[2][MAX_NR_ZONES];
 };
 
+#ifdef CONFIG_LRU_GEN
+/*
+ * Take @folio out of its generation, if it has one.  For shrink_folio_list(),
+ * PG_referenced is to say that a mapping was in use.  lru_gen_look_around() has
+ * seen that already of the neighbours of what was isolated before: it leaves
+ * nothing in the page table, and puts them into the youngest generation.  What
+ * is kept does not come back there.
+ */
+static bool unlink_from_generation(struct lruvec *lruvec, struct folio *folio)
+{
+	int youngest = lru_gen_from_seq(lruvec->lrugen.max_seq);
+	bool used = folio_mapped(folio) && folio_lru_gen(folio) == youngest;
+
+	if (!lru_gen_del_folio(lruvec, folio, false))
+		return false;
+	/* as isolate_folio() does */
+	if (!folio_test_referenced(folio))
+		folio_clear_lru_refs(folio);
+	if (used)
+		folio_set_referenced(folio);
+	else
+		folio_clear_referenced(folio);
+	return true;
+}
+#else
+static bool unlink_from_generation(struct lruvec *lruvec, struct folio *folio)
+{
+	return false;
+}
+#endif
+
 /* Take @folio off the LRU as lruvec_del_folio() does, but leave the sizes for later. */
 static void unlink_from_lru(struct lruvec *lruvec, struct folio *folio, struct leaving *leaving)
 {
-	if (lru_gen_del_folio(lruvec, folio, false))
+	if (unlink_from_generation(lruvec, folio))
 		return;
 	list_del(&folio->lru);
 	leaving->nr[folio_test_active(folio)][folio_zonenum(folio)] += folio_nr_pages(folio);
@@ -471,12 +502,29 @@ static bool is_owned(struct cachebpf_policy *policy, unsigned long pfn)
 }
 
 /**
+ * __cachebpf_folios_kept - what shrink_folio_list() had and did not take
+ * @folios: file folios on their way back to the LRU
+ *
+ * Their policies hear of uses through mappings, which it has looked for.  With
+ * the classic LRU it activates what was used twice.  With MGLRU a use is one as
+ * long as a folio is isolated, too, and says so by PG_referenced.
+ */
+void __cachebpf_folios_kept(struct list_head *folios)
+{
+	struct folio *folio;
+
+	list_for_each_entry(folio, folios, lru) {
+		if (folio_mapped(folio) &&
+		    (folio_test_active(folio) ||
+		     (lru_gen_enabled() && folio_test_referenced(folio))))
+			__cachebpf_folio_accessed(folio);
+	}
+}
+
+/**
  * cachebpf_reclaim_settle - what became of the folios that were isolated
  * @r: the round, after shrink_folio_list()
  * @nr_left: pages of them that it did not take
- *
- * A folio that is still there and was activated had been used through a
- * mapping; the policy hears of that use here.
  */
 void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left)
 {
@@ -487,18 +535,8 @@ void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left)
 
 	cachebpf_delay(CACHEBPF_AT_SETTLE);
 	rcu_read_lock();
-	for (i = 0; i < r->nr_isolated; i++) {
-		struct folio *folio = pfn_folio(r->isolated[i]);
-
-		if (!is_owned(r->policy, r->isolated[i]))
-			continue;
-		nr_kept++;
-		if (!folio_try_get(folio))
-			continue;
-		if (folio_test_active(folio) && is_owned(r->policy, folio_pfn(folio)))
-			__cachebpf_folio_accessed(folio);
-		folio_put(folio);
-	}
+	for (i = 0; i < r->nr_isolated; i++)
+		nr_kept += is_owned(r->policy, r->isolated[i]);
 	rcu_read_unlock();
 	cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_KEPT, nr_kept);
 	/* not one could be had: it is the policy's turn */
