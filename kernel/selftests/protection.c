@@ -3,6 +3,8 @@
  * memory.min and memory.low of children: they hold, whatever a policy proposes,
  * and a policy that cannot know of them is not to blame for proposing so.
  */
+#include <fcntl.h>
+
 #include "selftest.h"
 
 /* More than several windows of the watchdog, in requests that are all in vain. */
@@ -103,6 +105,82 @@ static void test_beside_mglru(void)
 	beside(true);
 }
 
+/* More than a request remembers verdicts of; their pages lie one behind the other. */
+#define NR_CHILDREN	16
+#define NR_LEVELS	12
+#define NR_IN_TURN	(NR_CHILDREN * 16 * MiB_PAGES)
+
+struct turn {
+	struct file	*file;
+	/* whose turn it is next is told by a page number in its pipe */
+	int		pipes[NR_CHILDREN][2];
+	unsigned int	i;
+};
+
+static int read_in_turn(void *arg)
+{
+	struct turn *t = arg;
+	int fd = open(t->file->path, O_RDONLY | O_CLOEXEC);
+	size_t page;
+	char byte;
+
+	if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM))
+		return 1;
+	while (read(t->pipes[t->i][0], &page, sizeof(page)) == sizeof(page)) {
+		if (page < t->file->nr_pages && pread(fd, &byte, 1, page * PAGE) != 1)
+			return 2;
+		page++;
+		if (write(t->pipes[(t->i + 1) % NR_CHILDREN][1], &page, sizeof(page)) < 0)
+			return 3;
+		if (page > t->file->nr_pages)
+			return 0;
+	}
+	return 4;
+}
+
+/*
+ * To look up the protection of many cgroups, deep down, folio by folio, is not
+ * to take for ever.  The policy wants what was used last, which is theirs.
+ */
+static void test_many(void)
+{
+	struct file *other = file_new(NULL, "other", NR_READ / 4);
+	const char *top = cg_new(NULL, "top"), *parent = top, *cg;
+	struct turn t = { .file = file_new(NULL, "in-turn", NR_IN_TURN) };
+	pid_t pids[NR_CHILDREN];
+	size_t first = 0;
+	char name[16];
+	int i;
+
+	policy_start("mru", top);
+	cg_read_file(cg_new(top, "other"), other, 0, other->nr_pages);
+	for (i = 0; i < NR_LEVELS; i++) {
+		parent = cg_new(parent, "level");
+		REQUIRE_EQ(cg_write(parent, "memory.min", "max"), 0);
+	}
+	for (t.i = 0; t.i < NR_CHILDREN; t.i++)
+		REQUIRE(!pipe2(t.pipes[t.i], O_CLOEXEC));
+	for (t.i = 0; t.i < NR_CHILDREN; t.i++) {
+		snprintf(name, sizeof(name), "child-%u", t.i);
+		cg = cg_new(parent, name);
+		REQUIRE_EQ(cg_write(cg, "memory.min", "max"), 0);
+		pids[t.i] = cg_start(cg, read_in_turn, &t);
+	}
+	REQUIRE(write(t.pipes[0][1], &first, sizeof(first)) == sizeof(first));
+	for (t.i = 0; t.i < NR_CHILDREN; t.i++)
+		REQUIRE_EQ(cg_wait(pids[t.i]), 0);
+	REQUIRE_EQ(file_cached(t.file, NULL), NR_IN_TURN);
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(cg_reclaim(top, MiB), 0);
+	diag("evicted %lld, chosen %lld; the longest request took %lld us",
+	     cg_stat(top, "removed_reclaim"), cg_stat(top, "evict_reclaimed"),
+	     cg_stat(top, "evict_ns_max") / 1000);
+	expect(!cg_policy(top, "ejected"), __FILE__, __LINE__, "ejected: %s",
+	       cg_policy(top, "ejected") ?: "");
+	EXPECT_EQ(file_cached(t.file, NULL), NR_IN_TURN);
+	EXPECT_BOOKS();
+}
+
 /* With a policy, or without one, ask for more than a protected child has to give. */
 static void overshoot(bool lru_gen, const char *policy)
 {
@@ -154,6 +232,7 @@ static void test_overshoot(void)
 static const struct test tests[] = {
 	{ "beside a protected cache, classic LRU",	test_beside_classic },
 	{ "beside a protected cache, generations",	test_beside_mglru },
+	{ "beside many protected caches",		test_many },
 	{ "no more than what is not protected",		test_overshoot },
 };
 

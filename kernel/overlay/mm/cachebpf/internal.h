@@ -259,7 +259,7 @@ static inline void cachebpf_check_buckets(struct cachebpf_policy *policy)
 }
 
 /* propose.c: what a policy proposes to a request */
-bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *folio);
+bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio);
 
 /* reclaim.c: whose folios are not to be taken */
 bool cachebpf_is_protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg);

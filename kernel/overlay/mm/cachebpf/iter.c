@@ -73,18 +73,18 @@ static void read_ahead(struct cachebpf_iter *iter)
 	bool reverse = iter->flags & CACHEBPF_ITER_REVERSE;
 	struct cachebpf_folio *f;
 	unsigned long irq;
-	u32 pfn, nr_left;
+	u32 pfn;
 
 	spin_lock_irqsave(&iter->node->lock, irq);
 	end_batch(iter);
 	/* walk in a walk, or walk after walk: all share the request's budget */
-	iter->nr_left = min(iter->nr_left, iter->evict->visits_left);
-	nr_left = iter->nr_left;
-	while (iter->nr_batch < nr_wanted && iter->nr_left && iter->cursor) {
+	while (iter->nr_batch < nr_wanted && iter->nr_left && iter->evict->visits_left &&
+	       iter->cursor) {
 		pfn = iter->cursor;
 		f = cachebpf_table_entry(pfn);
 		iter->cursor = reverse ? f->prev : f->next;
 		iter->nr_left--;
+		iter->evict->visits_left--;
 
 		if (likely(cachebpf_worth_offering(iter->evict, pfn_folio(pfn))))
 			iter->batch[iter->nr_batch++] = f;
@@ -95,7 +95,6 @@ static void read_ahead(struct cachebpf_iter *iter)
 			spin_lock_irqsave(&iter->node->lock, irq);
 		}
 	}
-	iter->evict->visits_left -= nr_left - iter->nr_left;
 	spin_unlock_irqrestore(&iter->node->lock, irq);
 }
 

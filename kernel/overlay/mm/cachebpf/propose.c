@@ -9,15 +9,26 @@
 
 #include "kfunc.h"
 
+/* what it costs to look up a cgroup's protection, in visits */
+#define VERDICT_VISITS	512
+
 /* Is @folio in a cgroup that memory.min or memory.low keeps from being reclaimed now? */
-static bool is_kept(const struct cachebpf_evict *evict, struct folio *folio)
+static bool is_kept(struct cachebpf_evict *evict, struct folio *folio)
 {
 	struct mem_cgroup *memcg;
+	u32 nr_verdicts;
+	bool kept;
 
 	if (likely(!evict->guard))
 		return false;
 	memcg = folio_memcg_check(folio);
-	return memcg && cachebpf_is_protected(evict->guard, memcg);
+	if (!memcg)
+		return false;
+	nr_verdicts = evict->guard->nr_verdicts;
+	kept = cachebpf_is_protected(evict->guard, memcg);
+	if (evict->guard->nr_verdicts != nr_verdicts)
+		evict->visits_left -= min(evict->visits_left, VERDICT_VISITS);
+	return kept;
 }
 
 /**
@@ -25,7 +36,7 @@ static bool is_kept(const struct cachebpf_evict *evict, struct folio *folio)
  * @evict: the request
  * @folio: the folio; a guess is made without a reference
  */
-bool cachebpf_worth_offering(const struct cachebpf_evict *evict, struct folio *folio)
+bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio)
 {
 	const unsigned long busy = BIT(PG_locked) | BIT(PG_dirty) | BIT(PG_writeback) |
 				   BIT(PG_unevictable);
@@ -145,16 +156,17 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 	list = node->lists[list_id];
 
 	spin_lock_irqsave(&node->lock, irq);
-	nr_left = min_t(unsigned long, list->nr_folios, evict->visits_left);
-	evict->visits_left -= nr_left;
-	while (list->head.pfn && nr_left && nr_scan) {
+	nr_left = list->nr_folios;
+	while (list->head.pfn && nr_left && nr_scan && evict->visits_left) {
 		int nr = CACHEBPF_LOCK_BATCH;
 
-		for (pfn = list->head.pfn; pfn && nr_left && nr_scan && nr; nr--) {
+		for (pfn = list->head.pfn; pfn && nr_left && nr_scan && evict->visits_left && nr;
+		     nr--) {
 			f = cachebpf_table_entry(pfn);
 			folio = pfn_folio(pfn);
 			pfn = f->next;
 			nr_left--;
+			evict->visits_left--;
 			if (is_kept(evict, folio))
 				continue;
 			nr_scan--;
@@ -169,7 +181,6 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 		spin_unlock_irqrestore(&node->lock, irq);
 		spin_lock_irqsave(&node->lock, irq);
 	}
-	evict->visits_left += nr_left;
 	spin_unlock_irqrestore(&node->lock, irq);
 	return 0;
 }
