@@ -267,11 +267,55 @@ static void test_no_kill(void)
 	EXPECT_EQ(nr_by_entries, 0);
 }
 
+#define FAILSLAB	"/sys/kernel/debug/failslab/"
+
+static int set_failures(int percent)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", percent);
+	return write_text("/sys/kernel/slab/cachebpf_block/failslab", percent ? "1" : "0") ?:
+	       write_text(FAILSLAB "cache-filter", "Y") ?: write_text(FAILSLAB "verbose", "0") ?:
+	       write_text(FAILSLAB "times", "-1") ?: write_text(FAILSLAB "ignore-gfp-wait", "N") ?:
+	       write_text(FAILSLAB "probability", text);
+}
+
+static bool has_gone(const char *cg, struct file *file, struct file *other)
+{
+	cg_read_file(cg, other, 0, other->nr_pages);
+	return !file_cached(file, NULL);
+}
+
+/* What has no entry is proposed by nobody, and goes nevertheless when others come. */
+static void test_unmanaged(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *without = file_new(NULL, "without", 4 * MiB_PAGES);
+	struct file *other = file_new(NULL, "other", 32 * MiB_PAGES);
+
+	if (access(FAILSLAB, F_OK))
+		skip("this kernel has no FAILSLAB");
+	policy_start("fifo", cg);
+	REQUIRE(!set_failures(100));
+	cg_read_file(cg, without, 0, without->nr_pages);
+	REQUIRE(!set_failures(0));
+	EXPECT_EQ(cg_stat(cg, "unmanaged"), without->nr_pages);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), 0);
+
+	REQUIRE_EQ(cg_write(cg, "memory.max", "16777216"), 0);
+	EXPECT(EVENTUALLY(has_gone(cg, without, other)));
+	diag("%zu of %zu pages without an entry are left", file_cached(without, NULL),
+	     without->nr_pages);
+	/* and is forgotten: from now on the policy decides */
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+}
+
 static const struct test tests[] = {
 	{ "a full cgroup pays for its entries",	test_full, .spread = true },
 	/* in the order in which one processor has its pages */
 	{ "one page here and there",		test_sparse },
 	{ "nobody is killed for an entry",	test_no_kill },
+	{ "what has no entry goes, too",	test_unmanaged },
 };
 
 SUBJECT(memory);

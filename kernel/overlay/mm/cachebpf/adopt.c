@@ -186,11 +186,8 @@ static bool adopt_misplaced(struct cachebpf_policy *policy)
 	unsigned long pfn = 0;
 	bool done = true;
 
-	while (cachebpf_table_next(&pfn)) {
-		done &= adopt_frame(policy, pfn);
-		if (++pfn % CACHEBPF_BLOCK_ENTRIES == 0)
-			cond_resched();
-	}
+	while (cachebpf_table_next(&pfn))
+		done &= adopt_frame(policy, pfn++);
 	return done;
 }
 

@@ -127,28 +127,46 @@ static noinline void tell_removed(struct cachebpf_policy *policy, struct cachebp
 /*
  * @f, the entry of @folio, leaves its policy for the reason @why; the policy is
  * told, unless it had rejected it.  If it was just handed over, the successor
- * has it to let go as well.
+ * has it to let go as well, unless that is @heir.  Returns false if there is
+ * nobody to let go.
  */
-static __always_inline void unmanage(struct cachebpf_folio *f, struct folio *folio,
-				     enum cachebpf_removed why)
+static __always_inline bool unmanage(struct cachebpf_folio *f, struct folio *folio,
+				     enum cachebpf_removed why, struct cachebpf_policy *heir)
 {
 	struct cachebpf_policy *policy;
 
 	do {
 		policy = cachebpf_owner_of(f);
-		if (!policy)
-			return;
+		if (!policy || policy == heir)
+			return false;
 		if (unlikely(policy->hears_removed) && !cachebpf_is_rejected(f))
 			tell_removed(policy, f, why);
 	} while (unlikely(!disown_entry(policy, f, folio)));
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
+	return true;
 }
 
 /* unmanage() for those who do it rarely */
 static noinline void unmanage_slow(struct cachebpf_folio *f, struct folio *folio,
-				   enum cachebpf_removed why)
+				   enum cachebpf_removed why, struct cachebpf_policy *heir)
 {
-	unmanage(f, folio, why);
+	unmanage(f, folio, why, heir);
+}
+
+/* @folio of @policy is cached without an entry: stock reclaim has to find it. */
+static void count_unmanaged(struct cachebpf_policy *policy, struct folio *folio)
+{
+	cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
+	atomic_long_inc(&policy->account->nr_unmanaged);
+}
+
+/* @folio, which has no entry, leaves the cache. */
+static noinline void forget_unmanaged(struct folio *folio)
+{
+	struct cachebpf_policy *policy = cachebpf_policy_of(folio);
+
+	if (policy)
+		atomic_long_dec_if_positive(&policy->account->nr_unmanaged);
 }
 
 static struct cachebpf_folio *populate(struct cachebpf_policy *policy, struct folio *folio,
@@ -198,7 +216,7 @@ static __always_inline void claim_entry(struct cachebpf_policy *policy, struct c
 {
 	/* in use for another policy: that of the cgroup which the folio came from */
 	if (unlikely(READ_ONCE(f->owner)))
-		unmanage_slow(f, folio, CACHEBPF_REMOVED_HANDOVER);
+		unmanage_slow(f, folio, CACHEBPF_REMOVED_HANDOVER, NULL);
 
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
@@ -222,9 +240,14 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 	if (!folio->mapping || folio_test_anon(folio) || now != policy)
 		goto out;
 	f = cachebpf_table_get(folio_pfn(folio));
-	if (f && READ_ONCE(f->owner) == policy->id) {
-		cachebpf_table_put(f, folio_pfn(folio));
-		goto out;
+	if (f) {
+		cachebpf_delay(CACHEBPF_AT_ADOPT);
+		unmanage_slow(f, folio, CACHEBPF_REMOVED_HANDOVER, policy);
+		/* or who hands it over to @policy at this moment tells it, and nobody else */
+		if (READ_ONCE(f->owner)) {
+			cachebpf_table_put(f, folio_pfn(folio));
+			goto out;
+		}
 	}
 	/* of many folios one after the other, mostly there is memory without waiting */
 	if (!f)
@@ -232,14 +255,13 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 	if (!f)
 		f = get_entry(&now, folio, GFP_NOFS);
 	if (!f) {
-		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
+		count_unmanaged(policy, folio);
 		goto out;
 	}
 	if (now != policy) {
 		cachebpf_table_put(f, folio_pfn(folio));
 		goto out;
 	}
-	cachebpf_delay(CACHEBPF_AT_ADOPT);
 	claim_entry(policy, f, folio);
 	f->accesses = 1 + folio_test_referenced(folio) + folio_test_active(folio);
 	cachebpf_adopt(policy, f, folio);
@@ -275,7 +297,7 @@ static noinline void manage_new_slow(struct cachebpf_policy *policy, struct foli
 	if (f)
 		manage_new(policy, f, folio, gfp, refault);
 	else if (policy)
-		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
+		count_unmanaged(policy, folio);
 }
 
 void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
@@ -363,8 +385,8 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
-	if (f)
-		unmanage(f, folio, why);
+	if (unlikely(!f || !unmanage(f, folio, why, NULL)))
+		forget_unmanaged(folio);
 	rcu_read_unlock();
 }
 
@@ -381,7 +403,7 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 	if (!f)
 		f = populate(policy, folio, GFP_ATOMIC);
 	if (!f) {
-		cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
+		count_unmanaged(policy, folio);
 		return NULL;
 	}
 	claim_entry(policy, f, folio);
@@ -430,7 +452,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	}
 	if (cachebpf_policy_of(new) != policy) {
 		adopt_successor(new, from);
-		unmanage_slow(from, old, CACHEBPF_REMOVED_MIGRATE);
+		unmanage_slow(from, old, CACHEBPF_REMOVED_MIGRATE, NULL);
 		goto out;
 	}
 
@@ -439,7 +461,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 		to = own_like(policy, new, from);
 	cachebpf_delay(CACHEBPF_AT_REPLACE);
 	if (!to) {
-		unmanage_slow(from, old, CACHEBPF_REMOVED_MIGRATE);
+		unmanage_slow(from, old, CACHEBPF_REMOVED_MIGRATE, NULL);
 		goto out;
 	}
 	if (folio_nid(old) == folio_nid(new)) {

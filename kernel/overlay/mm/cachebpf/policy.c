@@ -275,6 +275,22 @@ static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cac
 	return successor;
 }
 
+/*
+ * @f was passed to @policy: it adopts it, if it still has it.  What is locked
+ * stays; who has locked it, such as a read from the disk, is not waited for, and
+ * may take it out of the cache while the policy is told.
+ */
+static void tell_successor(struct cachebpf_policy *policy, struct cachebpf_folio *f,
+			   struct folio *folio)
+{
+	bool locked = folio_trylock(folio);
+
+	if (READ_ONCE(f->owner) == policy->id)
+		cachebpf_adopt(policy, f, folio);
+	if (locked)
+		folio_unlock(folio);
+}
+
 /* Pass the folios of one list on, or let go of them. */
 static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id)
 {
@@ -298,7 +314,7 @@ static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id)
 			if (IS_ERR_OR_NULL(successor))
 				continue;
 			cachebpf_delay(CACHEBPF_AT_HAND_OVER);
-			cachebpf_adopt(successor, f, pfn_folio(pfn));
+			tell_successor(successor, f, pfn_folio(pfn));
 			folio_put(pfn_folio(pfn));
 		}
 		rcu_read_unlock();

@@ -75,6 +75,19 @@ static bool in_vain(struct cachebpf_policy *policy)
 	return nr > VAIN_ROUNDS && nr % VAIN_ROUNDS;
 }
 
+/*
+ * Is it the turn of folios without an entry?  Nobody proposes them: they would
+ * stay for ever, and take the place of others.  Stock reclaim takes what was
+ * used least of late, and they become that when the policy takes the others.
+ */
+static bool is_turn_of_unmanaged(struct cachebpf_policy *policy, int nid)
+{
+	unsigned long nr = atomic_long_read(&policy->account->nr_unmanaged);
+
+	return unlikely(nr) &&
+	       get_random_u32_below(min(cachebpf_pages_on(policy, nid) + nr, U32_MAX)) < nr;
+}
+
 /* Is reclaim for @target aimed at a part of what a policy of @memcg serves? */
 static bool is_below(struct mem_cgroup *target, struct mem_cgroup *memcg)
 {
@@ -106,7 +119,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 
 	rcu_read_lock();
 	policy = rcu_dereference(memcg->cachebpf);
-	if (!policy || is_below(r->target, policy->memcg))
+	if (!policy || is_below(r->target, policy->memcg) || is_turn_of_unmanaged(policy, nid))
 		goto no;
 	/* what was rejected goes first, whoever decides about the others */
 	r->nr_rejected = cachebpf_nr_rejected(policy, nid);

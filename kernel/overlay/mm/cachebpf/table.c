@@ -169,6 +169,7 @@ void cachebpf_table_empty(void)
 	for (nr = 0; nr < cachebpf_nr_sections; nr++) {
 		section = unrcu_pointer(xchg(&cachebpf_sections[nr],
 					     RCU_INITIALIZER(&cachebpf_no_section)));
+		cond_resched();
 		if (section == &cachebpf_no_section)
 			continue;
 		section->next = unused;
@@ -197,6 +198,7 @@ bool cachebpf_table_next(unsigned long *pfn)
 		else
 			*pfn = ALIGN(*pfn + 1, CACHEBPF_BLOCK_ENTRIES);
 		rcu_read_unlock();
+		cond_resched();
 	}
 	return found;
 }

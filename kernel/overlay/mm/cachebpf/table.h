@@ -37,6 +37,8 @@ struct cachebpf_account {
 	struct rcu_head		rcu;
 	/* blocks, and one more for each policy that has it */
 	atomic_long_t		nr;
+	/* cached folios for which there was no memory; a guess */
+	atomic_long_t		nr_unmanaged;
 	/*
 	 * Those that became empty last, by their first PFN plus 1: mostly their
 	 * frames are used for the same cache again at once.
