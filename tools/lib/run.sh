@@ -217,7 +217,8 @@ boot_and_wait() {
                 wait "$QEMU_PID" || MACHINE_STATUS=$?
         fi
         QEMU_PID=
-        kill "$watch" 2>/dev/null || true
+        # only while it runs: after that its number may be a stranger's
+        jobs -pr | grep -qx "$watch" && kill "$watch" 2>/dev/null || true
         # The readers end when QEMU has; if it never opened its ends, opening and closing them does it.
         for name in stdout stderr; do
                 : <>"$MACHINE/$name.out"
