@@ -98,6 +98,8 @@ enum cachebpf_iter_flags {
  *		ends at 32768; kept by the kernel, a policy may overwrite it (ageing);
  *		1 to 3, by what the LRU knows, for a folio cached before the policy
  * @slot:	index inside its table block
+ * @fresh:	looks of reclaim at its mappings that say no more than that a fault
+ *		has brought it in
  * @data:	belongs to the policy, zero when the folio is added
  */
 struct cachebpf_folio {
@@ -107,7 +109,8 @@ struct cachebpf_folio {
 	u8	list;
 	u8	order;
 	u16	accesses;
-	u16	slot;
+	u8	slot;
+	u8	fresh;
 	union {
 		u64	data[CACHEBPF_DATA_SIZE / sizeof(u64)];
 		/*
@@ -264,12 +267,21 @@ struct cachebpf_reclaim {
 		bool			protected;
 	} verdicts[CACHEBPF_VERDICTS];
 	u32			nr_verdicts;
-	/* the kernel refused, in this round, what the policy has, for it is protected */
-	bool			refused;
+	/* reclaim has decided already that it may have what memory.low keeps of this one */
+	struct mem_cgroup	*despite_low;
+	/*
+	 * Pages of the policy that the kernel refused in this round, for what a
+	 * policy cannot know: they are protected, or used through a mapping.
+	 */
+	unsigned long		nr_refused;
 	/* reclaim is for the policy's own cgroup: nobody else takes part */
 	bool			own;
-	/* pages that are to be reclaimed in all, and how many were before this round */
+	/*
+	 * Pages that are to be reclaimed in all, how many of them from files, and
+	 * how many were before this round.
+	 */
 	unsigned long		nr_to_reclaim;
+	unsigned long		nr_of_files;
 	unsigned long		nr_reclaimed;
 	/* what of them falls to this round, and what of that the policy can give */
 	unsigned long		share;
@@ -421,6 +433,8 @@ static __always_inline void cachebpf_folios_kept(struct list_head *folios)
 /* @folio, locked, has become a part of a huge one; interrupts are on. */
 static __always_inline void cachebpf_folio_collapsed(struct folio *folio)
 {
+	if (!cachebpf_enabled())
+		return;
 	local_irq_disable();
 	cachebpf_folio_removed(folio, CACHEBPF_REMOVED_MIGRATE);
 	local_irq_enable();

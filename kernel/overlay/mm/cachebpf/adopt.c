@@ -18,9 +18,11 @@
 #include "delay.h"
 #include "internal.h"
 
-/* how often to look for folios that the policy above still has, and how long to wait between */
-#define MANAGED_TRIES	50
+/* how long to wait for locked folios that the policy above still has, all in all and at a time */
+#define MANAGED_MS	1000
 #define MANAGED_WAIT_MS	20
+/* so many of them are remembered */
+#define MAX_LOCKED	128
 
 /* Turn up to @nr_left pages of @list round, a batch at a time, and get references. */
 static int take_oldest(struct lruvec *lruvec, struct list_head *list, long *nr_left,
@@ -54,6 +56,8 @@ static void adopt_list(struct cachebpf_policy *policy, struct lruvec *lruvec,
 			if (folio_trylock(folios[i])) {
 				cachebpf_manage_cached(policy, folios[i]);
 				folio_unlock(folios[i]);
+			} else {
+				cachebpf_count_unmanaged(folios[i]);
 			}
 			folio_put(folios[i]);
 		}
@@ -180,15 +184,31 @@ static bool adopt_frame(struct cachebpf_policy *policy, unsigned long pfn)
 	return done;
 }
 
-/* Adopt what other policies have in the reach of @policy; false if some of it is locked. */
-static bool adopt_misplaced(struct cachebpf_policy *policy)
-{
-	unsigned long pfn = 0;
-	bool done = true;
+/* Frames of locked folios, as far as they are known. */
+struct locked {
+	u32	pfns[MAX_LOCKED];
+	int	nr;
+};
 
-	while (cachebpf_table_next(&pfn))
-		done &= adopt_frame(policy, pfn++);
-	return done;
+/* Adopt what other policies have in the reach of @policy; what is locked is noted. */
+static void adopt_misplaced(struct cachebpf_policy *policy, struct locked *locked)
+{
+	unsigned long pfn;
+
+	locked->nr = 0;
+	for (pfn = 0; cachebpf_table_next(&pfn); pfn++)
+		if (!adopt_frame(policy, pfn) && locked->nr < MAX_LOCKED)
+			locked->pfns[locked->nr++] = pfn;
+}
+
+static void adopt_locked(struct cachebpf_policy *policy, struct locked *locked)
+{
+	int i, nr = 0;
+
+	for (i = 0; i < locked->nr; i++)
+		if (!adopt_frame(policy, locked->pfns[i]))
+			locked->pfns[nr++] = locked->pfns[i];
+	locked->nr = nr;
 }
 
 /**
@@ -201,8 +221,17 @@ static bool adopt_misplaced(struct cachebpf_policy *policy)
  */
 void cachebpf_adopt_managed(struct cachebpf_policy *policy)
 {
-	int tries;
+	unsigned long end = jiffies + msecs_to_jiffies(MANAGED_MS);
+	struct locked locked;
+	bool all;
 
-	for (tries = MANAGED_TRIES; tries && !adopt_misplaced(policy); tries--)
-		msleep(MANAGED_WAIT_MS);
+	/* the whole table once more only if there were more than can be remembered */
+	do {
+		adopt_misplaced(policy, &locked);
+		all = locked.nr < MAX_LOCKED;
+		while (locked.nr && time_before(jiffies, end)) {
+			msleep(MANAGED_WAIT_MS);
+			adopt_locked(policy, &locked);
+		}
+	} while (!all && time_before(jiffies, end));
 }

@@ -143,6 +143,8 @@ static __always_inline bool unmanage(struct cachebpf_folio *f, struct folio *fol
 			tell_removed(policy, f, why);
 	} while (unlikely(!disown_entry(policy, f, folio)));
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
+	if (why == CACHEBPF_REMOVED_RECLAIM)
+		cachebpf_reclaimed(policy, folio_nr_pages(folio));
 	return true;
 }
 
@@ -153,11 +155,23 @@ static noinline void unmanage_slow(struct cachebpf_folio *f, struct folio *folio
 	unmanage(f, folio, why, heir);
 }
 
-/* @folio of @policy is cached without an entry: stock reclaim has to find it. */
-static void count_unmanaged(struct cachebpf_policy *policy, struct folio *folio)
+/* @folio is cached without an entry from now on, if only until it is taken out. */
+void cachebpf_count_unmanaged(struct folio *folio)
+{
+	struct cachebpf_policy *policy;
+
+	rcu_read_lock();
+	policy = cachebpf_policy_of(folio);
+	if (policy)
+		atomic_long_add(folio_nr_pages(folio), &policy->account->nr_unmanaged);
+	rcu_read_unlock();
+}
+
+/* There is no memory for an entry of @folio: stock reclaim has to find it. */
+static void has_no_entry(struct cachebpf_policy *policy, struct folio *folio)
 {
 	cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
-	atomic_long_inc(&policy->account->nr_unmanaged);
+	cachebpf_count_unmanaged(folio);
 }
 
 /* @folio, which has no entry, leaves the cache. */
@@ -166,19 +180,28 @@ static noinline void forget_unmanaged(struct folio *folio)
 	struct cachebpf_policy *policy = cachebpf_policy_of(folio);
 
 	if (policy)
-		atomic_long_dec_if_positive(&policy->account->nr_unmanaged);
+		cachebpf_sub_unmanaged(policy->account, folio_nr_pages(folio));
 }
 
+/* Memory for an entry of @folio, charged to its cgroup; NULL without. */
+static struct cachebpf_block *new_block(struct folio *folio, struct cachebpf_account *account,
+					gfp_t gfp)
+{
+	struct mem_cgroup *old = set_active_memcg(folio_memcg(folio));
+	struct cachebpf_block *block;
+
+	block = cachebpf_block_new(folio_pfn(folio), account, gfp | __GFP_NOWARN | __GFP_ACCOUNT);
+	set_active_memcg(old);
+	return block;
+}
+
+/* An entry for @folio, where there seems to be none, without waiting for memory. */
 static struct cachebpf_folio *populate(struct cachebpf_policy *policy, struct folio *folio,
 				       gfp_t gfp)
 {
-	struct mem_cgroup *old = set_active_memcg(folio_memcg(folio));
-	struct cachebpf_folio *f;
+	struct cachebpf_block *block = new_block(folio, policy->account, gfp);
 
-	f = cachebpf_table_populate(folio_pfn(folio), policy->account,
-				    gfp | __GFP_NOWARN | __GFP_ACCOUNT);
-	set_active_memcg(old);
-	return f;
+	return block ? cachebpf_table_insert(folio_pfn(folio), block) : NULL;
 }
 
 /*
@@ -188,26 +211,28 @@ static struct cachebpf_folio *populate(struct cachebpf_policy *policy, struct fo
 static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy,
 						 struct folio *folio, gfp_t gfp)
 {
-	struct cachebpf_policy *old = *policy;
-	struct cachebpf_folio *f;
+	struct cachebpf_account *account = cachebpf_account_get((*policy)->account);
+	struct cachebpf_block *block;
 
-	if (!refcount_inc_not_zero(&old->ref))
-		return NULL;
+	/*
+	 * The policy is not kept: the cgroup may have us wait for long, at
+	 * memory.high or by cpu.max, and whoever replaces it would wait for us.
+	 */
 	rcu_read_unlock();
 	/* an entry is not worth that anybody is killed for it, nor to wait for ever */
 	gfp &= GFP_RECLAIM_MASK & ~(__GFP_NOFAIL | __GFP_RETRY_MAYFAIL);
-	f = populate(old, folio, gfp | __GFP_NORETRY);
-	/* here is where all growth comes along, and nothing else */
-	cachebpf_check_buckets(old);
+	block = new_block(folio, account, gfp | __GFP_NORETRY);
 	rcu_read_lock();
-	cachebpf_policy_put(old);
+	cachebpf_account_put(account);
 
 	*policy = cachebpf_policy_of(folio);
-	if (f && !*policy) {
-		cachebpf_table_put(f, folio_pfn(folio));
+	if (!*policy) {
+		cachebpf_block_free(block);
 		return NULL;
 	}
-	return f;
+	/* here is where all growth comes along, and nothing else */
+	cachebpf_check_buckets(*policy);
+	return block ? cachebpf_table_insert(folio_pfn(folio), block) : NULL;
 }
 
 /* Begin to use @f, with the reference that was taken to it, for @folio; it is locked. */
@@ -220,6 +245,7 @@ static __always_inline void claim_entry(struct cachebpf_policy *policy, struct c
 
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
+	f->fresh = 0;
 	f->accesses = 0;
 	memset(f->data, 0, sizeof(f->data));
 	cachebpf_delay(CACHEBPF_AT_PUBLISH);
@@ -255,7 +281,7 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 	if (!f)
 		f = get_entry(&now, folio, GFP_NOFS);
 	if (!f) {
-		count_unmanaged(policy, folio);
+		has_no_entry(policy, folio);
 		goto out;
 	}
 	if (now != policy) {
@@ -277,6 +303,9 @@ static __always_inline void manage_new(struct cachebpf_policy *policy, struct ca
 	u32 why = 0;
 
 	claim_entry(policy, f, folio);
+	/* see __cachebpf_folios_kept() */
+	if (lru_gen_in_fault())
+		f->fresh = 2;
 	cachebpf_count(policy, CACHEBPF_STAT_ADDED, nr);
 	if (refault) {
 		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, nr);
@@ -297,7 +326,7 @@ static noinline void manage_new_slow(struct cachebpf_policy *policy, struct foli
 	if (f)
 		manage_new(policy, f, folio, gfp, refault);
 	else if (policy)
-		count_unmanaged(policy, folio);
+		has_no_entry(policy, folio);
 }
 
 void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
@@ -385,8 +414,13 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
-	if (unlikely(!f || !unmanage(f, folio, why, NULL)))
+	/* of what is invalidated this is called once more, when it is taken out */
+	if (likely(f && unmanage(f, folio, why, NULL))) {
+		if (why == CACHEBPF_REMOVED_INVALIDATE)
+			cachebpf_count_unmanaged(folio);
+	} else if (why != CACHEBPF_REMOVED_INVALIDATE) {
 		forget_unmanaged(folio);
+	}
 	rcu_read_unlock();
 }
 
@@ -403,11 +437,12 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 	if (!f)
 		f = populate(policy, folio, GFP_ATOMIC);
 	if (!f) {
-		count_unmanaged(policy, folio);
+		has_no_entry(policy, folio);
 		return NULL;
 	}
 	claim_entry(policy, f, folio);
 	if (from) {
+		f->fresh = from->fresh;
 		f->accesses = from->accesses;
 		f->data[0] = from->data[0];
 		f->data[1] = from->data[1];
@@ -431,6 +466,15 @@ static void adopt_successor(struct folio *folio, const struct cachebpf_folio *fr
 }
 
 /*
+ * May @f have been passed to @policy by pass_first() without that it knows of it
+ * yet?  Then it is to be told of who takes over.
+ */
+static bool is_passed_on(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+{
+	return policy->hears_added && READ_ONCE(f->list) == CACHEBPF_UNLISTED;
+}
+
+/*
  * Migration, or a file system that replaces a folio: @new inherits everything
  * @old had, its place in the list too unless it lies on another node.
  */
@@ -444,13 +488,16 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	rcu_read_lock();
 	from = cachebpf_table_lookup(folio_pfn(old));
 	policy = from ? cachebpf_owner_of(from) : NULL;
-	/* FUSE, for one, may bring in a folio of another cgroup; a migrated one has lost its own */
+	/*
+	 * FUSE, for one, may bring in a folio of another cgroup.  A migrated one has
+	 * lost its own by now, and so its policy if that is just being replaced.
+	 */
 	if (!policy) {
-		if (folio_memcg(old) && folio_memcg(old) != folio_memcg(new))
+		if (folio_memcg(old) != folio_memcg(new))
 			adopt_successor(new, NULL);
 		goto out;
 	}
-	if (cachebpf_policy_of(new) != policy) {
+	if (cachebpf_policy_of(new) != policy || is_passed_on(policy, from)) {
 		adopt_successor(new, from);
 		unmanage_slow(from, old, CACHEBPF_REMOVED_MIGRATE, NULL);
 		goto out;
@@ -527,7 +574,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 		goto out;
 	}
 
-	if (cachebpf_policy_of(tail) != policy) {
+	if (cachebpf_policy_of(tail) != policy || is_passed_on(policy, f)) {
 		adopt_successor(tail, f);
 	} else {
 		new = own_like(policy, tail, f);

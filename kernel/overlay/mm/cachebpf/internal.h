@@ -132,13 +132,11 @@ struct cachebpf_watchdog {
 	/* proposals of this window: those that were taken, and nonsense */
 	u32			nr_taken;
 	u32			nr_garbage;
-	/* pages that requests fell short of since the counters were looked at, and how they were */
+	/* pages that requests fell short of since the counters were looked at */
 	unsigned long		nr_missing;
-	u64			reclaimed_before;
-	u64			asked_before;
+	/* pages of this window: that stock reclaim found there; and how the policy's were before */
+	atomic_long_t		nr_stock;
 	u64			chosen_before;
-	/* of the missing ones those for which the kernel refused what there was */
-	u64			nr_excused;
 	/* until used */
 	struct cachebpf_ejection *ejection;
 	struct work_struct	work;
@@ -184,8 +182,6 @@ struct cachebpf_policy {
 	unsigned long			nr_updates;
 	/* rounds in a row that brought nothing */
 	u32				nr_vain;
-	/* in the last of them the kernel refused what there was */
-	bool				vain_refused;
 	char				name[CACHEBPF_NAME_LEN];
 	/* where it is attached; holds a css reference while it is */
 	struct mem_cgroup		*memcg;
@@ -261,7 +257,8 @@ static inline void cachebpf_check_buckets(struct cachebpf_policy *policy)
 /* propose.c: what a policy proposes to a request */
 bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio);
 
-/* reclaim.c: whose folios are not to be taken */
+/* reclaim.c: whose folios are not to be taken, and who takes one */
+void cachebpf_reclaimed(struct cachebpf_policy *policy, unsigned long nr);
 bool cachebpf_is_protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg);
 
 /* uses.c: lists in the order of use */
@@ -290,6 +287,7 @@ void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f
 			struct folio *folio, u32 why);
 void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f, struct folio *folio);
 void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio);
+void cachebpf_count_unmanaged(struct folio *folio);
 
 /* admit.c: folios that the policy does not want */
 int cachebpf_admission_start(struct cachebpf_policy *policy);

@@ -16,7 +16,8 @@
 /* Is @f still @policy's to put somewhere?  Under the node's lock. */
 static bool is_own(const struct cachebpf_policy *policy, const struct cachebpf_folio *f)
 {
-	return likely(f->owner == policy->id && !cachebpf_is_rejected(f));
+	/* the lock does not order what claim_entry() has written before */
+	return likely(smp_load_acquire(&f->owner) == policy->id && !cachebpf_is_rejected(f));
 }
 
 /* The finalizer of MurmurHash3: each bit of @x is worth half of those of the result. */

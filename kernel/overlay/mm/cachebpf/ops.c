@@ -222,7 +222,7 @@ static int ops_reg(void *kdata, struct bpf_link *link)
 		return -EOPNOTSUPP;
 	}
 	/* one map, one instance */
-	if (ops->policy)
+	if (READ_ONCE(ops->policy))
 		return -EBUSY;
 	down_read(&cachebpf_changes);
 	err = cachebpf_policy_attach(ops, link);
@@ -242,7 +242,7 @@ static int ops_update(void *kdata, void *old_kdata, struct bpf_link *link)
 	struct cachebpf_ops *ops = kdata;
 	int err;
 
-	if (ops->policy)
+	if (READ_ONCE(ops->policy))
 		return -EBUSY;
 	down_read(&cachebpf_changes);
 	err = cachebpf_policy_replace(ops, old_kdata, link);

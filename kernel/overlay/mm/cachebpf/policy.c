@@ -349,13 +349,15 @@ static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *o
 			hand_over_list(policy, nid, CACHEBPF_REJECTED);
 	}
 
-	/* reclaimers and get_entry() of folio.c */
+	/* reclaimers */
 	cachebpf_policy_put(policy);
 	wait_var_event(&policy->ref, !refcount_read(&policy->ref));
 	cachebpf_account_trim(policy->account);
 
 	if (ops->policy_exit)
 		ops->policy_exit(policy);
+	/* from here on the same map can be attached again */
+	WRITE_ONCE(ops->policy, NULL);
 	RCU_INIT_POINTER(cachebpf_policies[policy->id], NULL);
 	synchronize_rcu_expedited();
 	free_policy(policy);
@@ -463,7 +465,6 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 		return -ENOLINK;
 	}
 	start_policy(policy, ops);
-	old_ops->policy = NULL;
 	/* the cgroup was removed meanwhile: nobody else will notice the new one */
 	if (css_is_dying(&policy->memcg->css))
 		schedule_hangup(policy);
@@ -479,11 +480,16 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 
 void cachebpf_policy_detach(struct cachebpf_ops *ops)
 {
-	struct cachebpf_policy *policy = ops->policy;
+	struct cachebpf_policy *policy = ops->policy, *above;
 
 	mutex_lock(&cachebpf_mutex);
-	ops->policy = NULL;
-	publish_policy(policy->memcg, effective_policy(parent_mem_cgroup(policy->memcg)));
+	above = effective_policy(parent_mem_cgroup(policy->memcg));
+	publish_policy(policy->memcg, above);
+	/* what has no entry is the next one's as well */
+	if (above)
+		atomic_long_add(atomic_long_read(&policy->account->nr_unmanaged),
+				&above->account->nr_unmanaged);
+	WRITE_ONCE(policy->account->ended, true);
 	mutex_unlock(&cachebpf_mutex);
 
 	trace_cachebpf_detach(policy->name, policy->serial, policy->cgroup_id);

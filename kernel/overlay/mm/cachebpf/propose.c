@@ -28,6 +28,7 @@ static bool is_kept(struct cachebpf_evict *evict, struct folio *folio)
 	kept = cachebpf_is_protected(evict->guard, memcg);
 	if (evict->guard->nr_verdicts != nr_verdicts)
 		evict->visits_left -= min(evict->visits_left, VERDICT_VISITS);
+	evict->guard->nr_refused += kept;
 	return kept;
 }
 
@@ -40,10 +41,9 @@ bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio)
 {
 	const unsigned long busy = BIT(PG_locked) | BIT(PG_dirty) | BIT(PG_writeback) |
 				   BIT(PG_unevictable);
-	const unsigned long need = BIT(PG_lru) | BIT(PG_uptodate);
 	unsigned long flags = READ_ONCE(folio->flags);
 
-	if ((flags & (busy | need)) != need)
+	if ((flags & (busy | BIT(PG_lru))) != BIT(PG_lru))
 		return false;
 	/* somebody is using it at this moment: a reader, or a batch on its way to the LRU */
 	if (folio_ref_count(folio) > folio_nr_pages(folio) + folio_mapcount(folio) +
@@ -72,7 +72,8 @@ static void insert_candidate(struct cachebpf_evict *evict, struct cachebpf_folio
 	evict->nr_proposed += 1U << f->order;
 
 	while (evict->nr_folios > 1) {
-		surplus = 1U << c[evict->nr_folios - 1].folio->order;
+		/* a frame may begin a larger folio now than when it was proposed */
+		surplus = min(1U << c[evict->nr_folios - 1].folio->order, evict->nr_proposed);
 		if (evict->nr_folios <= CACHEBPF_BATCH &&
 		    evict->nr_proposed < evict->nr_wanted + surplus)
 			break;

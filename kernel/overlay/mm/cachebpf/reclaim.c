@@ -46,7 +46,8 @@ static unsigned long share_of_node(struct cachebpf_policy *policy, unsigned long
 		return nr;
 	for_each_node_state(nid, N_MEMORY)
 		all += cachebpf_pages_on(policy, nid);
-	return DIV_ROUND_UP(nr * here, max(all, here));
+	all = max(all, here);
+	return DIV_ROUND_UP(min(nr, all) * here, all);
 }
 
 /*
@@ -80,12 +81,40 @@ static bool in_vain(struct cachebpf_policy *policy)
  * stay for ever, and take the place of others.  Stock reclaim takes what was
  * used least of late, and they become that when the policy takes the others.
  */
-static bool is_turn_of_unmanaged(struct cachebpf_policy *policy, int nid)
+static bool is_turn_of_unmanaged(struct cachebpf_policy *policy)
 {
-	unsigned long nr = atomic_long_read(&policy->account->nr_unmanaged);
+	unsigned long nr = atomic_long_read(&policy->account->nr_unmanaged), all = nr;
+	int nid;
 
-	return unlikely(nr) &&
-	       get_random_u32_below(min(cachebpf_pages_on(policy, nid) + nr, U32_MAX)) < nr;
+	if (likely(!nr))
+		return false;
+	for_each_node_state(nid, N_MEMORY)
+		all += cachebpf_pages_on(policy, nid);
+	if (get_random_u32_below(min(all, U32_MAX)) >= nr)
+		return false;
+	/* what was counted and is not there any more must not count for ever */
+	cachebpf_sub_unmanaged(policy->account, 1);
+	return true;
+}
+
+/*
+ * What this task reclaims now, until it asks a policy again, is what @policy
+ * should have proposed; NULL: nobody should.
+ */
+static void has_fallen_short(struct cachebpf_policy *policy)
+{
+	if (current->reclaim_state)
+		current->reclaim_state->cachebpf_id = policy ? policy->id : 0;
+}
+
+/* @nr pages of @policy are reclaimed by this task: by stock reclaim, where it had fallen short? */
+void cachebpf_reclaimed(struct cachebpf_policy *policy, unsigned long nr)
+{
+	if (likely(!current->reclaim_state || current->reclaim_state->cachebpf_id != policy->id))
+		return;
+	atomic_long_add(nr, &policy->watchdog.nr_stock);
+	/* there is something to be had: it is to be asked again */
+	WRITE_ONCE(policy->nr_vain, 0);
 }
 
 /* Is reclaim for @target aimed at a part of what a policy of @memcg serves? */
@@ -117,10 +146,15 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	if (!cachebpf_enabled() || !memcg)
 		return false;
 
+	has_fallen_short(NULL);
 	rcu_read_lock();
 	policy = rcu_dereference(memcg->cachebpf);
-	if (!policy || is_below(r->target, policy->memcg) || is_turn_of_unmanaged(policy, nid))
+	if (!policy || is_below(r->target, policy->memcg) || is_turn_of_unmanaged(policy))
 		goto no;
+	if (unlikely(in_vain(policy))) {
+		WRITE_ONCE(policy->nr_vain, READ_ONCE(policy->nr_vain) + 1);
+		goto no;
+	}
 	/* what was rejected goes first, whoever decides about the others */
 	r->nr_rejected = cachebpf_nr_rejected(policy, nid);
 	r->nr_spared = r->nr_rejected ? nr_to_spare(policy, nid, r->nr_rejected) : 0;
@@ -137,7 +171,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	r->own = r->target == policy->memcg;
 	nr_pages = cachebpf_pages_on(policy, nid);
 	if (r->own)
-		r->share = min(share_of_node(policy, nr_pages, r->nr_to_reclaim),
+		r->share = min(share_of_node(policy, nr_pages, r->nr_of_files),
 			       r->nr_to_reclaim - min(r->nr_to_reclaim, r->nr_reclaimed));
 	else
 		r->share = min(nr_share, max(r->nr_to_reclaim, SMALLEST_SHARE));
@@ -145,14 +179,10 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	r->nid = nid;
 	r->nr_isolated = 0;
 	r->taken_from = NULL;
-	r->refused = false;
+	r->nr_refused = 0;
+	/* shrink_one() comes back to a cgroup that memory.low protects when there are no others */
+	r->despite_low = lru_gen_enabled() && !r->target ? memcg : NULL;
 	memset(&r->sum, 0, sizeof(r->sum));
-	if (unlikely(in_vain(policy))) {
-		/* for the same reason as the last time */
-		r->refused = READ_ONCE(policy->vain_refused);
-		cachebpf_reclaim_end(r, 0);
-		return false;
-	}
 	return true;
 no:
 	rcu_read_unlock();
@@ -213,11 +243,11 @@ bool cachebpf_is_protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
 
 	calculate_protection(r->target, memcg);
 	protected = mem_cgroup_below_min(r->target, memcg) ||
-		    (!r->low_ok && mem_cgroup_below_low(r->target, memcg));
+		    (!r->low_ok && memcg != r->despite_low &&
+		     mem_cgroup_below_low(r->target, memcg));
 	i = r->nr_verdicts++ % CACHEBPF_VERDICTS;
 	r->verdicts[i].memcg = memcg;
 	r->verdicts[i].protected = protected;
-	r->refused |= protected;
 	return protected;
 }
 
@@ -238,12 +268,11 @@ static bool may_take_folio(struct cachebpf_reclaim *r, struct folio *folio,
 
 	/* what a policy cannot know of */
 	*why = CACHEBPF_STAT_REJECT_PROTECTED;
-	if (folio_zonenum(folio) > r->reclaim_idx) {
-		r->refused = true;
+	if (folio_zonenum(folio) > r->reclaim_idx ||
+	    (guarded && cachebpf_is_protected(r, memcg))) {
+		r->nr_refused += folio_nr_pages(folio);
 		return false;
 	}
-	if (guarded && cachebpf_is_protected(r, memcg))
-		return false;
 
 	*why = CACHEBPF_STAT_REJECT_BUSY;
 	/* a policy between this one and the folio's cgroup is just being attached */
@@ -357,6 +386,9 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	}
 	cachebpf_delay(CACHEBPF_AT_PIN);
 	pin_candidates(r, &evict);
+	/* it had to end before it came to what can be had */
+	if (unlikely(!evict.visits_left))
+		r->nr_refused += evict.nr_wanted;
 	rcu_read_unlock();
 	cachebpf_delay(CACHEBPF_AT_ISOLATE);
 
@@ -376,14 +408,14 @@ struct leaving {
  * PG_referenced is to say that a mapping was in use.  lru_gen_look_around() has
  * seen that already of the neighbours of what was isolated before: it leaves
  * nothing in the page table, and puts them into the youngest generation.  What
- * is kept does not come back there.
+ * is kept does not come back there.  What a fault has brought in begins there.
  */
 static bool unlink_from_generation(struct lruvec *lruvec, struct folio *folio)
 {
 	int youngest = lru_gen_from_seq(lruvec->lrugen.max_seq);
 	bool used = folio_mapped(folio) && folio_lru_gen(folio) == youngest;
 
-	if (!lru_gen_del_folio(lruvec, folio, false))
+	if (!lru_gen_del_folio(lruvec, folio, true))
 		return false;
 	/* as isolate_folio() does */
 	if (!folio_test_referenced(folio))
@@ -507,29 +539,41 @@ cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 	return NULL;
 }
 
-static bool is_owned(struct cachebpf_policy *policy, unsigned long pfn)
+/* Has reclaim looked at the mappings of @folio no more often than its fault explains? */
+static bool is_fresh(struct folio *folio)
 {
-	struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
+	struct cachebpf_folio *f;
+	bool fresh;
 
-	return f && READ_ONCE(f->owner) == policy->id;
+	rcu_read_lock();
+	f = cachebpf_table_lookup(folio_pfn(folio));
+	fresh = f && f->fresh;
+	if (fresh)
+		f->fresh--;
+	rcu_read_unlock();
+	return fresh;
 }
 
 /**
  * __cachebpf_folios_kept - what shrink_folio_list() had and did not take
  * @folios: file folios on their way back to the LRU
  *
- * Their policies hear of uses through mappings, which it has looked for.  With
- * the classic LRU it activates what was used twice.  With MGLRU a use is one as
- * long as a folio is isolated, too, and says so by PG_referenced.
+ * Their policies hear of uses through mappings, which it has looked for.  The
+ * classic LRU activates what was used when it looked twice: the first time it may
+ * be the fault that brought the folio in.  MGLRU takes that for a use, and says
+ * so by PG_referenced: twice, since its fault puts a folio into the youngest
+ * generation as well.
  */
 void __cachebpf_folios_kept(struct list_head *folios)
 {
 	struct folio *folio;
 
 	list_for_each_entry(folio, folios, lru) {
-		if (folio_mapped(folio) &&
-		    (folio_test_active(folio) ||
-		     (lru_gen_enabled() && folio_test_referenced(folio))))
+		/* these are activated for other reasons */
+		if (!folio_mapped(folio) || folio_test_dirty(folio) || folio_test_writeback(folio))
+			continue;
+		if (lru_gen_enabled() ? folio_test_referenced(folio) && !is_fresh(folio) :
+					folio_test_active(folio))
 			__cachebpf_folio_accessed(folio);
 	}
 }
@@ -548,8 +592,15 @@ void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left)
 
 	cachebpf_delay(CACHEBPF_AT_SETTLE);
 	rcu_read_lock();
-	for (i = 0; i < r->nr_isolated; i++)
-		nr_kept += is_owned(r->policy, r->isolated[i]);
+	for (i = 0; i < r->nr_isolated; i++) {
+		struct cachebpf_folio *f = cachebpf_table_lookup(r->isolated[i]);
+
+		if (!f || READ_ONCE(f->owner) != r->policy->id)
+			continue;
+		nr_kept++;
+		if (folio_mapped(pfn_folio(r->isolated[i])))
+			r->nr_refused += 1UL << f->order;
+	}
 	rcu_read_unlock();
 	cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_KEPT, nr_kept);
 	/* not one could be had: it is the policy's turn */
@@ -572,7 +623,9 @@ void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed
 		WRITE_ONCE(r->policy->nr_vain, 0);
 	else if (r->want)
 		WRITE_ONCE(r->policy->nr_vain, READ_ONCE(r->policy->nr_vain) + 1);
-	WRITE_ONCE(r->policy->vain_refused, r->refused);
+	/* what the policy cannot know of is not held against it, whoever has the others */
+	if (nr_reclaimed < r->want && nr_reclaimed + r->nr_refused < r->want)
+		has_fallen_short(r->policy);
 	cachebpf_watchdog_round(r, nr_reclaimed);
 	cachebpf_policy_put(r->policy);
 }

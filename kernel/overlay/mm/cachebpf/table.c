@@ -59,8 +59,11 @@ void cachebpf_account_put(struct cachebpf_account *account)
 		kfree_rcu(account, rcu);
 }
 
-static void free_block(struct cachebpf_block *block)
+/* @block: never inserted, or found by nobody any more; or NULL */
+void cachebpf_block_free(struct cachebpf_block *block)
 {
+	if (!block)
+		return;
 	cachebpf_account_put(block->account);
 	kmem_cache_free(block_cache, block);
 }
@@ -84,7 +87,7 @@ static void free_section(struct cachebpf_section *section)
 		if (!block)
 			continue;
 		WARN_ON_ONCE(atomic_read(&block->used));
-		free_block(block);
+		cachebpf_block_free(block);
 		cond_resched();
 	}
 	kfree(section);
@@ -138,14 +141,23 @@ static void drop_block(u32 pfn)
 void cachebpf_block_emptied(struct cachebpf_block *block)
 {
 	struct cachebpf_account *account = block->account;
-	u32 nr = atomic_inc_return(&account->nr_emptied);
-	u32 old = xchg(&account->emptied[nr % CACHEBPF_KEPT_BLOCKS], block->base + 1);
+	u32 nr, old;
 
+	/* the folios of a policy that was detached are with the one above */
+	if (unlikely(READ_ONCE(account->ended))) {
+		drop_block(block->base);
+		return;
+	}
+	nr = atomic_inc_return(&account->nr_emptied);
+	old = xchg(&account->emptied[nr % CACHEBPF_KEPT_BLOCKS], block->base + 1);
 	if (old && old != block->base + 1)
 		drop_block(old - 1);
+	/* it ends at this moment, and may have been trimmed just before */
+	if (unlikely(READ_ONCE(account->ended)))
+		cachebpf_account_trim(account);
 }
 
-/* The end of a policy with @account: do not keep what is empty. */
+/* Do not keep what is empty of @account; in the end of a policy, or an RCU read side. */
 void cachebpf_account_trim(struct cachebpf_account *account)
 {
 	u32 pfn;
@@ -203,13 +215,13 @@ bool cachebpf_table_next(unsigned long *pfn)
 	return found;
 }
 
-static struct cachebpf_section *section_populate(unsigned long pfn, gfp_t gfp)
+static struct cachebpf_section *section_populate(unsigned long pfn)
 {
 	unsigned long nr = pfn >> CACHEBPF_SECTION_SHIFT;
 	struct cachebpf_section *section, *old;
 
 	/* 16 KiB for 32 MiB of memory, whoever uses it: no cgroup's expense */
-	section = kzalloc(sizeof(*section), gfp & ~__GFP_ACCOUNT);
+	section = kzalloc(sizeof(*section), GFP_ATOMIC | __GFP_NOWARN);
 	if (!section)
 		return NULL;
 	section->base = ALIGN_DOWN(pfn, 1UL << CACHEBPF_SECTION_SHIFT);
@@ -222,13 +234,25 @@ static struct cachebpf_section *section_populate(unsigned long pfn, gfp_t gfp)
 	return old;
 }
 
-/* A block for @pfn, with the entry of @pfn in use; it begins with an owner of 0. */
-static struct cachebpf_block *new_block(unsigned long pfn, struct cachebpf_account *account,
-					gfp_t gfp)
+/**
+ * cachebpf_block_new - memory for the entry of a frame and those of its neighbours
+ * @pfn: page frame number of a folio that is about to be managed
+ * @account: of the policy that is about to manage it
+ * @gfp: how memory may be found; it is charged to the active memcg
+ *
+ * Return: a block with the entry of @pfn in use, for cachebpf_table_insert() or
+ * cachebpf_block_free(); NULL without memory.
+ */
+struct cachebpf_block *cachebpf_block_new(unsigned long pfn, struct cachebpf_account *account,
+					  gfp_t gfp)
 {
-	struct cachebpf_block *block = kmem_cache_zalloc(block_cache, gfp);
+	struct cachebpf_block *block;
 	int i;
 
+	/* a link of 0 is none */
+	if (!pfn || pfn >> CACHEBPF_SECTION_SHIFT >= cachebpf_nr_sections)
+		return NULL;
+	block = kmem_cache_zalloc(block_cache, gfp);
 	if (!block)
 		return NULL;
 	block->account = cachebpf_account_get(account);
@@ -240,36 +264,29 @@ static struct cachebpf_block *new_block(unsigned long pfn, struct cachebpf_accou
 }
 
 /**
- * cachebpf_table_populate - an entry for @pfn, where there seems to be none
- * @pfn: page frame number of a folio that is about to be managed
- * @account: of the policy that is about to manage it
- * @gfp: how memory may be found; it is charged to the active memcg
+ * cachebpf_table_insert - the entry of @pfn, where there seemed to be none
+ * @pfn: page frame number
+ * @block: new, for @pfn; the table owns it then
  *
- * The caller holds a reference to a policy, or is in an RCU read side and @gfp
- * does not sleep.
+ * In an RCU read side in which there is a policy.
  *
  * Return: the entry, in use as after cachebpf_table_get(); NULL without memory.
  */
-struct cachebpf_folio *cachebpf_table_populate(unsigned long pfn,
-					       struct cachebpf_account *account, gfp_t gfp)
+struct cachebpf_folio *cachebpf_table_insert(unsigned long pfn, struct cachebpf_block *block)
 {
 	struct cachebpf_folio __rcu **slot;
-	struct cachebpf_block *block, *old;
 	struct cachebpf_section *section;
+	struct cachebpf_block *old;
 	unsigned long flags;
-
-	if (pfn >> CACHEBPF_SECTION_SHIFT >= cachebpf_nr_sections)
-		return NULL;
 
 	section = rcu_access_pointer(cachebpf_sections[pfn >> CACHEBPF_SECTION_SHIFT]);
 	if (section == &cachebpf_no_section) {
-		section = section_populate(pfn, gfp);
-		if (!section)
+		section = section_populate(pfn);
+		if (!section) {
+			cachebpf_block_free(block);
 			return NULL;
+		}
 	}
-	block = new_block(pfn, account, gfp);
-	if (!block)
-		return NULL;
 
 	slot = cachebpf_slot(section, pfn);
 	spin_lock_irqsave(&section->lock, flags);
@@ -285,7 +302,7 @@ struct cachebpf_folio *cachebpf_table_populate(unsigned long pfn,
 	spin_unlock_irqrestore(&section->lock, flags);
 
 	if (old) {
-		free_block(block);
+		cachebpf_block_free(block);
 		block = old;
 	}
 	return &block->entries[pfn % CACHEBPF_BLOCK_ENTRIES];

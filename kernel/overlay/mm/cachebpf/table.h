@@ -37,8 +37,10 @@ struct cachebpf_account {
 	struct rcu_head		rcu;
 	/* blocks, and one more for each policy that has it */
 	atomic_long_t		nr;
-	/* cached folios for which there was no memory; a guess */
+	/* pages of cached folios for which there was no memory; a guess */
 	atomic_long_t		nr_unmanaged;
+	/* no policy has it any more */
+	bool			ended;
 	/*
 	 * Those that became empty last, by their first PFN plus 1: mostly their
 	 * frames are used for the same cache again at once.
@@ -175,6 +177,17 @@ static inline struct cachebpf_account *cachebpf_account_get(struct cachebpf_acco
 	return account;
 }
 
+/* @nr pages without an entry are gone, or were not there. */
+static inline void cachebpf_sub_unmanaged(struct cachebpf_account *account, long nr)
+{
+	long old = atomic_long_read(&account->nr_unmanaged);
+
+	do {
+		if (!old)
+			break;
+	} while (!atomic_long_try_cmpxchg(&account->nr_unmanaged, &old, max(old - nr, 0L)));
+}
+
 /* What blocks cost that a policy with @account has, or those before it had. */
 static inline unsigned long cachebpf_account_bytes(struct cachebpf_account *account)
 {
@@ -187,8 +200,10 @@ void cachebpf_account_put(struct cachebpf_account *account);
 void cachebpf_account_trim(struct cachebpf_account *account);
 
 bool cachebpf_table_next(unsigned long *pfn);
-struct cachebpf_folio *cachebpf_table_populate(unsigned long pfn,
-					       struct cachebpf_account *account, gfp_t gfp);
+struct cachebpf_block *cachebpf_block_new(unsigned long pfn, struct cachebpf_account *account,
+					  gfp_t gfp);
+void cachebpf_block_free(struct cachebpf_block *block);
+struct cachebpf_folio *cachebpf_table_insert(unsigned long pfn, struct cachebpf_block *block);
 int cachebpf_table_init(void);
 void cachebpf_table_empty(void);
 

@@ -181,38 +181,25 @@ static void judge_proposals(struct cachebpf_policy *policy, struct cachebpf_recl
 	w->nr_garbage = 0;
 }
 
-/* What @item has grown by since it was @before. */
-static u64 growth(struct cachebpf_policy *policy, enum cachebpf_stat item, u64 before)
-{
-	return cachebpf_stat_sum(policy, item) - before;
-}
-
 /*
- * Of the pages that it was asked for and that were reclaimed, how many did the
- * policy choose?  Where stock reclaim had no success either, nothing was
- * reclaimed and nothing is held against the policy.  What it was not asked for
- * is not either, such as the pages that a process gives up with MADV_PAGEOUT,
- * or those of a cgroup below that comes to a limit of its own; nor is what the
- * kernel refused to take.
+ * Of the pages that the policy was asked for and that were reclaimed, how many
+ * did it choose?  The others are those that stock reclaim found where the policy
+ * had just fallen short, see cachebpf_reclaimed(): where that had no success
+ * either, nothing is held against the policy, nor is what it was not asked for.
  */
 static void judge_choices(struct cachebpf_policy *policy)
 {
-	const enum cachebpf_stat removed = CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_RECLAIM;
 	struct cachebpf_watchdog *w = &policy->watchdog;
-	u64 asked = growth(policy, CACHEBPF_STAT_EVICT_ASKED, w->asked_before);
-	u64 chosen = growth(policy, CACHEBPF_STAT_EVICT_RECLAIMED, w->chosen_before);
-	u64 reclaimed = growth(policy, removed, w->reclaimed_before);
-	u64 answered_for = min(reclaimed, asked - min(asked, w->nr_excused));
+	u64 chosen = cachebpf_stat_sum(policy, CACHEBPF_STAT_EVICT_RECLAIMED) - w->chosen_before;
+	u64 reclaimed = chosen + atomic_long_read(&w->nr_stock);
 
-	if (answered_for < WINDOW)
+	if (reclaimed < WINDOW)
 		return;
-	if (chosen < answered_for / MIN_CHOSEN)
+	if (chosen < reclaimed / MIN_CHOSEN)
 		eject_policy(policy, "useless: it chose %llu of the last %llu pages reclaimed",
-			     chosen, answered_for);
-	w->asked_before += asked;
+			     chosen, reclaimed);
 	w->chosen_before += chosen;
-	w->reclaimed_before += reclaimed;
-	w->nr_excused = 0;
+	atomic_long_set(&w->nr_stock, 0);
 }
 
 /* The end of a round that brought @nr_reclaimed pages, which are counted already. */
@@ -226,8 +213,6 @@ void cachebpf_watchdog_round(struct cachebpf_reclaim *r, unsigned long nr_reclai
 	/* a policy that is not asked has nothing to answer for */
 	if (nr_reclaimed < r->want && !(policy->flags & CACHEBPF_NOT_ASKED)) {
 		w->nr_missing += r->want - nr_reclaimed;
-		if (r->refused)
-			w->nr_excused += r->want - nr_reclaimed;
 		if (w->nr_missing >= LOOK_AFTER) {
 			w->nr_missing = 0;
 			judge_choices(policy);
