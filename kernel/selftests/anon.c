@@ -182,6 +182,9 @@ static void swappiness(bool lru_gen)
 	EXPECT_EQ(reclaim(cg, 3 * MiB, 200), 0);
 	EXPECT_OP(cg_number(cg, "memory.swap.current") - swapped +
 		  (left - (long long)file_cached(file, NULL)) * (long long)PAGE, >=, 3 * MiB);
+	/* the classic LRU takes nothing else then */
+	if (!lru_gen)
+		EXPECT_OP(left - (long long)file_cached(file, NULL), <=, MiB_PAGES / 4);
 	expect_fifo(file, lru);
 	expect_chosen(cg, file);
 	show("anon memory", cg);
@@ -197,6 +200,27 @@ static void swappiness(bool lru_gen)
 	stop_owner(&owner);
 	EXPECT_EQ(file_read(file, 0, NR_FILE), 0);
 	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+/* A cgroup without any file: reclaim from above takes its anon memory all the same. */
+static void no_file(bool lru_gen)
+{
+	const char *top = cg_new(NULL, lru_name(lru_gen)), *cg = cg_new(top, "child");
+	struct owner owner = { .nr_pages = 4 * NR_ANON };
+	struct bpf_link *link = policy_start("fifo", cg);
+
+	start_owner(&owner, cg);
+	EXPECT_EQ(reclaim(top, 8 * MiB, 60), 0);
+	show("no file", cg);
+	EXPECT_OP(cg_number(cg, "memory.swap.current"), >=, 7 * MiB);
+	stop_owner(&owner);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_no_file(void)
+{
+	swap_on();
+	with_both_lrus(no_file);
 }
 
 static void test_swappiness(void)
@@ -346,6 +370,7 @@ static void test_lazily_freed(void)
 
 static const struct test tests[] = {
 	{ "swappiness",						test_swappiness },
+	{ "without any file",					test_no_file },
 	{ "a limit that is too small for both",			test_limit },
 	{ "hardly any files",					test_few_files, .spread = true },
 	{ "lazily freed memory",				test_lazily_freed },

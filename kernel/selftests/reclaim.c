@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reclaim with the installed policies: whose folios go, which, and at what cost. */
+#include <fcntl.h>
+#include <sys/mman.h>
+
 #include "selftest.h"
 
 static void subtree(bool lru_gen)
@@ -283,6 +286,46 @@ static void test_protected_child(void)
 	EXPECT_OP(file_cached(fa, NULL), <=, 3 * MiB_PAGES);
 }
 
+static int touch_mapped(void *arg)
+{
+	struct file *file = arg;
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	volatile char *map;
+	size_t i;
+
+	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	if (fd < 0 || map == MAP_FAILED)
+		return 1;
+	for (i = 0; i < file->nr_pages; i++)
+		(void)map[i * PAGE];
+	return 0;
+}
+
+/* A file that does not fit is looked at through a mapping, each page once. */
+static void mapped_once(bool lru_gen)
+{
+	const char *lru = lru_name(lru_gen), *cg = cg_new(NULL, lru);
+	struct file *file = file_new(NULL, lru, 64 * MiB_PAGES);
+	struct bpf_link *link = policy_start("fifo", cg);
+
+	REQUIRE_EQ(cg_write(cg, "memory.max", "16777216"), 0);
+	EXPECT_EQ(cg_run(cg, touch_mapped, file), 0);
+	expect(!cg_policy(cg, "ejected"), __FILE__, __LINE__, "%s: ejected %s", lru,
+	       cg_policy(cg, "ejected") ?: "");
+	diag("%s: evicted %lld, chosen %lld; put back %lld, used again %lld", lru,
+	     cg_stat(cg, "removed_reclaim"), cg_stat(cg, "evict_reclaimed"),
+	     cg_stat(cg, "reject_kept"), cg_stat(cg, "hits"));
+	EXPECT_OP(cg_stat(cg, "evict_reclaimed") * 2, >, cg_stat(cg, "removed_reclaim"));
+	/* each was used once, but for those of which reclaim did not see it in time */
+	EXPECT_OP(cg_stat(cg, "hits"), <, (long long)file->nr_pages / 8);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_mapped_once(void)
+{
+	with_both_lrus(mapped_once);
+}
+
 static const struct test tests[] = {
 	{ "only the subtree's folios are taken",		test_subtree },
 	{ "fifo evicts the oldest, and no others",		test_fifo_order },
@@ -293,6 +336,7 @@ static const struct test tests[] = {
 	{ "what was written is on the disk",			test_dirty,	.spread = true },
 	{ "stock reclaim on request",				test_stock_reclaim },
 	{ "a protected child is left alone",			test_protected_child },
+	{ "a mapping is read once",				test_mapped_once },
 };
 
 SUBJECT(reclaim);

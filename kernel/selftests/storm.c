@@ -25,7 +25,8 @@
 
 #define MAX_POLICIES	16
 #define LOADED		3
-#define STEPS		24
+/* to load them takes long where everything is checked */
+#define STEPS		96
 /* longest pause between two steps */
 #define MAX_PAUSE_US	400000
 
