@@ -33,6 +33,7 @@ SUBJECTS = {
     "policy.c": "attach hierarchy update events watchdog",
     "propose.c": "lists",
     "reclaim.c": "reclaim rejected misbehave global",
+    "isolate.c": "reclaim events isolation global",
     "stat.c": "attach events trace",
     "table.c": "events adopt",
     "table.h": "events adopt",

@@ -260,6 +260,8 @@ bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio);
 /* reclaim.c: whose folios are not to be taken, and who takes one */
 void cachebpf_reclaimed(struct cachebpf_policy *policy, unsigned long nr);
 bool cachebpf_is_protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg);
+void cachebpf_reject_candidate(struct cachebpf_reclaim *r, struct folio *folio,
+			       enum cachebpf_stat why);
 
 /* uses.c: lists in the order of use */
 void cachebpf_apply_uses(struct cachebpf_policy *policy);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reclaim: from a request to the policy, over the check of every candidate, to
- * a batch of isolated folios that shrink_folio_list() takes.
+ * Reclaim: from a request to the policy to the check of every candidate.  What
+ * becomes of those that are taken is in isolate.c.
  *
  * Nothing a policy says is believed.  A candidate is a page frame number; it
  * is taken only if the folio there, with a reference held, is one that this
@@ -283,8 +283,8 @@ static bool may_take_folio(struct cachebpf_reclaim *r, struct folio *folio,
 }
 
 /* Count a candidate that is not taken; if it was nonsense, the watchdog wants to know. */
-static noinline_for_stack void reject_candidate(struct cachebpf_reclaim *r, struct folio *folio,
-						enum cachebpf_stat why)
+noinline_for_stack void cachebpf_reject_candidate(struct cachebpf_reclaim *r, struct folio *folio,
+						  enum cachebpf_stat why)
 {
 	bool garbage = why == CACHEBPF_STAT_REJECT_STALE || why == CACHEBPF_STAT_REJECT_NODE;
 	int i;
@@ -312,14 +312,15 @@ static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict *ev
 
 		if (unlikely(!folio_try_get(folio))) {
 			/* somebody is taking it apart at this moment, or did so */
-			reject_candidate(r, folio, READ_ONCE(f->owner) == r->policy->id ?
-					 CACHEBPF_STAT_REJECT_BUSY : CACHEBPF_STAT_REJECT_STALE);
+			why = READ_ONCE(f->owner) == r->policy->id ? CACHEBPF_STAT_REJECT_BUSY :
+								     CACHEBPF_STAT_REJECT_STALE;
+			cachebpf_reject_candidate(r, folio, why);
 			continue;
 		}
 		if (likely(may_take_folio(r, folio, f, evict->guard, &why))) {
 			r->folios[r->nr_folios++] = folio;
 		} else {
-			reject_candidate(r, folio, why);
+			cachebpf_reject_candidate(r, folio, why);
 			folio_put(folio);
 		}
 	}
@@ -395,217 +396,6 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	cachebpf_count(policy, CACHEBPF_STAT_EVICT_PROPOSED, evict.nr_proposed);
 	r->sum.proposed += evict.nr_folios;
 	return evict.nr_folios;
-}
-
-/* Pages that leave the classic LRU lists, per list and zone. */
-struct leaving {
-	int nr[2][MAX_NR_ZONES];
-};
-
-#ifdef CONFIG_LRU_GEN
-/*
- * Take @folio out of its generation, if it has one.  For shrink_folio_list(),
- * PG_referenced is to say that a mapping was in use.  lru_gen_look_around() has
- * seen that already of the neighbours of what was isolated before: it leaves
- * nothing in the page table, and puts them into the youngest generation.  What
- * is kept does not come back there.  What a fault has brought in begins there.
- */
-static bool unlink_from_generation(struct lruvec *lruvec, struct folio *folio)
-{
-	int youngest = lru_gen_from_seq(lruvec->lrugen.max_seq);
-	bool used = folio_mapped(folio) && folio_lru_gen(folio) == youngest;
-
-	if (!lru_gen_del_folio(lruvec, folio, true))
-		return false;
-	/* as isolate_folio() does */
-	if (!folio_test_referenced(folio))
-		folio_clear_lru_refs(folio);
-	if (used)
-		folio_set_referenced(folio);
-	else
-		folio_clear_referenced(folio);
-	return true;
-}
-#else
-static bool unlink_from_generation(struct lruvec *lruvec, struct folio *folio)
-{
-	return false;
-}
-#endif
-
-/* Take @folio off the LRU as lruvec_del_folio() does, but leave the sizes for later. */
-static void unlink_from_lru(struct lruvec *lruvec, struct folio *folio, struct leaving *leaving)
-{
-	if (unlink_from_generation(lruvec, folio))
-		return;
-	list_del(&folio->lru);
-	leaving->nr[folio_test_active(folio)][folio_zonenum(folio)] += folio_nr_pages(folio);
-}
-
-static void update_lru_sizes(struct lruvec *lruvec, const struct leaving *leaving)
-{
-	int active, zone;
-
-	for (active = 0; active < 2; active++) {
-		for (zone = 0; zone < MAX_NR_ZONES; zone++) {
-			if (leaving->nr[active][zone])
-				update_lru_size(lruvec, LRU_INACTIVE_FILE + active, zone,
-						-leaving->nr[active][zone]);
-		}
-	}
-}
-
-/*
- * Keep @memcg, to which the caller will account what becomes of its folios: an
- * offline cgroup goes with the last of them.  Let go of the one before.
- */
-static void take_from(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
-{
-	if (memcg)
-		css_get(&memcg->css);
-	mem_cgroup_put(r->taken_from);
-	r->taken_from = memcg;
-}
-
-/**
- * cachebpf_reclaim_isolate - take candidates of one lruvec off the LRU
- * @r: the round, after propose
- * @list: where they go; empty
- * @nr_taken: pages on it
- *
- * To be called until it returns NULL: a policy's folios can be spread over the
- * lruvecs of several cgroups.
- *
- * Return: the lruvec they came from, valid until the next call.
- */
-noinline_for_stack struct lruvec *
-cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
-			 unsigned long *nr_taken)
-{
-	struct folio *busy[CACHEBPF_BATCH];
-	struct mem_cgroup *memcg;
-	struct leaving leaving;
-	struct lruvec *lruvec;
-	int i, nr_others, nr_busy;
-
-	*nr_taken = 0;
-	while (r->nr_folios) {
-		memset(&leaving, 0, sizeof(leaving));
-		nr_others = 0;
-		nr_busy = 0;
-		lruvec = folio_lruvec_lock_irq(r->folios[0]);
-		__acquire(&lruvec->lru_lock);
-		for (i = 0; i < r->nr_folios; i++) {
-			struct folio *folio = r->folios[i];
-
-			if (unlikely(!folio_matches_lruvec(folio, lruvec))) {
-				r->folios[nr_others++] = folio;
-				continue;
-			}
-			/* mlocked, another reclaimer's, or the same candidate twice */
-			if (unlikely(folio_test_unevictable(folio) ||
-				     !folio_test_clear_lru(folio))) {
-				busy[nr_busy++] = folio;
-				continue;
-			}
-			unlink_from_lru(lruvec, folio, &leaving);
-			if (folio_test_active(folio)) {
-				folio_clear_active(folio);
-				folio_set_workingset(folio);
-			}
-			list_add_tail(&folio->lru, list);
-			*nr_taken += folio_nr_pages(folio);
-			r->isolated[r->nr_isolated++] = folio_pfn(folio);
-			r->sum.isolated++;
-		}
-		r->nr_folios = nr_others;
-		update_lru_sizes(lruvec, &leaving);
-		/* while folios, which are charged to it, are still isolated */
-		memcg = *nr_taken ? lruvec_memcg(lruvec) : NULL;
-		unlock_page_lruvec_irq(lruvec);
-		take_from(r, memcg);
-
-		/* a last reference must not be dropped under the lru_lock */
-		for (i = 0; i < nr_busy; i++) {
-			reject_candidate(r, busy[i], CACHEBPF_STAT_REJECT_BUSY);
-			folio_put(busy[i]);
-		}
-		if (*nr_taken) {
-			cachebpf_count(r->policy, CACHEBPF_STAT_EVICT_ISOLATED, *nr_taken);
-			return lruvec;
-		}
-	}
-	take_from(r, NULL);
-	return NULL;
-}
-
-/* Has reclaim looked at the mappings of @folio no more often than its fault explains? */
-static bool is_fresh(struct folio *folio)
-{
-	struct cachebpf_folio *f;
-	bool fresh;
-
-	rcu_read_lock();
-	f = cachebpf_table_lookup(folio_pfn(folio));
-	fresh = f && f->fresh;
-	if (fresh)
-		f->fresh--;
-	rcu_read_unlock();
-	return fresh;
-}
-
-/**
- * __cachebpf_folios_kept - what shrink_folio_list() had and did not take
- * @folios: file folios on their way back to the LRU
- *
- * Their policies hear of uses through mappings, which it has looked for.  The
- * classic LRU activates what was used when it looked twice: the first time it may
- * be the fault that brought the folio in.  MGLRU takes that for a use, and says
- * so by PG_referenced: twice, since its fault puts a folio into the youngest
- * generation as well.
- */
-void __cachebpf_folios_kept(struct list_head *folios)
-{
-	struct folio *folio;
-
-	list_for_each_entry(folio, folios, lru) {
-		/* these are activated for other reasons */
-		if (!folio_mapped(folio) || folio_test_dirty(folio) || folio_test_writeback(folio))
-			continue;
-		if (lru_gen_enabled() ? folio_test_referenced(folio) && !is_fresh(folio) :
-					folio_test_active(folio))
-			__cachebpf_folio_accessed(folio);
-	}
-}
-
-/**
- * cachebpf_reclaim_settle - what became of the folios that were isolated
- * @r: the round, after shrink_folio_list()
- * @nr_left: pages of them that it did not take
- */
-void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left)
-{
-	int i, nr_kept = 0;
-
-	if (likely(r->nr_isolated && !nr_left))
-		return;
-
-	cachebpf_delay(CACHEBPF_AT_SETTLE);
-	rcu_read_lock();
-	for (i = 0; i < r->nr_isolated; i++) {
-		struct cachebpf_folio *f = cachebpf_table_lookup(r->isolated[i]);
-
-		if (!f || READ_ONCE(f->owner) != r->policy->id)
-			continue;
-		nr_kept++;
-		if (folio_mapped(pfn_folio(r->isolated[i])))
-			r->nr_refused += 1UL << f->order;
-	}
-	rcu_read_unlock();
-	cachebpf_count(r->policy, CACHEBPF_STAT_REJECT_KEPT, nr_kept);
-	/* not one could be had: it is the policy's turn */
-	if (nr_kept == r->nr_isolated)
-		r->nr_rejected = 0;
 }
 
 /* @nr_reclaimed: pages that the whole round brought; ends the use of the policy. */
