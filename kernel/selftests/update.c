@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Replacing a policy in place. */
+#include <fcntl.h>
+#include <sys/wait.h>
+
 #include "selftest.h"
+#include "states.h"
 
 #define NR_PAGES	1000
 
@@ -162,11 +166,60 @@ static void test_under_load(void)
 	EXPECT_EQ(file_read_sequential(file), 0);
 }
 
+static int close_when_told(int told, int fd)
+{
+	char c;
+
+	if (read(told, &c, 1) != 1)
+		return 1;
+	close(fd);
+	return 0;
+}
+
+/* One map, one instance: it has ended before the next one begins, whoever lets go of the link. */
+static void test_end_and_begin(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *file = file_new(NULL, "f", 64 * MiB_PAGES);
+	struct policy *p = policy_open("parts", "parts_0", cg);
+	struct parts_state *state;
+	struct bpf_link *link;
+	int pipes[2], status, err;
+	unsigned int i;
+	pid_t pid;
+
+	REQUIRE_EQ(policy_load(p), 0);
+	state = policy_state(p);
+	link = policy_attach_loaded(p);
+	cg_read_file(cg, file, 0, file->nr_pages);
+	for (i = 1; i <= 5; i++) {
+		REQUIRE(!pipe2(pipes, O_CLOEXEC));
+		pid = fork();
+		REQUIRE(pid >= 0);
+		if (!pid)
+			_exit(close_when_told(pipes[0], bpf_link__fd(link)));
+		/* not the last reference to it */
+		REQUIRE_EQ(bpf_link__destroy(link), 0);
+		EXPECT_STR(cg_policy(cg, "policy"), "parts");
+		REQUIRE(write(pipes[1], "", 1) == 1);
+		do {
+			err = policy_try_attach(p, &link);
+		} while (err == -EBUSY);
+		REQUIRE_EQ(err, 0);
+		EXPECT_EQ(state->exits, i);
+		REQUIRE(waitpid(pid, &status, 0) == pid && !status);
+		close(pipes[0]);
+		close(pipes[1]);
+	}
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
 static const struct test tests[] = {
 	{ "in place: every folio is handed over",		test_in_place },
 	{ "a refused update changes nothing",			test_refused },
 	{ "maps that are in use",				test_busy },
 	{ "many times",						test_often },
+	{ "an instance ends before the next one begins",	test_end_and_begin,	.spread = true },
 	{ "under load, with attach and detach",			test_under_load,	.spread = true },
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Who is ejected, what remains of them, and who must be left alone. */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -318,6 +319,44 @@ static void test_reenter(void)
 	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
 }
 
+/* Locks a file in memory until it is ended. */
+static int lock_file(void *arg)
+{
+	const struct file *file = arg;
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	void *map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (fd < 0 || map == MAP_FAILED || mlock(map, file->nr_pages * PAGE))
+		return 1;
+	for (;;)
+		pause();
+}
+
+/* It had nothing to give for long, as stock reclaim had; when it has, nobody holds that against it. */
+static void test_in_vain(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *locked = file_new(NULL, "locked", 8 * MiB_PAGES);
+	struct file *file = file_new(NULL, "f", 16 * MiB_PAGES);
+	struct bpf_link *link = policy_start("fifo", cg);
+	pid_t pid = cg_start(cg, lock_file, locked);
+	int i, j;
+
+	REQUIRE(EVENTUALLY(cg_key(cg, "memory.stat", "unevictable") == 8 * (long long)MiB));
+	for (j = 0; j < 4; j++) {
+		/* how many rounds that is differs: it is to end at any point before it is asked again */
+		for (i = 0; i < 40 + j; i++)
+			EXPECT_EQ(cg_reclaim(cg, MiB), -EAGAIN);
+		cg_read_file(cg, file, 0, file->nr_pages);
+		EXPECT_EQ(cg_reclaim(cg, 15 * MiB), 0);
+	}
+	EXPECT(!link_hung_up(link));
+	expect(!cg_policy(cg, "ejected"), __FILE__, __LINE__, "ejected: %s",
+	       cg_policy(cg, "ejected") ?: "");
+	EXPECT_EQ(kill(pid, SIGKILL), 0);
+	EXPECT_EQ(cg_wait(pid), -EINTR);
+}
+
 /* What a child's policy leaves behind is its parent's. */
 static void test_heir(void)
 {
@@ -370,6 +409,7 @@ static void test_left_alone(void)
 
 static const struct test tests[] = {
 	{ "proposes nothing, ever",				test_useless, .ejects = true },
+	{ "had nothing to propose for long",			test_in_vain },
 	{ "proposes something now and then",			test_hardly_useful, .ejects = true },
 	{ "does a part of the work",				test_useful },
 	{ "there is nothing to be found",			test_nothing_to_find },
