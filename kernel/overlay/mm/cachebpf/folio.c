@@ -486,6 +486,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	unsigned long flags;
 
 	rcu_read_lock();
+	cachebpf_delay(CACHEBPF_AT_REPLACE);
 	from = cachebpf_table_lookup(folio_pfn(old));
 	policy = from ? cachebpf_owner_of(from) : NULL;
 	/*
@@ -562,6 +563,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 	u8 list;
 
 	rcu_read_lock();
+	cachebpf_delay(CACHEBPF_AT_SPLIT);
 	f = cachebpf_table_lookup(folio_pfn(head));
 	list = f ? shrink_entry(f, head, &policy) : CACHEBPF_NO_LIST;
 	if (list == CACHEBPF_NO_LIST)
