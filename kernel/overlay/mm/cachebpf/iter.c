@@ -70,31 +70,36 @@ static void end_batch(struct cachebpf_iter *iter)
 static void read_ahead(struct cachebpf_iter *iter)
 {
 	int nr_wanted = min_t(u32, iter->nr_offers, CACHEBPF_ITER_BATCH);
+	struct cachebpf_evict *evict = iter->evict;
 	bool reverse = iter->flags & CACHEBPF_ITER_REVERSE;
 	struct cachebpf_folio *f;
+	u32 pfn, nr_max, nr = 0;
 	unsigned long irq;
-	u32 pfn;
 
 	spin_lock_irqsave(&iter->node->lock, irq);
 	end_batch(iter);
 	/* walk in a walk, or walk after walk: all share the request's budget */
-	while (iter->nr_batch < nr_wanted && iter->nr_left && iter->evict->visits_left &&
-	       iter->cursor) {
+	nr_max = min(iter->nr_left, evict->visits_left);
+	while (iter->nr_batch < nr_wanted && nr < nr_max && iter->cursor) {
 		pfn = iter->cursor;
 		f = cachebpf_table_entry(pfn);
 		iter->cursor = reverse ? f->prev : f->next;
-		iter->nr_left--;
-		iter->evict->visits_left--;
+		nr++;
 
-		if (likely(cachebpf_worth_offering(iter->evict, pfn_folio(pfn))))
+		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn))))
 			iter->batch[iter->nr_batch++] = f;
 		else if (iter->flags & CACHEBPF_ITER_ROTATE)
 			cachebpf_move_to_end(iter->list, f, pfn, !reverse);
-		if (iter->nr_left % CACHEBPF_LOCK_BATCH == 0) {
+		/* more than the visit may have been paid for */
+		if (unlikely(evict->guard))
+			nr_max = min(nr_max, evict->visits_left);
+		if (nr % CACHEBPF_LOCK_BATCH == 0) {
 			spin_unlock_irqrestore(&iter->node->lock, irq);
 			spin_lock_irqsave(&iter->node->lock, irq);
 		}
 	}
+	iter->nr_left -= nr;
+	evict->visits_left -= min(evict->visits_left, nr);
 	spin_unlock_irqrestore(&iter->node->lock, irq);
 }
 

@@ -12,23 +12,22 @@
 /* what it costs to look up a cgroup's protection, in visits */
 #define VERDICT_VISITS	512
 
-/* Is @folio in a cgroup that memory.min or memory.low keeps from being reclaimed now? */
-static bool is_kept(struct cachebpf_evict *evict, struct folio *folio)
+/*
+ * Is @folio in a cgroup that memory.min or memory.low keeps from being reclaimed
+ * now, where @guard has to be asked?  If that takes long it costs @visits_left.
+ */
+static bool is_kept(struct cachebpf_reclaim *guard, struct folio *folio, u32 *visits_left)
 {
-	struct mem_cgroup *memcg;
-	u32 nr_verdicts;
+	struct mem_cgroup *memcg = folio_memcg_check(folio);
+	u32 nr_verdicts = guard->nr_verdicts;
 	bool kept;
 
-	if (likely(!evict->guard))
-		return false;
-	memcg = folio_memcg_check(folio);
 	if (!memcg)
 		return false;
-	nr_verdicts = evict->guard->nr_verdicts;
-	kept = cachebpf_is_protected(evict->guard, memcg);
-	if (evict->guard->nr_verdicts != nr_verdicts)
-		evict->visits_left -= min(evict->visits_left, VERDICT_VISITS);
-	evict->guard->nr_refused += kept;
+	kept = cachebpf_is_protected(guard, memcg);
+	if (guard->nr_verdicts != nr_verdicts)
+		*visits_left -= min(*visits_left, VERDICT_VISITS);
+	guard->nr_refused += kept;
 	return kept;
 }
 
@@ -49,7 +48,7 @@ bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio)
 	if (folio_ref_count(folio) > folio_nr_pages(folio) + folio_mapcount(folio) +
 				     !!(flags & BIT(PG_private)))
 		return false;
-	return !is_kept(evict, folio);
+	return likely(!evict->guard) || !is_kept(evict->guard, folio, &evict->visits_left);
 }
 
 /* Would a folio of @score be among those that the request holds? */
@@ -145,10 +144,10 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 	struct cachebpf_node *node = policy->nodes[evict->nid];
 	struct cachebpf_folio *f = NULL;
 	struct cachebpf_list *list;
-	unsigned long irq, nr_left;
 	struct folio *folio;
+	u32 pfn, nr_left, nr_visits, nr;
+	unsigned long irq;
 	s64 score;
-	u32 pfn;
 
 	if (list_id >= policy->nr_lists)
 		return -ENOENT;
@@ -157,25 +156,27 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 	list = node->lists[list_id];
 
 	spin_lock_irqsave(&node->lock, irq);
-	nr_left = list->nr_folios;
-	while (list->head.pfn && nr_left && nr_scan && evict->visits_left) {
-		int nr = CACHEBPF_LOCK_BATCH;
-
-		for (pfn = list->head.pfn; pfn && nr_left && nr_scan && evict->visits_left && nr;
-		     nr--) {
+	nr_left = min_t(unsigned long, list->nr_folios, evict->visits_left);
+	while (list->head.pfn && nr_left && nr_scan) {
+		nr_visits = min3(nr_left, nr_scan, (u32)CACHEBPF_LOCK_BATCH);
+		for (pfn = list->head.pfn, nr = nr_visits; pfn && nr; nr--) {
 			f = cachebpf_table_entry(pfn);
 			folio = pfn_folio(pfn);
 			pfn = f->next;
-			nr_left--;
-			evict->visits_left--;
-			if (is_kept(evict, folio))
+			if (unlikely(evict->guard) &&
+			    is_kept(evict->guard, folio, &evict->visits_left)) {
+				nr_scan++;
 				continue;
-			nr_scan--;
+			}
 
 			score = score_by(f, key);
 			if (would_win(evict, score) && cachebpf_worth_offering(evict, folio))
 				insert_candidate(evict, f, score);
 		}
+		nr_visits -= nr;
+		nr_scan -= nr_visits;
+		evict->visits_left -= min(evict->visits_left, nr_visits);
+		nr_left = min(nr_left - nr_visits, evict->visits_left);
 		if (f && f->next)
 			cachebpf_move_run(list, f);
 		f = NULL;
