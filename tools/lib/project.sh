@@ -52,7 +52,9 @@ install_project() {
 # testlog.json and fuzzlog.json, so a failed one is no failed step.
 run_unit_tests() {
         rm -f "$(project_dir)"/meson-logs/{test,fuzz}log.json
-        in_project env LINUX_SOURCE=/build/linux meson test -C /build/project --print-errorlogs || true
+        # Time-outs are for what hangs: on a busy machine all of them take several times as long.
+        in_project env LINUX_SOURCE=/build/linux meson test -C /build/project --print-errorlogs \
+                --timeout-multiplier 5 || true
         [[ -z $LONG_TESTS ]] ||
                 in_project meson test -C /build/project --benchmark --suite fuzz --logbase fuzzlog \
                         --print-errorlogs || true
