@@ -10,6 +10,7 @@
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 
 #include "../internal.h"
 #include "delay.h"
@@ -199,9 +200,10 @@ static struct cachebpf_block *new_block(struct folio *folio, struct cachebpf_acc
 static struct cachebpf_folio *populate(struct cachebpf_policy *policy, struct folio *folio,
 				       gfp_t gfp)
 {
-	struct cachebpf_block *block = new_block(folio, policy->account, gfp);
+	unsigned long pfn = folio_pfn(folio);
 
-	return block ? cachebpf_table_insert(folio_pfn(folio), block) : NULL;
+	return cachebpf_table_insert(pfn, new_block(folio, policy->account, gfp),
+				     cachebpf_section_new(pfn, gfp));
 }
 
 /*
@@ -212,6 +214,8 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 						 struct folio *folio, gfp_t gfp)
 {
 	struct cachebpf_account *account = cachebpf_account_get((*policy)->account);
+	unsigned long pfn = folio_pfn(folio);
+	struct cachebpf_section *section;
 	struct cachebpf_block *block;
 
 	/*
@@ -221,18 +225,21 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 	rcu_read_unlock();
 	/* an entry is not worth that anybody is killed for it, nor to wait for ever */
 	gfp &= GFP_RECLAIM_MASK & ~(__GFP_NOFAIL | __GFP_RETRY_MAYFAIL);
-	block = new_block(folio, account, gfp | __GFP_NORETRY);
+	gfp |= __GFP_NORETRY;
+	block = new_block(folio, account, gfp);
+	section = cachebpf_section_new(pfn, gfp);
 	rcu_read_lock();
 	cachebpf_account_put(account);
 
 	*policy = cachebpf_policy_of(folio);
 	if (!*policy) {
 		cachebpf_block_free(block);
+		kfree(section);
 		return NULL;
 	}
 	/* here is where all growth comes along, and nothing else */
 	cachebpf_check_buckets(*policy);
-	return block ? cachebpf_table_insert(folio_pfn(folio), block) : NULL;
+	return cachebpf_table_insert(pfn, block, section);
 }
 
 /* Begin to use @f, with the reference that was taken to it, for @folio; it is locked. */

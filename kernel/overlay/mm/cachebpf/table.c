@@ -215,23 +215,46 @@ bool cachebpf_table_next(unsigned long *pfn)
 	return found;
 }
 
-static struct cachebpf_section *section_populate(unsigned long pfn)
+/**
+ * cachebpf_section_new - memory for a section, if that of a frame is missing
+ * @pfn: page frame number
+ * @gfp: how memory may be found
+ *
+ * 16 KiB for 32 MiB of memory, whoever uses it: no cgroup's expense.
+ *
+ * Return: a section for cachebpf_table_insert() or kfree(); NULL if there is one, or
+ * no memory.
+ */
+struct cachebpf_section *cachebpf_section_new(unsigned long pfn, gfp_t gfp)
 {
 	unsigned long nr = pfn >> CACHEBPF_SECTION_SHIFT;
-	struct cachebpf_section *section, *old;
+	struct cachebpf_section *section;
 
-	/* 16 KiB for 32 MiB of memory, whoever uses it: no cgroup's expense */
-	section = kzalloc(sizeof(*section), GFP_ATOMIC | __GFP_NOWARN);
+	if (nr >= cachebpf_nr_sections ||
+	    rcu_access_pointer(cachebpf_sections[nr]) != &cachebpf_no_section)
+		return NULL;
+	section = kzalloc(sizeof(*section), (gfp & ~__GFP_ACCOUNT) | __GFP_NOWARN);
 	if (!section)
 		return NULL;
 	section->base = ALIGN_DOWN(pfn, 1UL << CACHEBPF_SECTION_SHIFT);
 	spin_lock_init(&section->lock);
-	old = unrcu_pointer(cmpxchg(&cachebpf_sections[nr], RCU_INITIALIZER(&cachebpf_no_section),
-				    RCU_INITIALIZER(section)));
-	if (old == &cachebpf_no_section)
-		return section;
-	kfree(section);
-	return old;
+	return section;
+}
+
+/* The section of @pfn, which becomes @new if it is missing; NULL if both are. */
+static struct cachebpf_section *install_section(unsigned long pfn, struct cachebpf_section *new)
+{
+	struct cachebpf_section __rcu **slot = &cachebpf_sections[pfn >> CACHEBPF_SECTION_SHIFT];
+	struct cachebpf_section *old = rcu_access_pointer(*slot);
+
+	if (new && old == &cachebpf_no_section) {
+		old = unrcu_pointer(cmpxchg(slot, RCU_INITIALIZER(&cachebpf_no_section),
+					    RCU_INITIALIZER(new)));
+		if (old == &cachebpf_no_section)
+			return new;
+	}
+	kfree(new);
+	return old == &cachebpf_no_section ? NULL : old;
 }
 
 /**
@@ -266,26 +289,28 @@ struct cachebpf_block *cachebpf_block_new(unsigned long pfn, struct cachebpf_acc
 /**
  * cachebpf_table_insert - the entry of @pfn, where there seemed to be none
  * @pfn: page frame number
- * @block: new, for @pfn; the table owns it then
+ * @block: new, for @pfn; or NULL, and then there will be no entry
+ * @section: new, for @pfn; NULL if it seemed to be there
  *
- * In an RCU read side in which there is a policy.
+ * The table owns both then.  In an RCU read side in which there is a policy.
  *
  * Return: the entry, in use as after cachebpf_table_get(); NULL without memory.
  */
-struct cachebpf_folio *cachebpf_table_insert(unsigned long pfn, struct cachebpf_block *block)
+struct cachebpf_folio *cachebpf_table_insert(unsigned long pfn, struct cachebpf_block *block,
+					     struct cachebpf_section *section)
 {
 	struct cachebpf_folio __rcu **slot;
-	struct cachebpf_section *section;
 	struct cachebpf_block *old;
 	unsigned long flags;
 
-	section = rcu_access_pointer(cachebpf_sections[pfn >> CACHEBPF_SECTION_SHIFT]);
-	if (section == &cachebpf_no_section) {
-		section = section_populate(pfn);
-		if (!section) {
-			cachebpf_block_free(block);
-			return NULL;
-		}
+	if (!block) {
+		kfree(section);
+		return NULL;
+	}
+	section = install_section(pfn, section);
+	if (!section) {
+		cachebpf_block_free(block);
+		return NULL;
 	}
 
 	slot = cachebpf_slot(section, pfn);

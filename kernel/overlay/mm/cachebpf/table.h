@@ -203,7 +203,9 @@ bool cachebpf_table_next(unsigned long *pfn);
 struct cachebpf_block *cachebpf_block_new(unsigned long pfn, struct cachebpf_account *account,
 					  gfp_t gfp);
 void cachebpf_block_free(struct cachebpf_block *block);
-struct cachebpf_folio *cachebpf_table_insert(unsigned long pfn, struct cachebpf_block *block);
+struct cachebpf_section *cachebpf_section_new(unsigned long pfn, gfp_t gfp);
+struct cachebpf_folio *cachebpf_table_insert(unsigned long pfn, struct cachebpf_block *block,
+					     struct cachebpf_section *section);
 int cachebpf_table_init(void);
 void cachebpf_table_empty(void);
 
