@@ -86,7 +86,7 @@ take_job() {
 job_machine() { # JOB
         local kernel=${1%%:*} name='' factor=1 limit options
         machine_defaults
-        KERNEL=${BZIMAGES[$kernel]} TIMEOUT=1800
+        KERNEL=${BZIMAGES[$kernel]} TIMEOUT=3600
         COMMAND=()
         if checks_everything "$kernel"; then
                 MEMORY=4G TIMEOUT=5400 factor=4
