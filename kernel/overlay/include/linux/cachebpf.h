@@ -423,7 +423,7 @@ static __always_inline void cachebpf_folio_removed(struct folio *folio, enum cac
 		__cachebpf_folio_removed(folio, why);
 }
 
-/* Reclaim had @folios, file folios, isolated and does not take them. */
+/* Reclaim had @folios isolated and does not take them. */
 static __always_inline void cachebpf_folios_kept(struct list_head *folios)
 {
 	if (cachebpf_enabled())

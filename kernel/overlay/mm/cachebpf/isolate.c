@@ -168,7 +168,7 @@ static bool is_fresh(struct folio *folio)
 
 /**
  * __cachebpf_folios_kept - what shrink_folio_list() had and did not take
- * @folios: file folios on their way back to the LRU
+ * @folios: on their way back to the LRU; of anon ones there are no entries
  *
  * Their policies hear of uses through mappings, which it has looked for.  The
  * classic LRU activates what was used when it looked twice: the first time it may
