@@ -264,18 +264,40 @@ void files_cleanup(void)
 	remove_files(getenv("CACHEBPF_TEST_XFS"));
 }
 
-/* For cg_start(): map a struct file and read all of it through the mapping, for ever. */
-int file_keep_mapped(void *arg)
+volatile char *file_map(const struct file *file)
 {
-	struct file *file = arg;
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	volatile char *map;
+	void *map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+
+	return fd >= 0 && map != MAP_FAILED ? map : NULL;
+}
+
+static void touch_all(const struct file *file, volatile char *map)
+{
 	size_t i;
 
-	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	if (fd < 0 || map == MAP_FAILED)
+	for (i = 0; i < file->nr_pages; i++)
+		(void)map[i * PAGE];
+}
+
+/* For cg_run(): map a struct file and read all of it through the mapping, once. */
+int file_read_mapped(void *file)
+{
+	volatile char *map = file_map(file);
+
+	if (!map)
+		return 1;
+	touch_all(file, map);
+	return 0;
+}
+
+/* For cg_start(): the same for ever. */
+int file_keep_mapped(void *file)
+{
+	volatile char *map = file_map(file);
+
+	if (!map)
 		return 1;
 	for (;;)
-		for (i = 0; i < file->nr_pages; i++)
-			(void)map[i * PAGE];
+		touch_all(file, map);
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reclaim with the installed policies: whose folios go, which, and at what cost. */
-#include <fcntl.h>
-#include <sys/mman.h>
-
 #include "selftest.h"
 
 static void subtree(bool lru_gen)
@@ -286,21 +283,6 @@ static void test_protected_child(void)
 	EXPECT_OP(file_cached(fa, NULL), <=, 3 * MiB_PAGES);
 }
 
-static int touch_mapped(void *arg)
-{
-	struct file *file = arg;
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	volatile char *map;
-	size_t i;
-
-	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	if (fd < 0 || map == MAP_FAILED)
-		return 1;
-	for (i = 0; i < file->nr_pages; i++)
-		(void)map[i * PAGE];
-	return 0;
-}
-
 /* A file that does not fit is looked at through a mapping, each page once. */
 static void mapped_once(bool lru_gen)
 {
@@ -309,7 +291,7 @@ static void mapped_once(bool lru_gen)
 	struct bpf_link *link = policy_start("fifo", cg);
 
 	REQUIRE_EQ(cg_write(cg, "memory.max", "16777216"), 0);
-	EXPECT_EQ(cg_run(cg, touch_mapped, file), 0);
+	EXPECT_EQ(cg_run(cg, file_read_mapped, file), 0);
 	expect(!cg_policy(cg, "ejected"), __FILE__, __LINE__, "%s: ejected %s", lru,
 	       cg_policy(cg, "ejected") ?: "");
 	diag("%s: evicted %lld, chosen %lld; put back %lld, used again %lld", lru,

@@ -129,6 +129,9 @@ struct file *file_hole(const char *name, size_t nr_pages);
 const char *xfs_dir(void);
 int file_write(struct file *file, size_t first, size_t nr);
 void file_drop(const struct file *file);
+/* Mapped for reading; NULL if it cannot be. */
+volatile char *file_map(const struct file *file);
+int file_read_mapped(void *file);
 int file_keep_mapped(void *file);
 size_t file_cached(const struct file *file, bool *cached);
 /* Read in the current process and compare; 0 or an errno. */

@@ -323,10 +323,9 @@ static void test_reenter(void)
 static int lock_file(void *arg)
 {
 	const struct file *file = arg;
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	void *map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	volatile char *map = file_map(file);
 
-	if (fd < 0 || map == MAP_FAILED || mlock(map, file->nr_pages * PAGE))
+	if (!map || mlock((void *)map, file->nr_pages * PAGE))
 		return 1;
 	for (;;)
 		pause();
