@@ -88,12 +88,22 @@ int file_write(struct file *file, size_t first, size_t nr)
 	return err;
 }
 
-void file_drop(const struct file *file)
+/* All pages are clean then. */
+void file_sync(const struct file *file)
 {
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
 
 	REQUIRE(fd >= 0);
 	REQUIRE(!fsync(fd));
+	close(fd);
+}
+
+void file_drop(const struct file *file)
+{
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+
+	file_sync(file);
+	REQUIRE(fd >= 0);
 	REQUIRE(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
 	close(fd);
 }

@@ -127,15 +127,6 @@ static int write_forever(void *arg)
 	return err;
 }
 
-/* So that there are clean pages. */
-static void file_sync(const struct file *file)
-{
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-
-	EXPECT(fd >= 0 && !fsync(fd));
-	close(fd);
-}
-
 /* Readers, writers and mappings of one file, reclaim, and a policy that changes its mind. */
 static void test_crowd(void)
 {
@@ -154,6 +145,7 @@ static void test_crowd(void)
 		usleep(20000);
 		if (i % 7 == 0)
 			cg_reclaim(cg, MiB);
+		/* so that there are clean pages */
 		if (i % 11 == 0)
 			file_sync(file);
 	}

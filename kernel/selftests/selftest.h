@@ -128,6 +128,7 @@ struct file *file_hole(const char *name, size_t nr_pages);
 /* A directory on XFS; without one the test is skipped. */
 const char *xfs_dir(void);
 int file_write(struct file *file, size_t first, size_t nr);
+void file_sync(const struct file *file);
 void file_drop(const struct file *file);
 /* Mapped for reading; NULL if it cannot be. */
 volatile char *file_map(const struct file *file);

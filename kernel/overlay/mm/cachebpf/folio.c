@@ -180,8 +180,10 @@ static noinline void forget_unmanaged(struct folio *folio)
 {
 	struct cachebpf_policy *policy = cachebpf_policy_of(folio);
 
-	if (policy)
-		cachebpf_sub_unmanaged(policy->account, folio_nr_pages(folio));
+	if (!policy)
+		return;
+	cachebpf_sub_unmanaged(policy->account, folio_nr_pages(folio));
+	WRITE_ONCE(policy->account->turn_helped, true);
 }
 
 /* Memory for an entry of @folio, charged to its cgroup; NULL without. */

@@ -27,6 +27,8 @@
 
 /* After so many rounds in vain a policy is asked in one of as many. */
 #define VAIN_ROUNDS	256
+/* How long the turn of folios without an entry lasts: stock reclaim once, at each priority. */
+#define TURN_ROUNDS	(DEF_PRIORITY + 1)
 /* Cgroups from one that is reclaimed down to one whose protection is looked up. */
 #define MAX_DEPTH	16
 /* The least that reclaim from above asks a cgroup for, as MGLRU's evict_folios() does. */
@@ -80,20 +82,30 @@ static bool in_vain(struct cachebpf_policy *policy)
  * Is it the turn of folios without an entry?  Nobody proposes them: they would
  * stay for ever, and take the place of others.  Stock reclaim takes what was
  * used least of late, and they become that when the policy takes the others.
+ * The turn lasts for several rounds: in a small cgroup stock reclaim scans
+ * nothing at the first priorities.
  */
 static bool is_turn_of_unmanaged(struct cachebpf_policy *policy)
 {
-	unsigned long nr = atomic_long_read(&policy->account->nr_unmanaged), all = nr;
+	struct cachebpf_account *account = policy->account;
+	unsigned long nr = atomic_long_read(&account->nr_unmanaged), all = nr;
+	u32 turn = READ_ONCE(account->turn);
 	int nid;
 
 	if (likely(!nr))
 		return false;
-	for_each_node_state(nid, N_MEMORY)
-		all += cachebpf_pages_on(policy, nid);
-	if (get_random_u32_below(min(all, U32_MAX)) >= nr)
-		return false;
+	if (!turn) {
+		for_each_node_state(nid, N_MEMORY)
+			all += cachebpf_pages_on(policy, nid);
+		if (get_random_u32_below(min(all, U32_MAX)) >= nr)
+			return false;
+		turn = TURN_ROUNDS;
+		WRITE_ONCE(account->turn_helped, false);
+	}
+	WRITE_ONCE(account->turn, --turn);
 	/* what was counted and is not there any more must not count for ever */
-	cachebpf_sub_unmanaged(policy->account, 1);
+	if (!turn && !READ_ONCE(account->turn_helped))
+		cachebpf_sub_unmanaged(account, 1);
 	return true;
 }
 

@@ -39,6 +39,9 @@ struct cachebpf_account {
 	atomic_long_t		nr;
 	/* pages of cached folios for which there was no memory; a guess */
 	atomic_long_t		nr_unmanaged;
+	/* rounds that are left of their turn, and whether one went in it; see reclaim.c */
+	u32			turn;
+	bool			turn_helped;
 	/* no policy has it any more */
 	bool			ended;
 	/*
