@@ -37,20 +37,20 @@ find_blocks() {
 # What can never be moved is found at once; what cannot at the moment is tried until somebody has enough of it.
 block_off_and_on() {
         local block=${storm_blocks[RANDOM % ${#storm_blocks[@]}]}
-        timeout 20 sh -c "echo offline >$block/state"
-        sleep 0.$((RANDOM % 9))
-        echo online_movable >"$block/state"
+        flock "$block" sh -c "timeout 20 sh -c 'echo offline >$block/state'
+                              sleep 0.$((RANDOM % 9))
+                              echo online_movable >$block/state"
 } 2>/dev/null
 
-# Each is taken back at once, so that memory does not come to an end.
+# Each is taken back at once, so that memory does not come to an end. Not in a block that goes: soft_offline_page() of
+# Linux 6.12 asks whether a page is online, waits, and believes it still.
 spoil_some_frames() {
         local block i pfn
         [[ $(flat_key /proc/meminfo HardwareCorrupted:) -lt $MOST_BAD ]] || return
         for ((i = 0; i < 16; i++)); do
                 block=${storm_blocks[RANDOM % ${#storm_blocks[@]}]}
                 pfn=$((0x$(<"$block/phys_index") * 0x$(<"$MEMORY/block_size_bytes") / 4096 + RANDOM))
-                printf '%#x' $((pfn * 4096)) >"$MEMORY/soft_offline_page"
-                echo $pfn >"$UNPOISON"
+                flock -n "$block" sh -c "printf '%#x' $((pfn * 4096)) >$MEMORY/soft_offline_page; echo $pfn >$UNPOISON"
         done
 } 2>/dev/null
 
