@@ -119,11 +119,48 @@ static void test_often(void)
 	EXPECT_EQ(file_read(file, 0, file->nr_pages), 0);
 }
 
+#define FAILSLAB	"/sys/kernel/debug/failslab/"
+
+static int set_failures(int percent)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", percent);
+	return write_text("/sys/kernel/slab/cachebpf_block/failslab", percent ? "1" : "0") ?:
+	       write_text(FAILSLAB "cache-filter", "Y") ?: write_text(FAILSLAB "verbose", "0") ?:
+	       write_text(FAILSLAB "times", "-1") ?: write_text(FAILSLAB "ignore-gfp-wait", "N") ?:
+	       write_text(FAILSLAB "probability", text);
+}
+
+/* What there was no memory for has an entry when there is some, and its turn as all others. */
+static void test_unmanaged(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *without = file_new(NULL, "without", MiB_PAGES);
+	struct file *other = file_new(NULL, "other", 8 * MiB_PAGES);
+
+	if (access(FAILSLAB, F_OK))
+		skip("this kernel has no FAILSLAB");
+	policy_start("fifo", cg);
+	REQUIRE(!set_failures(100));
+	cg_read_file(cg, without, 0, without->nr_pages);
+	EXPECT_OP(cg_stat(cg, "unmanaged"), >=, without->nr_pages);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), 0);
+	REQUIRE(!set_failures(0));
+	EXPECT(EVENTUALLY(cg_stat(cg, "managed_pages") == (long long)without->nr_pages));
+
+	REQUIRE_EQ(cg_write(cg, "memory.max", "6291456"), 0);
+	cg_read_file(cg, other, 0, other->nr_pages);
+	EXPECT_EQ(file_cached(without, NULL), 0);
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+}
+
 static const struct test tests[] = {
 	{ "what a live cgroup has cached",			test_live },
 	{ "a nested policy takes and gives back",		test_nested },
 	{ "a child's own folios are not touched",		test_around_child },
 	{ "many times",						test_often },
+	{ "what has no entry gets one later",			test_unmanaged },
 };
 
 SUBJECT(adopt);

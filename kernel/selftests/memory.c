@@ -267,53 +267,11 @@ static void test_no_kill(void)
 	EXPECT_EQ(nr_by_entries, 0);
 }
 
-#define FAILSLAB	"/sys/kernel/debug/failslab/"
-
-static int set_failures(int percent)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", percent);
-	return write_text("/sys/kernel/slab/cachebpf_block/failslab", percent ? "1" : "0") ?:
-	       write_text(FAILSLAB "cache-filter", "Y") ?: write_text(FAILSLAB "verbose", "0") ?:
-	       write_text(FAILSLAB "times", "-1") ?: write_text(FAILSLAB "ignore-gfp-wait", "N") ?:
-	       write_text(FAILSLAB "probability", text);
-}
-
-/* What has no entry is proposed by nobody, and goes nevertheless when others come. */
-static void test_unmanaged(void)
-{
-	const char *cg = cg_new(NULL, "a");
-	struct file *without = file_new(NULL, "without", MiB_PAGES);
-	struct file *other = file_new(NULL, "other", 8 * MiB_PAGES);
-	int i;
-
-	if (access(FAILSLAB, F_OK))
-		skip("this kernel has no FAILSLAB");
-	policy_start("fifo", cg);
-	REQUIRE(!set_failures(100));
-	cg_read_file(cg, without, 0, without->nr_pages);
-	REQUIRE(!set_failures(0));
-	EXPECT_EQ(cg_stat(cg, "unmanaged"), without->nr_pages);
-	EXPECT_EQ(cg_stat(cg, "managed_pages"), 0);
-	/* others that go for another reason are not taken for them */
-	cg_read_file(cg, other, 0, 4 * MiB_PAGES);
-	file_drop(other);
-
-	REQUIRE_EQ(cg_write(cg, "memory.max", "6291456"), 0);
-	for (i = 0; i < 12 && file_cached(without, NULL); i++)
-		cg_read_file(cg, other, 0, other->nr_pages);
-	diag("after reading %d MiB %zu of %zu pages without an entry are left", i * 8,
-	     file_cached(without, NULL), without->nr_pages);
-	EXPECT_EQ(file_cached(without, NULL), 0);
-}
-
 static const struct test tests[] = {
 	{ "a full cgroup pays for its entries",	test_full, .spread = true },
 	/* in the order in which one processor has its pages */
 	{ "one page here and there",		test_sparse },
 	{ "nobody is killed for an entry",	test_no_kill },
-	{ "what has no entry goes, too",	test_unmanaged },
 };
 
 SUBJECT(memory);

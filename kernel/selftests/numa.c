@@ -292,12 +292,51 @@ static void test_migrate_pages(void)
 	EXPECT_EQ(file_read(file, 0, NR), 0);
 }
 
+/* On the LRU of files, and no file's. */
+static int move_lazily_freed(void *arg)
+{
+	static void *pages[MiB_PAGES];
+	static int nodes[MiB_PAGES], status[MiB_PAGES];
+	const unsigned long mask = 1;
+	size_t i;
+	char *map;
+
+	map = mmap(NULL, MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED || syscall(SYS_set_mempolicy, MPOL_BIND, &mask, 8 * sizeof(mask)))
+		return 1;
+	for (i = 0; i < MiB_PAGES; i++) {
+		map[i * PAGE] = 1;
+		pages[i] = &map[i * PAGE];
+		nodes[i] = 1;
+	}
+	if (madvise(map, MiB, MADV_FREE) ||
+	    !EVENTUALLY(syscall(SYS_move_pages, 0, MiB_PAGES, pages, nodes, status,
+				MPOL_MF_MOVE) == 0))
+		return 2;
+	for (i = 0; i < MiB_PAGES; i++)
+		if (status[i] != 1)
+			return 3;
+	return 0;
+}
+
+static void test_lazily_freed(void)
+{
+	const char *cg = cg_new(NULL, "a");
+
+	need_nodes();
+	policy_start("fifo", cg);
+	EXPECT_EQ(cg_run(cg, move_lazily_freed, NULL), 0);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), 0);
+	EXPECT_EQ(cg_stat(cg, "adopted"), 0);
+}
+
 static const struct test tests[] = {
 	{ "each node is managed and reclaimed on its own",	test_per_node },
 	{ "a moved folio keeps what is known of it",		test_moved },
 	{ "so does a large one",				test_moved_large },
 	{ "its key as well, and requests name a node",		test_key },
 	{ "a process moves with its pages",			test_migrate_pages },
+	{ "so does lazily freed memory, which is no file's",	test_lazily_freed },
 };
 
 SUBJECT(numa);

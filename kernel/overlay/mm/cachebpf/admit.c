@@ -270,7 +270,6 @@ static bool give_up_entry(struct folio *folio)
 		cachebpf_count(policy, CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_DROPPED,
 			       1UL << f->order);
 		cachebpf_table_put(f, folio_pfn(folio));
-		cachebpf_count_unmanaged(folio);
 	}
 	rcu_read_unlock();
 	return taken;

@@ -24,6 +24,10 @@
 /* so many of them are remembered */
 #define MAX_LOCKED	128
 
+/* when to look for what has no entry, and how many times as long as that takes to wait then */
+#define REST_DELAY	(2UL * HZ)
+#define REST_PAUSE	20
+
 /* Turn up to @nr_left pages of @list round, a batch at a time, and get references. */
 static int take_oldest(struct lruvec *lruvec, struct list_head *list, long *nr_left,
 		       struct folio **folios)
@@ -43,6 +47,18 @@ static int take_oldest(struct lruvec *lruvec, struct list_head *list, long *nr_l
 	return nr;
 }
 
+static bool is_managed(unsigned long pfn)
+{
+	struct cachebpf_folio *f;
+	bool managed;
+
+	rcu_read_lock();
+	f = cachebpf_table_lookup(pfn);
+	managed = f && READ_ONCE(f->owner);
+	rcu_read_unlock();
+	return managed;
+}
+
 static void adopt_list(struct cachebpf_policy *policy, struct lruvec *lruvec,
 		       struct list_head *list, long nr_pages)
 {
@@ -52,17 +68,17 @@ static void adopt_list(struct cachebpf_policy *policy, struct lruvec *lruvec,
 	do {
 		nr = take_oldest(lruvec, list, &nr_pages, folios);
 		for (i = 0; i < nr; i++) {
-			/* what is locked now is on its way in or out: stock reclaim keeps it */
+			/* what is locked now is on its way in or out */
 			if (folio_trylock(folios[i])) {
 				cachebpf_manage_cached(policy, folios[i]);
 				folio_unlock(folios[i]);
-			} else {
-				cachebpf_count_unmanaged(folios[i]);
+			} else if (!is_managed(folio_pfn(folios[i]))) {
+				cachebpf_adopt_later(policy);
 			}
 			folio_put(folios[i]);
 		}
 		cond_resched();
-	} while (nr);
+	} while (nr && rcu_access_pointer(policy->ops));
 }
 
 #ifdef CONFIG_LRU_GEN
@@ -128,6 +144,33 @@ void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *ro
 }
 
 /*
+ * Adopt what could not be adopted, or managed from the beginning: it was locked,
+ * or there was no memory for an entry.  Without one nobody proposes it, and it
+ * would stay for as long as the policy has others.
+ */
+static void adopt_rest(struct work_struct *work)
+{
+	struct cachebpf_policy *policy = container_of(to_delayed_work(work),
+						      struct cachebpf_policy, rest);
+	unsigned long start = jiffies;
+
+	cachebpf_adopt_cached(policy, policy->memcg);
+	WRITE_ONCE(policy->rest_delay, max(REST_DELAY, REST_PAUSE * (jiffies - start)));
+}
+
+void cachebpf_init_rest(struct cachebpf_policy *policy)
+{
+	INIT_DELAYED_WORK(&policy->rest, adopt_rest);
+	policy->rest_delay = REST_DELAY;
+}
+
+/* Something that @policy should have has no entry.  In an RCU read side, or with @policy held. */
+void cachebpf_adopt_later(struct cachebpf_policy *policy)
+{
+	queue_delayed_work(system_unbound_wq, &policy->rest, READ_ONCE(policy->rest_delay));
+}
+
+/*
  * The folio of the frame @pfn, with a reference, if @policy should have it and
  * another one has; in an RCU read side.
  */
@@ -148,18 +191,6 @@ static struct folio *get_misplaced(struct cachebpf_policy *policy, unsigned long
 		return folio;
 	folio_put(folio);
 	return NULL;
-}
-
-static bool is_managed(unsigned long pfn)
-{
-	struct cachebpf_folio *f;
-	bool managed;
-
-	rcu_read_lock();
-	f = cachebpf_table_lookup(pfn);
-	managed = f && READ_ONCE(f->owner);
-	rcu_read_unlock();
-	return managed;
 }
 
 /* Adopt the folio of the frame @pfn if another policy has it; false if it is locked. */

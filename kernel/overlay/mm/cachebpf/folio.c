@@ -156,34 +156,11 @@ static noinline void unmanage_slow(struct cachebpf_folio *f, struct folio *folio
 	unmanage(f, folio, why, heir);
 }
 
-/* @folio is cached without an entry from now on, if only until it is taken out. */
-void cachebpf_count_unmanaged(struct folio *folio)
-{
-	struct cachebpf_policy *policy;
-
-	rcu_read_lock();
-	policy = cachebpf_policy_of(folio);
-	if (policy)
-		atomic_long_add(folio_nr_pages(folio), &policy->account->nr_unmanaged);
-	rcu_read_unlock();
-}
-
-/* There is no memory for an entry of @folio: stock reclaim has to find it. */
+/* There is no memory for an entry of @folio: until there is, stock reclaim has to find it. */
 static void has_no_entry(struct cachebpf_policy *policy, struct folio *folio)
 {
 	cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
-	cachebpf_count_unmanaged(folio);
-}
-
-/* @folio, which has no entry, leaves the cache. */
-static noinline void forget_unmanaged(struct folio *folio)
-{
-	struct cachebpf_policy *policy = cachebpf_policy_of(folio);
-
-	if (!policy)
-		return;
-	cachebpf_sub_unmanaged(policy->account, folio_nr_pages(folio));
-	WRITE_ONCE(policy->account->turn_helped, true);
+	cachebpf_adopt_later(policy);
 }
 
 /* Memory for an entry of @folio, charged to its cgroup; NULL without. */
@@ -423,13 +400,8 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
-	/* of what is invalidated this is called once more, when it is taken out */
-	if (likely(f && unmanage(f, folio, why, NULL))) {
-		if (why == CACHEBPF_REMOVED_INVALIDATE)
-			cachebpf_count_unmanaged(folio);
-	} else if (why != CACHEBPF_REMOVED_INVALIDATE) {
-		forget_unmanaged(folio);
-	}
+	if (f)
+		unmanage(f, folio, why, NULL);
 	rcu_read_unlock();
 }
 
@@ -493,6 +465,10 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	struct cachebpf_policy *policy;
 	struct cachebpf_node *node;
 	unsigned long flags;
+
+	/* of these there are no entries; anon ones are on the LRU of files after MADV_FREE */
+	if (folio_test_anon(new) || folio_test_hugetlb(new))
+		return;
 
 	rcu_read_lock();
 	cachebpf_delay(CACHEBPF_AT_REPLACE);

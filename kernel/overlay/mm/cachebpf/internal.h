@@ -192,6 +192,9 @@ struct cachebpf_policy {
 	struct cachebpf_hangup		*hangup;
 	struct cachebpf_watchdog	watchdog;
 	struct cachebpf_buckets		buckets;
+	/* to adopt what is without an entry, and how long it waits for that; see adopt.c */
+	struct delayed_work		rest;
+	unsigned long			rest_delay;
 	refcount_t			ref;
 	struct rcu_head			rcu;
 	struct cachebpf_node		*nodes[];
@@ -289,7 +292,6 @@ void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f
 			struct folio *folio, u32 why);
 void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f, struct folio *folio);
 void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio);
-void cachebpf_count_unmanaged(struct folio *folio);
 
 /* admit.c: folios that the policy does not want */
 int cachebpf_admission_start(struct cachebpf_policy *policy);
@@ -318,6 +320,8 @@ static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy,
 /* adopt.c: what was cached before a policy came */
 void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *root);
 void cachebpf_adopt_managed(struct cachebpf_policy *policy);
+void cachebpf_init_rest(struct cachebpf_policy *policy);
+void cachebpf_adopt_later(struct cachebpf_policy *policy);
 
 /* ops.c */
 extern struct rw_semaphore cachebpf_changes;

@@ -192,6 +192,7 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 	if (cachebpf_watchdog_init(policy) || !policy->pcpu || !policy->account || !policy->hangup)
 		goto fail;
 	INIT_WORK(&policy->hangup->work, hangup_work);
+	cachebpf_init_rest(policy);
 	for_each_node(nid) {
 		policy->nodes[nid] = kzalloc_node(sizeof(*policy->nodes[nid]), GFP_KERNEL,
 						  node_state(nid, N_MEMORY) ? nid : NUMA_NO_NODE);
@@ -322,6 +323,20 @@ static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id)
 	} while (!batch);
 }
 
+/* What @policy would adopt later is its successor's, if there is one. */
+static void pass_rest(struct cachebpf_policy *policy)
+{
+	bool some = work_busy(&policy->rest.work);
+	struct cachebpf_policy *successor;
+
+	disable_delayed_work_sync(&policy->rest);
+	rcu_read_lock();
+	successor = rcu_dereference(policy->memcg->cachebpf);
+	if (some && successor)
+		cachebpf_adopt_later(successor);
+	rcu_read_unlock();
+}
+
 /*
  * End of @policy, which is no longer published: no callback runs any more when
  * this returns, and every folio is with the policy that its cgroup has now, or
@@ -340,6 +355,7 @@ static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *o
 	cachebpf_delay(CACHEBPF_AT_RETIRE);
 	synchronize_rcu_expedited();
 	cachebpf_delay(CACHEBPF_AT_RETIRE);
+	pass_rest(policy);
 
 	for_each_node(nid) {
 		for (i = 0; i < policy->nr_lists; i++)
@@ -485,10 +501,6 @@ void cachebpf_policy_detach(struct cachebpf_ops *ops)
 	mutex_lock(&cachebpf_mutex);
 	above = effective_policy(parent_mem_cgroup(policy->memcg));
 	publish_policy(policy->memcg, above);
-	/* what has no entry is the next one's as well */
-	if (above)
-		atomic_long_add(atomic_long_read(&policy->account->nr_unmanaged),
-				&above->account->nr_unmanaged);
 	WRITE_ONCE(policy->account->ended, true);
 	mutex_unlock(&cachebpf_mutex);
 

@@ -27,8 +27,6 @@
 
 /* After so many rounds in vain a policy is asked in one of as many. */
 #define VAIN_ROUNDS	256
-/* How long the turn of folios without an entry lasts: stock reclaim once, at each priority. */
-#define TURN_ROUNDS	(DEF_PRIORITY + 1)
 /* Cgroups from one that is reclaimed down to one whose protection is looked up. */
 #define MAX_DEPTH	16
 /* The least that reclaim from above asks a cgroup for, as MGLRU's evict_folios() does. */
@@ -76,37 +74,6 @@ static bool in_vain(struct cachebpf_policy *policy)
 	u32 nr = READ_ONCE(policy->nr_vain);
 
 	return nr > VAIN_ROUNDS && nr % VAIN_ROUNDS;
-}
-
-/*
- * Is it the turn of folios without an entry?  Nobody proposes them: they would
- * stay for ever, and take the place of others.  Stock reclaim takes what was
- * used least of late, and they become that when the policy takes the others.
- * The turn lasts for several rounds: in a small cgroup stock reclaim scans
- * nothing at the first priorities.
- */
-static bool is_turn_of_unmanaged(struct cachebpf_policy *policy)
-{
-	struct cachebpf_account *account = policy->account;
-	unsigned long nr = atomic_long_read(&account->nr_unmanaged), all = nr;
-	u32 turn = READ_ONCE(account->turn);
-	int nid;
-
-	if (likely(!nr))
-		return false;
-	if (!turn) {
-		for_each_node_state(nid, N_MEMORY)
-			all += cachebpf_pages_on(policy, nid);
-		if (get_random_u32_below(min(all, U32_MAX)) >= nr)
-			return false;
-		turn = TURN_ROUNDS;
-		WRITE_ONCE(account->turn_helped, false);
-	}
-	WRITE_ONCE(account->turn, --turn);
-	/* what was counted and is not there any more must not count for ever */
-	if (!turn && !READ_ONCE(account->turn_helped))
-		cachebpf_sub_unmanaged(account, 1);
-	return true;
 }
 
 /*
@@ -161,7 +128,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	has_fallen_short(NULL);
 	rcu_read_lock();
 	policy = rcu_dereference(memcg->cachebpf);
-	if (!policy || is_below(r->target, policy->memcg) || is_turn_of_unmanaged(policy))
+	if (!policy || is_below(r->target, policy->memcg))
 		goto no;
 	if (unlikely(in_vain(policy))) {
 		WRITE_ONCE(policy->nr_vain, READ_ONCE(policy->nr_vain) + 1);
@@ -280,7 +247,7 @@ static bool may_take_folio(struct cachebpf_reclaim *r, struct folio *folio,
 
 	/* what a policy cannot know of */
 	*why = CACHEBPF_STAT_REJECT_PROTECTED;
-	if (folio_zonenum(folio) > r->reclaim_idx ||
+	if (folio_zonenum(folio) > r->reclaim_idx || (!r->may_unmap && folio_mapped(folio)) ||
 	    (guarded && cachebpf_is_protected(r, memcg))) {
 		r->nr_refused += folio_nr_pages(folio);
 		return false;
@@ -290,8 +257,7 @@ static bool may_take_folio(struct cachebpf_reclaim *r, struct folio *folio,
 	/* a policy between this one and the folio's cgroup is just being attached */
 	if (rcu_access_pointer(memcg->cachebpf) != r->policy)
 		return false;
-	return folio_test_lru(folio) && !folio_test_unevictable(folio) &&
-	       (r->may_unmap || !folio_mapped(folio));
+	return folio_test_lru(folio) && !folio_test_unevictable(folio);
 }
 
 /* Count a candidate that is not taken; if it was nonsense, the watchdog wants to know. */
@@ -391,7 +357,7 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED)) {
 		ask_policy(r, &evict);
 		/* without a policy to ask stock reclaim finds them, and others, on the LRU */
-		if (!evict.nr_proposed && r->nr_spared) {
+		if (!evict.nr_folios && r->nr_spared) {
 			r->nr_rejected = r->nr_spared;
 			r->nr_spared = 0;
 			cachebpf_offer_rejected(&evict, &r->nr_rejected, 0);

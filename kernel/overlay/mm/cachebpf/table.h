@@ -37,11 +37,6 @@ struct cachebpf_account {
 	struct rcu_head		rcu;
 	/* blocks, and one more for each policy that has it */
 	atomic_long_t		nr;
-	/* pages of cached folios for which there was no memory; a guess */
-	atomic_long_t		nr_unmanaged;
-	/* rounds that are left of their turn, and whether one went in it; see reclaim.c */
-	u32			turn;
-	bool			turn_helped;
 	/* no policy has it any more */
 	bool			ended;
 	/*
@@ -178,17 +173,6 @@ static inline struct cachebpf_account *cachebpf_account_get(struct cachebpf_acco
 {
 	atomic_long_inc(&account->nr);
 	return account;
-}
-
-/* @nr pages without an entry are gone, or were not there. */
-static inline void cachebpf_sub_unmanaged(struct cachebpf_account *account, long nr)
-{
-	long old = atomic_long_read(&account->nr_unmanaged);
-
-	do {
-		if (!old)
-			break;
-	} while (!atomic_long_try_cmpxchg(&account->nr_unmanaged, &old, max(old - nr, 0L)));
 }
 
 /* What blocks cost that a policy with @account has, or those before it had. */
