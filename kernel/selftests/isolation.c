@@ -19,8 +19,6 @@ struct untouched {
 static void look(struct untouched *u, const char *cg)
 {
 	u->cg = cg;
-	/* the counters of memory.stat are collected now and then */
-	usleep(2500000);
 	u->pgscan = cg_key(cg, "memory.stat", "pgscan");
 	u->pgsteal = cg_key(cg, "memory.stat", "pgsteal");
 	u->refault = cg_key(cg, "memory.stat", "workingset_refault_file");

@@ -65,8 +65,11 @@ static void read_on_node(const char *cg, const struct file *file, int nid, bool 
 /* Pages of file memory that @cg has on node @nid, by memory.numa_stat. */
 static long long pages_on_node(const char *cg, int nid)
 {
-	char *line = flat_key(cg_read(cg, "memory.numa_stat"), "file"), name[16];
+	char *line, name[16];
 
+	/* as in cg_key(): it is late otherwise */
+	free(cg_read(cg, "cpu.stat"));
+	line = flat_key(cg_read(cg, "memory.numa_stat"), "file");
 	snprintf(name, sizeof(name), "N%d=", nid);
 	line = line ? strstr(line, name) : NULL;
 	return line ? strtoll(line + strlen(name), NULL, 10) / (long long)PAGE : -1;
