@@ -221,7 +221,7 @@ static void fairness(bool lru_gen)
 	diag("%s, %zu MiB of memory", lru_name(lru_gen), pages_of_memory() / MiB_PAGES);
 	for (round = 0; round < ROUNDS; round++) {
 		for (i = 0; i < ARRAY_SIZE(policies); i++) {
-			alarm(600);
+			alarm(1800);
 			run(policies[i], results);
 			for (j = 0; j < 2; j++)
 				all[i][j][round] = results[j].kept;

@@ -93,7 +93,7 @@ static struct bpf_link *set_up(const char *policy, const char *what)
 	struct bpf_link *link;
 	char name[64];
 
-	alarm(240);
+	alarm(1800);
 	no_budget();
 	snprintf(name, sizeof(name), "%s-%s", policy, what);
 	top = cg_new(NULL, name);
@@ -231,7 +231,7 @@ static long long until_killed(const char *policy, bool lru_gen)
 	pid_t pid;
 	int i;
 
-	alarm(240);
+	alarm(1800);
 	snprintf(name, sizeof(name), "%s-%s", lru_name(lru_gen), policy ?: "none");
 	top = cg_new(NULL, name);
 	snprintf(name, sizeof(name), "%s-%s-outside", lru_name(lru_gen), policy ?: "none");

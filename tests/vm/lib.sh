@@ -4,7 +4,7 @@
 # and the kernel's files. A test looks like
 #
 #       # kernel: product           (for which kernels: product, stock, debug, debian; default product)
-#       # timeout: 60               (seconds; default 120)
+#       # timeout: 60               (seconds on an idle host; default 120)
 #       . "$(dirname "$0")/lib.sh"
 #       make_slice t.slice $'MemoryMax=64M\nCachePolicy=fifo'
 #       systemctl start t.slice

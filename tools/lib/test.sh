@@ -82,14 +82,14 @@ take_job() {
         return 1
 }
 
-# Sets the options of the machine for a job.
+# Sets the options of the machine for a job. The factors are those of tests/vm/run.
 job_machine() { # JOB
-        local kernel=${1%%:*} name='' factor=1 limit options
+        local kernel=${1%%:*} name='' factor=4 limit options
         machine_defaults
-        KERNEL=${BZIMAGES[$kernel]} TIMEOUT=3600
+        KERNEL=${BZIMAGES[$kernel]} TIMEOUT=14400
         COMMAND=()
         if checks_everything "$kernel"; then
-                MEMORY=4G TIMEOUT=5400 factor=4
+                MEMORY=4G TIMEOUT=21600 factor=16
         fi
         if [[ $1 == *:* ]]; then
                 name=${1#*:}
