@@ -151,10 +151,12 @@ succeeds 'and no program for it is loaded' filters_are 0
 
 make_dropin t17-off.slice 50-admission $'[Slice]\nCacheAdmission=yes'
 wait_until 20 filters_are 1
+wait_until 20 updates_are t17-off.slice 1 # the program is there before it is in use
 is "$(policy_key t17-off.slice updates)" 1 'turned on, the policy is replaced in place'
 while_reading t17-off.slice a read_as t17-off.slice a scan
 was_rejected a 'and filters'
 make_dropin t17-off.slice 50-admission $'[Slice]\nCacheAdmission=no'
+wait_until 20 updates_are t17-off.slice 2
 wait_until 20 filters_are 0
 is "$(policy_key t17-off.slice updates)" 2 'turned off, it is replaced again'
 while_reading t17-off.slice a read_as t17-off.slice a scan

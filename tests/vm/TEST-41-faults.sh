@@ -44,10 +44,6 @@ change() {
         [[ ${wanted[$i]} == stopped ]] || systemctl start "$(name $i)"
 }
 
-is_alive() {
-        [[ $(daemon_pid) != 0 ]]
-}
-
 # The unit has what it is to have: as the kernel says, and by a pin of its own.
 is_settled() { # NUMBER
         local unit cgroup
@@ -104,8 +100,7 @@ killed=0
 for ((n = 0; n < KILLS; n++)); do
         change
         sleep "0.$((RANDOM % 40 + 10))"
-        wait_until 30 is_alive
-        kill -KILL "$(daemon_pid)" && killed=$((killed + 1))
+        wait_until 120 kill_daemon && killed=$((killed + 1))
         [[ $((killed % 20)) -ne 0 ]] || diag "killed $killed times after $SECONDS s"
 done
 is "$killed" "$KILLS" 'the daemon was killed so often'

@@ -30,7 +30,7 @@ reason_has() { # UNIT TEXT
 }
 
 unit_is() { # UNIT STATE [SECONDS]: a point of the test: the unit gets into that state
-        if wait_until "${3:-20}" state_is "$1" "$2"; then
+        if wait_until "${3:-120}" state_is "$1" "$2"; then
                 ok "$1 is $2"
         else
                 not_ok "$1 is $2" "$(unit_json "$1")"
@@ -56,7 +56,7 @@ has_ended() { # UNIT
 }
 
 unit_ends() { # UNIT: a point: the unit stopped, and that is no failure
-        if wait_until 20 has_ended "$1"; then ok "$1 ended"; else not_ok "$1 ended" "$(unit_json "$1")"; fi
+        if wait_until 120 has_ended "$1"; then ok "$1 ended"; else not_ok "$1 ended" "$(unit_json "$1")"; fi
 }
 
 counters() { # what must not move when nothing is attached or detached
@@ -70,7 +70,7 @@ runs() { # UNIT POLICY; what it was found to run is in $found
 }
 
 unit_runs() { # UNIT POLICY: a point: attached, and configured, effective and verified policy are this one
-        wait_until 20 runs "$1" "$2"
+        wait_until 120 runs "$1" "$2"
         is "$found" "attached $2 $2 $2" "$1 runs $2: state, configured, effective, verified"
 }
 
@@ -107,11 +107,18 @@ daemon_no_restart() {
         systemctl daemon-reload
 }
 
-# kill -9 with no restart, until daemon_start.
+# kill -9, if it runs now: otherwise its PID is said to be 0, which stands for all processes of the test.
+kill_daemon() {
+        local pid
+        pid=$(daemon_pid)
+        [[ $pid -gt 1 ]] && kill -KILL "$pid"
+}
+
+# The same with no restart, until daemon_start.
 daemon_kill() {
         daemon_no_restart
-        kill -KILL "$(daemon_pid)"
-        wait_until 20 systemctl is-failed --quiet cachebpfd.service
+        wait_until 120 kill_daemon
+        wait_until 120 systemctl is-failed --quiet cachebpfd.service
 }
 
 daemon_start() {
