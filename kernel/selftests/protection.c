@@ -109,6 +109,8 @@ static void test_beside_mglru(void)
 #define NR_CHILDREN	16
 #define NR_LEVELS	12
 #define NR_IN_TURN	(NR_CHILDREN * 16 * MiB_PAGES)
+/* the watchdog's budget for a request; it was 73 ms */
+#define MAX_NS		20000000
 
 struct turn {
 	struct file	*file;
@@ -152,6 +154,7 @@ static void test_many(void)
 	char name[16];
 	int i;
 
+	no_budget();
 	policy_start("mru", top);
 	cg_read_file(cg_new(top, "other"), other, 0, other->nr_pages);
 	for (i = 0; i < NR_LEVELS; i++) {
@@ -172,9 +175,12 @@ static void test_many(void)
 	REQUIRE_EQ(file_cached(t.file, NULL), NR_IN_TURN);
 	for (i = 0; i < 8; i++)
 		EXPECT_EQ(cg_reclaim(top, MiB), 0);
-	diag("evicted %lld, chosen %lld; the longest request took %lld us",
+	diag("evicted %lld, chosen %lld; %lld requests took %lld us, the longest one %lld us",
 	     cg_stat(top, "removed_reclaim"), cg_stat(top, "evict_reclaimed"),
+	     cg_stat(top, "evict_calls"), cg_stat(top, "evict_ns") / 1000,
 	     cg_stat(top, "evict_ns_max") / 1000);
+	/* all of them are alike, and a busy host makes some of them longer */
+	EXPECT_OP(cg_stat(top, "evict_ns"), <=, cg_stat(top, "evict_calls") * MAX_NS);
 	expect(!cg_policy(top, "ejected"), __FILE__, __LINE__, "ejected: %s",
 	       cg_policy(top, "ejected") ?: "");
 	EXPECT_EQ(file_cached(t.file, NULL), NR_IN_TURN);

@@ -227,12 +227,13 @@ static void dirty(bool lru_gen)
 
 		REQUIRE(asprintf(&name, "%s-%s", lru, policies[i]) > 0);
 		cg = cg_new(NULL, name);
-		file = file_empty(name, 24 * MiB_PAGES);
-		REQUIRE_EQ(cg_write(cg, "memory.max", "8388608"), 0);
+		file = file_empty(name, 48 * MiB_PAGES);
+		/* not less: writers of a smaller one are stopped too late when the disk is busy */
+		REQUIRE_EQ(cg_write(cg, "memory.max", "16777216"), 0);
 		link = policy_start(policies[i], cg);
 		EXPECT_EQ(cg_run(cg, write_all, file), 0);
 		EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
-		EXPECT_OP(cg_stat(cg, "removed_reclaim"), >, 12 * MiB_PAGES);
+		EXPECT_OP(cg_stat(cg, "removed_reclaim"), >, 24 * MiB_PAGES);
 		EXPECT_BOOKS();
 		REQUIRE_EQ(bpf_link__destroy(link), 0);
 		/* what the disk has */

@@ -24,15 +24,16 @@ static int write_all(void *arg)
 
 static void test_written(void)
 {
-	struct file *file = file_empty("f", 24 * MiB_PAGES);
+	struct file *file = file_empty("f", 48 * MiB_PAGES);
 
 	set_up("admission", "a", ADMIT_NONE);
-	REQUIRE_EQ(cg_write(cg, "memory.max", "8388608"), 0);
+	/* not less: writers of a smaller one are stopped too late when the disk is busy */
+	REQUIRE_EQ(cg_write(cg, "memory.max", "16777216"), 0);
 	EXPECT_EQ(cg_run(cg, write_all, file), 0);
-	EXPECT_EQ(asked(WRITE, READ | READAHEAD | FAULT | REUSE), 24 * MiB_PAGES);
+	EXPECT_EQ(asked(WRITE, READ | READAHEAD | FAULT | REUSE), file->nr_pages);
 	EXPECT_EQ(cg_key(cg, "memory.events", "oom"), 0);
 	/* nothing drops them behind their writer; reclaim does, as soon as they are clean */
-	EXPECT_OP(cg_stat(cg, "removed_reclaim"), >, 12 * MiB_PAGES);
+	EXPECT_OP(cg_stat(cg, "removed_reclaim"), >, 24 * MiB_PAGES);
 	EXPECT_EQ(cg_stat(cg, "removed_dropped"), 0);
 
 	/* dirty pages are read, and not dropped */
@@ -160,7 +161,8 @@ static void test_crowd(void)
 	     cg_stat(cg, "added"), cg_stat(cg, "admit_reversed"), cg_stat(cg, "admit_asked_again"));
 	EXPECT_OP(cg_stat(cg, "removed_dropped"), >, 0);
 	EXPECT_OP(cg_stat(cg, "admit_reversed"), >, 0);
-	EXPECT_EQ(cg_stat(cg, "managed_pages"), file_cached(file, NULL));
+	/* the disk may still be reading ahead for those that are gone */
+	EXPECT(EVENTUALLY(cg_stat(cg, "managed_pages") == (long long)file_cached(file, NULL)));
 	check_books();
 	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), 0);
