@@ -6,7 +6,7 @@
 #include "cachebpf.bpf.h"
 
 CACHEBPF_TUNABLE(__u32, nr_added, "1..1048576", "folios", "added between two events") = 64;
-CACHEBPF_TUNABLE(__u32, run_ms, "0..10000", "ms", "that the program takes") = 0;
+CACHEBPF_TUNABLE(__u32, run_ms, "0..20000", "ms", "that the program takes") = 0;
 CACHEBPF_TUNABLE(__s32, result, "-4095..4095", "errno", "of the program, 0 or what it fails with") = 0;
 
 struct {

@@ -139,13 +139,21 @@ for call in '/org/cachebpf1 org.cachebpf1.Manager ListUnits' \
         succeeds "nobody may call ${call#* }" runuser -u nobody -- busctl call org.cachebpf1 $call
 done
 
-busctl --json=short --timeout=30 wait org.cachebpf1 "$path" org.freedesktop.DBus.Properties \
-        PropertiesChanged >"$MARK.signal" &
-waiting=$!
-sleep 2
-make_dropin t10.slice 70-policy $'[Slice]\nCachePolicy=fifo'
+busctl monitor --json=short --match="type='signal',path='$path',member='PropertiesChanged'" \
+        >"$MARK.signal" 2>/dev/null &
+monitor=$!
+heard() { # of a change; one that comes before the monitor is ready is not seen
+        local policy
+        for policy in lru fifo; do
+                make_dropin t10.slice 70-policy $'[Slice]\nCachePolicy='"$policy"
+                wait_until 120 runs t10.slice "$policy"
+        done
+        grep -q '"ConfiguredPolicy"' "$MARK.signal"
+}
+wait_until 120 heard
+kill "$monitor"
+wait "$monitor" 2>/dev/null
 unit_runs t10.slice fifo
-wait "$waiting"
 like "$(cat "$MARK.signal")" '"ConfiguredPolicy"' 'PropertiesChanged tells of a change'
 rm -f "$MARK.signal"
 

@@ -155,10 +155,11 @@ s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
 call = '{"method":"org.cachebpf.Manager.%s","more":true}\0'
 s.sendall((call % 'ListPolicies').encode() * 30 + (call % 'Monitor').encode())
-waiting = before = 0
-while not waiting or waiting != before: # until there is no room for more
+waiting = same = 0
+while same < 5: # until there is no room for more; the daemon may have to wait for a processor
     time.sleep(2)
     before, (waiting,) = waiting, struct.unpack('i', fcntl.ioctl(s, termios.FIONREAD, bytes(4)))
+    same = same + 1 if waiting and waiting == before else 0
 print(waiting, flush=True)
 time.sleep(3600)
 PYTHON
