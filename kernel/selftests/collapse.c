@@ -164,7 +164,7 @@ static void test_other_cgroup(void)
 	EXPECT_EQ(of_b->removed[RECLAIM], HUGE_PAGES);
 
 	/* and nobody's, if there is no policy */
-	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
+	file_forget(file);
 	cg_read_file(a, file, 0, NR);
 	REQUIRE_EQ(cg_run(c, collapse, file), 0);
 	EXPECT_EQ(cg_stat(a, "managed_folios"), 0);
@@ -239,19 +239,23 @@ static int stay_mapped(void *arg)
 static void test_khugepaged(void)
 {
 	char *before = read_text(KHUGEPAGED "scan_sleep_millisecs");
+	/* how long it sleeps when it got no huge page once: a minute */
+	char *alloc_before = read_text(KHUGEPAGED "alloc_sleep_millisecs");
 	struct file *file = file_new(NULL, "f", NR);
 	struct events_state *events;
 	bool done;
 	pid_t pid;
 
-	REQUIRE(before != NULL);
+	REQUIRE(before && alloc_before);
 	cg = cg_new(NULL, "a");
 	start_events(cg, &events);
 	cg_read_file(cg, file, 0, NR);
 	pid = cg_start(cg, stay_mapped, file);
+	REQUIRE(!write_text(KHUGEPAGED "alloc_sleep_millisecs", "20"));
 	REQUIRE(!write_text(KHUGEPAGED "scan_sleep_millisecs", "20"));
 	done = EVENTUALLY(cg_stat(cg, "managed_folios") == NR_HUGE);
 	REQUIRE(!write_text(KHUGEPAGED "scan_sleep_millisecs", before));
+	REQUIRE(!write_text(KHUGEPAGED "alloc_sleep_millisecs", alloc_before));
 	EXPECT(done);
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR);
 	EXPECT_EQ(events->removed[MIGRATE], NR);

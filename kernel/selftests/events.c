@@ -196,7 +196,7 @@ static void test_refault(void)
 	EXPECT_EQ(cg_stat(cg, "misses"), 256 + state->added[REFAULT]);
 
 	/* and no refault when somebody else threw it out */
-	file_drop(file);
+	file_forget(file);
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), 0);
 	cg_read_file(cg, file, 0, 256);
 	EXPECT_EQ(state->added[REFAULT], state->removed[RECLAIM]);
@@ -219,8 +219,8 @@ static void test_written(void)
 	EXPECT_EQ(cg_run(cg, write_all, file), 0);
 	EXPECT_EQ(cg_stat(cg, "added"), 100);
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), 100);
-	file_drop(file);
-	EXPECT(EVENTUALLY((file_drop(file), cg_stat(cg, "managed_pages") == 0)));
+	file_forget(file);
+	EXPECT(EVENTUALLY(cg_stat(cg, "managed_pages") == 0));
 	EXPECT_EQ(state->removed[INVALIDATE], 100);
 	EXPECT_EQ(file_read(file, 0, 100), 0);
 	compare_books();
@@ -246,7 +246,7 @@ static void mapped(bool lru_gen)
 	cg_read_file(cg, hot, 0, 64);
 	cg_read_file(cg, cold, 0, 512);
 	pid = cg_start(cg, file_keep_mapped, hot);
-	usleep(300000);
+	REQUIRE(EVENTUALLY(cg_key(cg, "memory.stat", "file_mapped") >= 64 * (long long)PAGE));
 	before = state->accessed;
 	/* the mapped ones are the oldest, and would be the first to go */
 	EXPECT_EQ(cg_reclaim(cg, 32 * PAGE), 0);
@@ -318,7 +318,7 @@ static void test_migration(void)
 	}
 	REQUIRE(EVENTUALLY(file_cached(file, NULL) == NR));
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR);
-	REQUIRE(EVENTUALLY((file_drop(filler), file_cached(filler, NULL) == 0)));
+	file_forget(filler);
 
 	before = frames(file);
 	REQUIRE(!write_text("/proc/sys/vm/compact_memory", "1"));
@@ -344,7 +344,7 @@ static void test_migration(void)
 			break;
 
 	/* all are what they were, each ends once */
-	file_drop(file);
+	file_forget(file);
 	EXPECT_EQ(state->intact, NR);
 	EXPECT_EQ(state->damaged, 0);
 	for (i = 0; i < NR; i++)
@@ -406,7 +406,7 @@ static void test_split(void)
 	diag("%zu folios were %lld after the cuts", folios, cg_stat(cg, "managed_folios"));
 	file->nr_pages = pages;
 	EXPECT_EQ(file_read(file, 0, pages), 0);
-	file_drop(file);
+	file_forget(file);
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), 0);
 	EXPECT_EQ(cg_stat(cg, "managed_folios"), 0);
 	/* of pages by which a folio became smaller the policy is not told */

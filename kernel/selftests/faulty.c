@@ -144,11 +144,6 @@ static long long file_memory(const char *where)
 	return cg_key(where, "memory.stat", "file") - cg_key(where, "memory.stat", "shmem");
 }
 
-static void forget(const struct file *file)
-{
-	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
-}
-
 static void test_reads(void)
 {
 	static const size_t sizes[] = { 1000, 10000, NR * PAGE };
@@ -163,11 +158,11 @@ static void test_reads(void)
 		bool backwards = i == ARRAY_SIZE(sizes);
 		size_t size = backwards ? PAGE : sizes[i];
 
-		forget(file);
+		file_forget(file);
 		stock = cg_reads(without, file, size, backwards);
 		check_reads(stock);
 		for (j = 0; j < ARRAY_SIZE(modes); j++) {
-			forget(file);
+			file_forget(file);
 			set_up("admission", "with", modes[j]);
 			r = cg_reads(cg, file, size, backwards);
 			check_reads(r);

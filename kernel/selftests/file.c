@@ -108,6 +108,12 @@ void file_drop(const struct file *file)
 	close(fd);
 }
 
+/* A page may be busy for a moment: it is written, or in the batch of another processor. */
+void file_forget(const struct file *file)
+{
+	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
+}
+
 struct file *file_empty(const char *name, size_t nr_pages)
 {
 	struct file *file = describe(NULL, name, nr_pages);
@@ -121,8 +127,7 @@ struct file *file_new(const char *dir, const char *name, size_t nr_pages)
 	struct file *file = describe(dir, name, nr_pages);
 
 	REQUIRE_EQ(file_write(file, 0, nr_pages), 0);
-	/* a page may be busy for a moment after it was written */
-	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
+	file_forget(file);
 	return file;
 }
 

@@ -150,7 +150,7 @@ static void hard(bool lru_gen)
 	EXPECT_EQ(state->removed[TRUNCATE], NR_BAD);
 	EXPECT_BOOKS();
 	/* they are charged elsewhere: out of the way, or the cgroup does not get them */
-	file_drop(file);
+	file_forget(file);
 	cg_read_file(cg, file, 0, NR);
 	tear_down(NR);
 }
@@ -253,7 +253,7 @@ static void test_online(void)
 	set_up("meanwhile", NR);
 	EXPECT_EQ(block_go(block, "online_movable"), 0);
 	EXPECT_BOOKS();
-	file_drop(file);
+	file_forget(file);
 	EXPECT(EVENTUALLY(cg_stat(cg, "managed_pages") == 0));
 	cg_read_file(cg, file, 0, NR);
 	tear_down(NR);

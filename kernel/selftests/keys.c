@@ -94,7 +94,7 @@ static void test_same(void)
 	EXPECT_EQ(state->nr_added, nr);
 
 	/* the kernel has forgotten the inode in between */
-	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
+	file_forget(file);
 	REQUIRE(!write_text("/proc/sys/vm/drop_caches", "2"));
 	cg_read_file(cg, file, 0, NR);
 	expect_same(state->added + nr, state->added, NR);
@@ -229,7 +229,7 @@ static void test_list(void)
 	EXPECT(!truncate(file->path, NR / 2 * PAGE));
 	expect_lists(state->list_removed, NR / 2, NR - NR / 2);
 	file->nr_pages = NR / 2;
-	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
+	file_forget(file);
 	expect_lists(state->list_removed, 0, NR);
 }
 

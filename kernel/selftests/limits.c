@@ -48,7 +48,7 @@ static void compare(const char *name, const char *top, const char *busy)
 	REQUIRE_EQ(cg_write(alone, "memory.max", LIMIT), 0);
 	REQUIRE_EQ(cg_write(beside, "memory.max", LIMIT), 0);
 	ns[0] = ns_per_miss(top, alone, file);
-	file_drop(file);
+	file_forget(file);
 	ns[1] = ns_per_miss(busy, beside, file);
 	diag("%s: %.0f ns a miss alone, %.0f beside a large sibling: %.3f", name, ns[0], ns[1],
 	     ns[1] / ns[0]);

@@ -72,11 +72,6 @@ static struct reader cg_read_nowait(const char *where, const struct file *file)
 	return *r;
 }
 
-static void forget(const struct file *file)
-{
-	REQUIRE(EVENTUALLY((file_drop(file), file_cached(file, NULL) == 0)));
-}
-
 static const char *slow_dir(void)
 {
 	return disk_mount(disk_new("slow", 64, 2000));
@@ -94,7 +89,7 @@ static void rejected(bool lru_gen)
 	EXPECT_OP(r.nr_again, >=, NR - NR / 8);
 	r = cg_read_nowait(without, file);
 	EXPECT_EQ(r.nr_at_once, NR);
-	forget(file);
+	file_forget(file);
 
 	/* the first attempt brings it in, a later one gets it, and drops it */
 	set_up("admission", lru_name(lru_gen), ADMIT_NONE);

@@ -181,7 +181,7 @@ static bool wait_for_workers(void)
 
 static void stop_workers(void)
 {
-	unsigned int i;
+	unsigned int i, left;
 	int status;
 
 	__atomic_store_n(&shared->stop, true, __ATOMIC_RELEASE);
@@ -190,7 +190,10 @@ static void stop_workers(void)
 
 		if (pid <= 0)
 			continue;
-		if (!EXPECT(EVENTUALLY(waitpid(pid, &status, WNOHANG) == pid)))
+		/* a minute: it may be in the middle of something */
+		for (left = 6; left && !EVENTUALLY(waitpid(pid, &status, WNOHANG) == pid); left--)
+			;
+		if (!EXPECT(left))
 			kill(pid, SIGKILL);
 		else if (status)
 			wrong("worker%u ended with status %#x", i, status);

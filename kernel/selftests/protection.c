@@ -61,8 +61,8 @@ static void beside_protected(bool lru_gen, const struct scene *s)
 	EXPECT_BOOKS();
 out:
 	bpf_link__destroy(link);
-	file_drop(s->child);
-	file_drop(s->other);
+	file_forget(s->child);
+	file_forget(s->other);
 }
 
 static struct file *files[2];

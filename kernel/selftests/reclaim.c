@@ -158,7 +158,7 @@ static void limit(const char *lru, int nr, int part)
 			show_stat(name, cg);
 		EXPECT_BOOKS();
 		REQUIRE_EQ(bpf_link__destroy(link), 0);
-		file_drop(load.file);
+		file_forget(load.file);
 	}
 }
 
@@ -237,9 +237,9 @@ static void dirty(bool lru_gen)
 		EXPECT_BOOKS();
 		REQUIRE_EQ(bpf_link__destroy(link), 0);
 		/* what the disk has */
-		file_drop(file);
+		file_forget(file);
 		EXPECT_EQ(file_read_sequential(file), 0);
-		file_drop(file);
+		file_forget(file);
 		unlink(file->path);
 	}
 }

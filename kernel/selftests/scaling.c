@@ -127,7 +127,7 @@ static void measure_with(const char *policy, struct measurement *m)
 	m->policy = policy;
 	if (strcmp(policy, "none"))
 		link = policy_start(policy, cg);
-	file_drop(m->file);
+	file_forget(m->file);
 	REQUIRE_EQ(cg_run(cg, measure, m), 0);
 	if (link) {
 		EXPECT_EQ(cg_stat(cg, "managed_pages"), FILE_PAGES);

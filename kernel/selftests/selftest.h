@@ -129,7 +129,9 @@ struct file *file_hole(const char *name, size_t nr_pages);
 const char *xfs_dir(void);
 int file_write(struct file *file, size_t first, size_t nr);
 void file_sync(const struct file *file);
+/* What is busy stays in the cache; nothing does. */
 void file_drop(const struct file *file);
+void file_forget(const struct file *file);
 /* Mapped for reading; NULL if it cannot be. */
 volatile char *file_map(const struct file *file);
 int file_read_mapped(void *file);

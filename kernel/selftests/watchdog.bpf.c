@@ -82,10 +82,10 @@ void CACHEBPF_OP(slow_evict, struct cachebpf_policy *policy, struct cachebpf_evi
 	/* every so many requests it is quick */
 	if (state.one_in && state.requests % state.one_in == 0)
 		return;
-	/* a fast machine is through with one of them too early */
-#pragma clang loop unroll(full)
-	for (i = 0; i < 4; i++)
-		bpf_loop(MAX_LOOPS, think, &end, 0);
+	/* a fast machine may be through with one of them too early */
+	bpf_for(i, 0, 100)
+		if (bpf_loop(MAX_LOOPS, think, &end, 0) < MAX_LOOPS)
+			break;
 }
 
 POLICY(slow, slow_evict);
