@@ -110,7 +110,7 @@ is "$(kernel_stat detached)" "$detached" 'all of that was done in place'
 hold plain t28plain mru
 unit_runs t28plain.slice mru
 release plain
-wait_until 20 state_is t28plain.slice unconfigured
+wait_until 120 state_is t28plain.slice unconfigured
 is "$(policy_key t28plain.slice policy)" none 'a unit without a policy has none afterwards'
 
 # --- however it ends
@@ -150,7 +150,7 @@ systemctl stop t28later.slice
 systemctl start t28later.slice
 unit_runs t28later.slice mru
 release later
-wait_until 20 policy_is t28later.slice none
+wait_until 120 policy_is t28later.slice none
 is "$(policy_key t28later.slice policy)" none 'and lets go'
 systemctl stop t28later.slice
 
