@@ -217,6 +217,37 @@ static void test_in_motion(void)
 	EXPECT_OP(cg_stat(top, "removed_handover"), >, 0);
 }
 
+#define NR_SMALL	96
+
+/* Children with next to nothing in the cache do not make what is above take from their siblings. */
+static void small_children(bool lru_gen)
+{
+	const char *top = cg_new(NULL, lru_name(lru_gen)), *with = cg_new(top, "with");
+	const char *main = cg_new(with, "main"), *other = cg_new(top, "other");
+	struct file *file = file_new(NULL, cg_name(top), (32 + 1) * MiB_PAGES);
+	struct bpf_link *link = policy_start("fifo", with);
+	char name[16];
+	int i;
+
+	cg_read_file(main, file, 0, 16 * MiB_PAGES);
+	cg_read_file(other, file, 16 * MiB_PAGES, 16 * MiB_PAGES);
+	for (i = 0; i < NR_SMALL; i++) {
+		snprintf(name, sizeof(name), "small-%d", i);
+		cg_read_file(cg_new(with, name), file, 32 * MiB_PAGES + i, 1);
+	}
+	REQUIRE_EQ(cg_stat(with, "managed_pages"), 16 * MiB_PAGES + NR_SMALL);
+	EXPECT_EQ(cg_reclaim(top, 4 * MiB), 0);
+	diag("%s: %lld of %zu pages are of the half with a policy", lru_name(lru_gen),
+	     cg_stat(with, "removed_reclaim"), 4 * MiB_PAGES);
+	EXPECT_OP(cg_stat(with, "removed_reclaim"), <=, 4 * MiB_PAGES * 7 / 8);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_small_children(void)
+{
+	with_both_lrus(small_children);
+}
+
 static const struct test tests[] = {
 	{ "children that exist and new ones inherit",		test_inherit },
 	{ "a child's own policy wins until it is detached",	test_own_policy },
@@ -225,6 +256,7 @@ static const struct test tests[] = {
 	{ "folios of a removed child stay managed",		test_child_removed },
 	{ "a locked folio goes to the policy that comes between", test_locked },
 	{ "no folio stays with the wrong one of two policies",	test_in_motion, .spread = true },
+	{ "small children cost their siblings what they have",	test_small_children },
 };
 
 SUBJECT(hierarchy);
