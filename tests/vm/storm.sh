@@ -176,27 +176,34 @@ other_lru() {
         done
 }
 
-processor_off_and_on() {
-        echo 0 >/sys/devices/system/cpu/cpu1/online
-        sleep 2
-        echo 1 >/sys/devices/system/cpu/cpu1/online
+# with_one_processor COMMAND…
+with_one_processor() {
+        local cpu=/sys/devices/system/cpu/cpu1
+        {
+                flock 9
+                echo 0 >$cpu/online
+                "$@"
+                echo 1 >$cpu/online
+        } 9<$cpu
 }
 
 # The hooks in the kernel are instructions that are rewritten when the first policy comes and the last one goes. Under
 # QEMU, with a thread for each processor and more of them than the host has, a processor can run into a breakpoint of
 # that which is not there any more: "Oops: int3". (The stock kernel does as well, where vm.numa_stat is switched all the
 # time. QEMU 10.0 drops a translation before the store that changes the instruction, in notdirty_write(); in between,
-# another processor may translate the old one.) So mostly there is one more policy, where nothing happens.
+# another processor may translate the old one.) So mostly there is one more policy, where nothing happens, with an
+# admission filter, as those have hooks of their own; and it comes and goes while there is one processor.
 storm_hooks() {
-        make_slice hooks.slice CachePolicy=fifo
+        make_slice hooks.slice $'CachePolicy=fifo\nCacheAdmission=yes'
         systemctl start hooks.slice
         succeeds 'there is one more policy' wait_until 60 policy_is hooks.slice fifo
 }
 
-hooks_off_and_on() {
+hooks_go() {
         systemctl stop hooks.slice
-        sleep 2
+        sleep 1
         systemctl start hooks.slice
+        wait_until 60 policy_is hooks.slice fifo
 }
 
 # Rare and long, frequent and short, or none.
@@ -287,8 +294,8 @@ storm_begin() {
         weather lru until_end 4.1 other_lru
         weather protection until_end 2.9 protect_some
         [[ ! -d /sys/kernel/debug/cachebpf/delay ]] || weather delays until_end 7 delay_some
-        weather processor until_end 3 processor_off_and_on
-        weather hooks until_end 20 hooks_off_and_on
+        weather processor until_end 3 with_one_processor sleep 2
+        weather hooks until_end 20 with_one_processor hooks_go
         storm_memory_begin
         [[ ! -d /sys/kernel/debug/failslab ]] || weather failures until_end 5 failures
 }

@@ -128,10 +128,9 @@ static noinline void tell_removed(struct cachebpf_policy *policy, struct cachebp
 /*
  * @f, the entry of @folio, leaves its policy for the reason @why; the policy is
  * told, unless it had rejected it.  If it was just handed over, the successor
- * has it to let go as well, unless that is @heir.  Returns false if there is
- * nobody to let go.
+ * has it to let go as well, unless that is @heir.
  */
-static __always_inline bool unmanage(struct cachebpf_folio *f, struct folio *folio,
+static __always_inline void unmanage(struct cachebpf_folio *f, struct folio *folio,
 				     enum cachebpf_removed why, struct cachebpf_policy *heir)
 {
 	struct cachebpf_policy *policy;
@@ -139,14 +138,13 @@ static __always_inline bool unmanage(struct cachebpf_folio *f, struct folio *fol
 	do {
 		policy = cachebpf_owner_of(f);
 		if (!policy || policy == heir)
-			return false;
+			return;
 		if (unlikely(policy->hears_removed) && !cachebpf_is_rejected(f))
 			tell_removed(policy, f, why);
 	} while (unlikely(!disown_entry(policy, f, folio)));
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
 	if (why == CACHEBPF_REMOVED_RECLAIM)
 		cachebpf_reclaimed(policy, folio_nr_pages(folio));
-	return true;
 }
 
 /* unmanage() for those who do it rarely */

@@ -317,7 +317,7 @@ static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy,
 	return list ? READ_ONCE(list->nr_folios) : 0;
 }
 
-/* adopt.c: what was cached before a policy came */
+/* adopt.c: what was cached before a policy came, and what it could not have when it came in */
 void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *root);
 void cachebpf_adopt_managed(struct cachebpf_policy *policy);
 void cachebpf_init_rest(struct cachebpf_policy *policy);

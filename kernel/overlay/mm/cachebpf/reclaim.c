@@ -247,13 +247,17 @@ static bool may_take_folio(struct cachebpf_reclaim *r, struct folio *folio,
 
 	/* what a policy cannot know of */
 	*why = CACHEBPF_STAT_REJECT_PROTECTED;
-	if (folio_zonenum(folio) > r->reclaim_idx || (!r->may_unmap && folio_mapped(folio)) ||
+	if (folio_zonenum(folio) > r->reclaim_idx ||
 	    (guarded && cachebpf_is_protected(r, memcg))) {
 		r->nr_refused += folio_nr_pages(folio);
 		return false;
 	}
 
 	*why = CACHEBPF_STAT_REJECT_BUSY;
+	if (!r->may_unmap && folio_mapped(folio)) {
+		r->nr_refused += folio_nr_pages(folio);
+		return false;
+	}
 	/* a policy between this one and the folio's cgroup is just being attached */
 	if (rcu_access_pointer(memcg->cachebpf) != r->policy)
 		return false;
