@@ -7,7 +7,7 @@
 
 is "$(ps -o comm= 1)" systemd 'systemd is PID 1'
 is "$(stat -f -c %T /sys/fs/cgroup)" cgroup2fs 'cgroups are version 2'
-wait_until 120 sh -c 'systemctl list-jobs --no-legend | grep -qv vm-command && exit 1; exit 0'
+eventually sh -c 'systemctl list-jobs --no-legend | grep -qv vm-command && exit 1; exit 0'
 is "$(systemctl --failed --no-legend --plain | awk '{print $1}')" '' 'no unit failed at boot'
 make_slice vmtest.slice 'MemoryMax=64M'
 systemctl start vmtest.slice

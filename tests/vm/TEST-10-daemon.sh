@@ -39,7 +39,7 @@ is "$(unit_key t10.slice source)" /run/systemd/system/t10.slice.d/50-policy.conf
         'the source is the drop-in'
 
 make_dropin t10.slice 60-policy $'[Slice]\nCachePolicy='
-wait_until 120 policy_is t10.slice none
+eventually policy_is t10.slice none
 is "$(policy_key t10.slice policy)" none 'an empty assignment takes the policy away'
 unit_is t10.slice unconfigured
 compare "$(find "$PIN_ROOT" -mindepth 1 -not -name threads 2>/dev/null | wc -l)" -eq 0 'with all its pins'
@@ -106,7 +106,7 @@ is "$(unit_key t10-rule.slice source)" /run/cachebpf/policies.d/20-test.conf:4 \
         'a rule with a later name wins'
 rm -r /run/cachebpf/policies.d
 systemctl reload cachebpfd.service
-wait_until 120 state_is t10-rule.slice unconfigured
+eventually state_is t10-rule.slice unconfigured
 is "$(policy_key t10-rule.slice inherited)" 1 'without rules only the inherited policy is left'
 
 # --- D-Bus
@@ -146,11 +146,11 @@ heard() { # of a change; one that comes before the monitor is ready is not seen
         local policy
         for policy in lru fifo; do
                 make_dropin t10.slice 70-policy $'[Slice]\nCachePolicy='"$policy"
-                wait_until 120 runs t10.slice "$policy"
+                eventually runs t10.slice "$policy"
         done
         grep -q '"ConfiguredPolicy"' "$MARK.signal"
 }
-wait_until 120 heard
+eventually heard
 kill "$monitor"
 wait "$monitor" 2>/dev/null
 unit_runs t10.slice fifo

@@ -36,9 +36,9 @@ is "$(counters) updated $(kernel_stat updated)" "$before" 'the kernel attached, 
 for _ in 1 2 3; do
         pid=$(daemon_pid)
         [[ $pid -gt 1 ]] && kill -KILL "$pid"
-        wait_until 120 sh -c "p=\$(systemctl show -P MainPID cachebpfd) && [ \$p != 0 ] && [ \$p != $pid ]"
+        eventually sh -c "p=\$(systemctl show -P MainPID cachebpfd) && [ \$p != 0 ] && [ \$p != $pid ]"
 done
-wait_until 120 systemctl is-active cachebpfd.service
+eventually systemctl is-active cachebpfd.service
 is "$(unit_key t11.slice adopted)" true 'adopted after several deaths'
 systemctl restart cachebpfd.service
 is "$(unit_key t11.slice adopted)" true 'adopted after a restart, with the first answer'
@@ -47,7 +47,7 @@ is "$(policy_key t11.slice policy)" lfu 'stopping the daemon leaves the policy'
 systemctl start cachebpfd.service
 systemctl daemon-reload
 systemctl daemon-reexec
-wait_until 120 state_is t11.slice attached
+eventually state_is t11.slice attached
 is "$(counters) updated $(kernel_stat updated)" "$before" \
         'through all of it nothing was attached, detached, updated'
 
@@ -68,7 +68,7 @@ make_dropin t11b.slice 50-policy $'[Slice]\nCachePolicy='
 attached=$(kernel_stat attached) detached=$(kernel_stat detached)
 daemon_start
 unit_runs t11.slice mru
-wait_until 120 policy_is t11b.slice none
+eventually policy_is t11b.slice none
 is "$(policy_key t11b.slice policy)" none 'what nobody wants any more is detached'
 is "$(kernel_stat attached) $(kernel_stat detached)" "$attached $((detached + 1))" \
         'and nothing else was: the change is an update in place'
@@ -92,7 +92,7 @@ daemon_kill
 systemctl stop t11.slice # the control group goes, the pin stays
 succeeds 'a pin is left' test -e "$pin/link"
 daemon_start
-wait_until 120 test ! -e "$pin"
+eventually test ! -e "$pin"
 fails 'the pins of a control group that is gone are removed' test -e "$pin"
 
 books_agree 'the kernel has lost nothing either'

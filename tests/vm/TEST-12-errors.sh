@@ -52,7 +52,7 @@ make_unit t12-refused.slice $'[Slice]\nCachePolicy=mru\n\xff\xfe\n'
 fails 'systemd refuses a unit file that is worse' systemctl start t12-refused.slice
 make_unit t12-section.slice $'[Unit]\nCachePolicy=lfu\n'
 systemctl start t12-section.slice
-wait_until 120 daemon_log 't12-section.slice:2: CachePolicy= belongs into section [Slice]'
+eventually daemon_log 't12-section.slice:2: CachePolicy= belongs into section [Slice]'
 once 'a line in the wrong section is named' 't12-section.slice:2: CachePolicy= belongs into section [Slice]'
 is "$(policy_key t12-section.slice policy)" none 'and ignored'
 
@@ -176,7 +176,7 @@ systemctl start t12-v2.slice
 unit_runs t12-v2.slice lfu
 pin=$(pin_of t12-v2.slice)
 rmdir "$(cgroup_of t12-v2.slice)"
-wait_until 120 test ! -e "$pin"
+eventually test ! -e "$pin"
 fails 'the pins of a vanished control group go' test -e "$pin"
 unit_ends t12-v2.slice
 
@@ -186,7 +186,7 @@ systemctl start t12-v3.slice
 unit_runs t12-v3.slice lfu
 old=$(policy_key t12-v3.slice id)
 bpftool link detach pinned "$(pin_of t12-v3.slice)/link"
-wait_until 120 daemon_log "t12-v3.slice: Cache policy 'lfu' is lost"
+eventually daemon_log "t12-v3.slice: Cache policy 'lfu' is lost"
 once 'the loss is noticed' "t12-v3.slice: Cache policy 'lfu' is lost"
 unit_runs t12-v3.slice lfu
 isnt "$(policy_key t12-v3.slice id)" "$old" 'and the policy attached anew'

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
-wait_until 120 systemctl is-active cachebpfd.service
+eventually systemctl is-active cachebpfd.service
 succeeds 'the daemon is up' systemctl is-active cachebpfd.service
 is "$(journalctl -q --no-pager -b -o cat _COMM=cachebpfd | wc -l)" 1 'it says one sentence'
 like "$(journalctl -q --no-pager -b -o cat _COMM=cachebpfd)" 'has no cachebpf.*CONFIG_CACHEBPF=y' \

@@ -46,11 +46,11 @@ ejected=$(kernel_stat ejected)
 
 read_much t15-good.slice
 read_much t15-bad.slice
-wait_until 120 ejections_are $((ejected + 1))
+eventually ejections_are $((ejected + 1))
 is "$(kernel_stat ejected)" $((ejected + 1)) 'the kernel ejects one policy'
 lost="t15-bad.slice: Cache policy 'useless' is lost: "
 lost+="the kernel ejected policy 'useless': useless: it chose 0 "
-wait_until 120 daemon_log "$lost"
+eventually daemon_log "$lost"
 is "$(daemon_log "$lost" | wc -l)" 1 'the journal tells why, once'
 is "$(journalctl -q --no-pager --since="@$(stat -c %Y "$MARK")" UNIT=t15-bad.slice STATE=lost -o json |
         jq -r --arg reason "the kernel ejected policy 'useless': useless: " \

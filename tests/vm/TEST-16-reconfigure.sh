@@ -59,7 +59,7 @@ is "$(counter t16-plain.slice reconfigure_asked)" null 'a policy that never asks
 for _ in 1 2 3 4; do
         read_file t16.slice
 done
-wait_until 120 all_answered t16.slice
+eventually all_answered t16.slice
 posted=$(own_count t16.slice posted)
 compare "$posted" -ge 4 'the policy asked'
 is "$(counter t16.slice reconfigure_asked)" "$posted" 'each event was taken'
@@ -84,7 +84,7 @@ read_file t16.slice
 compare "$(own_count t16.slice posted)" -gt "$posted" 'the policy goes on asking'
 ended=$(own_count t16.slice ended)
 daemon_start
-wait_until 120 all_answered t16.slice
+eventually all_answered t16.slice
 is "$(counter t16.slice reconfigure_asked)" "$(own_count t16.slice posted)" \
         'the next daemon takes what is left'
 compare "$(own_count t16.slice ended)" -gt "$ended" 'and runs the program'
@@ -92,7 +92,7 @@ compare "$(own_count t16.slice ended)" -lt $((ended + 5)) 'once for many events 
 is "$(counter t16.slice reconfigure_done)" "$(own_count t16.slice ended)" \
         'going on with the counters of the one before'
 read_file t16.slice
-wait_until 120 all_answered t16.slice
+eventually all_answered t16.slice
 is "$(counter t16.slice reconfigure_asked)" "$(own_count t16.slice posted)" 'it watches as well as the first'
 is "$(policy_key t16.slice id) $(counters)" "$id $before" \
         'through all of it nothing was attached or detached'
@@ -103,7 +103,7 @@ is "$(policy_key t16.slice id) $(counters)" "$id $before" \
 # can find it at work, but not 30 s, after which the kernel takes a processor for stuck.
 make_dropin t16.slice 50-options "[Slice]
 CachePolicyOptions=nr_added=$(($(policy_stat t16.slice managed_folios) + 2000)) run_ms=20000"
-wait_until 120 updates_are t16.slice 1
+eventually updates_are t16.slice 1
 is "$(own_count t16.slice posted) $(own_count t16.slice begun)" '0 0' 'a changed option is a new start'
 begun_is() {
         [[ $(own_count t16.slice begun) -eq $1 ]]
@@ -115,12 +115,12 @@ reading=$!
 wait_until 60 begun_is 1
 kill -KILL "$pid" # at once: all that takes time was done before
 is "$(own_count t16.slice ended)" 0 'its program is at work when it is killed'
-wait_until 120 systemctl is-failed --quiet cachebpfd.service
+eventually systemctl is-failed --quiet cachebpfd.service
 posted=$(own_count t16.slice posted)
 wait "$reading"
 is "$(own_count t16.slice begun)" 1 'the daemon is dead, and the program is not run any more'
 daemon_start
-wait_until 120 all_answered t16.slice
+eventually all_answered t16.slice
 is "$(counter t16.slice reconfigure_asked)" "$posted" 'the event was still there for the next daemon'
 is "$(own_count t16.slice begun) $(own_count t16.slice ended)" '2 2' 'which ran the program to its end'
 
@@ -130,11 +130,11 @@ make_dropin t16.slice 50-options $'[Slice]\nCachePolicyOptions=nr_added=64 resul
 failed() {
         [[ $(counter t16.slice reconfigure_failed) -ge ${1:-1} ]]
 }
-wait_until 120 updates_are t16.slice 2
+eventually updates_are t16.slice 2
 for _ in 1 2 3; do
         read_file t16.slice
 done
-wait_until 120 failed 2
+eventually failed 2
 compare "$(counter t16.slice reconfigure_failed)" -ge 2 'failures are counted'
 is "$(counter t16.slice reconfigure_done)" 0 'and are no successes'
 is "$(daemon_log 't16.slice: The program that its cache policy asked for failed' | wc -l)" 1 \
@@ -161,7 +161,7 @@ while [[ -e $FILE.load ]]; do
         read_file t16-lhd.slice
 done &
 load=$!
-wait_until 120 done_are 2
+eventually done_are 2
 compare "$(counter t16-lhd.slice reconfigure_done)" -ge 2 'LHD reconfigures under load'
 compare "$(lhd computed)" -gt 0 'it says so itself'
 id=$(policy_key t16-lhd.slice id)
@@ -170,16 +170,16 @@ asked=$(lhd asked)
 asks_on() {
         [[ $(lhd asked) -gt $asked ]]
 }
-wait_until 120 asks_on
+eventually asks_on
 compare "$(lhd asked)" -gt "$asked" 'killed in the middle, it goes on asking'
 daemon_start
 wait_until 60 unit_is_adopted t16-lhd.slice
 finished=$(counter t16-lhd.slice reconfigure_done)
-wait_until 120 done_are $((finished + 1))
+eventually done_are $((finished + 1))
 compare "$(counter t16-lhd.slice reconfigure_done)" -gt "$finished" 'and the next daemon goes on'
 rm "$FILE.load"
 wait "$load"
-wait_until 120 up_to_date
+eventually up_to_date
 is "$(lhd computed)" "$(lhd asked)" 'nothing that it asked for is left undone'
 is "$(counter t16-lhd.slice reconfigure_failed)" 0 'and nothing failed'
 is "$(policy_key t16-lhd.slice id)" "$id" 'it is the same attachment'
@@ -192,7 +192,7 @@ make_dropin t16.slice 60-policy $'[Slice]\nCachePolicy=other\nCachePolicyOptions
 systemctl reload cachebpfd.service
 unit_runs t16.slice other
 read_file t16.slice
-wait_until 120 all_answered t16.slice
+eventually all_answered t16.slice
 compare "$(counter t16.slice reconfigure_done)" -ge 1 'the program is found whatever the object is called'
 make_dropin t16.slice 60-policy $'[Slice]\nCachePolicy=lfu\nCachePolicyOptions='
 unit_runs t16.slice lfu

@@ -48,7 +48,7 @@ start_reader() { # SLICE FILE CLASS
         in_slice "$1" "$READER" "$dir/$2" "$3" <"$dir/in" >"$dir/out" 2>&1 &
         reader=$!
         exec 9>"$dir/in"
-        wait_until 120 test -s "$dir/out"
+        eventually test -s "$dir/out"
         tid=$(head -n 1 "$dir/out")
         pid=$(sed -n 's/^Tgid:\t//p' "/proc/$tid/status")
 }
@@ -60,7 +60,7 @@ has_read() {
 # Has it read, and end.
 finish_reader() {
         echo >&9
-        wait_until 120 has_read
+        eventually has_read
         echo >&9
         exec 9>&-
         wait "$reader"
@@ -146,18 +146,18 @@ unit_ends t17-stock.slice
 filters_are() {
         [[ $(bpftool --json prog show | jq '[.[] | select(.name == "cachebpf_admit")] | length') -eq $1 ]]
 }
-wait_until 120 filters_are 0
+eventually filters_are 0
 succeeds 'and no program for it is loaded' filters_are 0
 
 make_dropin t17-off.slice 50-admission $'[Slice]\nCacheAdmission=yes'
-wait_until 120 filters_are 1
-wait_until 120 updates_are t17-off.slice 1 # the program is there before it is in use
+eventually filters_are 1
+eventually updates_are t17-off.slice 1 # the program is there before it is in use
 is "$(policy_key t17-off.slice updates)" 1 'turned on, the policy is replaced in place'
 while_reading t17-off.slice a read_as t17-off.slice a scan
 was_rejected a 'and filters'
 make_dropin t17-off.slice 50-admission $'[Slice]\nCacheAdmission=no'
-wait_until 120 updates_are t17-off.slice 2
-wait_until 120 filters_are 0
+eventually updates_are t17-off.slice 2
+eventually filters_are 0
 is "$(policy_key t17-off.slice updates)" 2 'turned off, it is replaced again'
 while_reading t17-off.slice a read_as t17-off.slice a scan
 was_admitted a 'and filters no more'
@@ -236,7 +236,7 @@ read_with() { # SLICE PROGRAM…
         in_slice "$@" >/dev/null
 }
 make_dropin t17-lfu.slice 60-threads $'[Slice]\nCacheScanThreads=nothing c?t*'
-wait_until 120 updates_are t17-lfu.slice 1
+eventually updates_are t17-lfu.slice 1
 while_reading t17-lfu.slice a read_with t17-lfu.slice cat "$dir/a"
 was_rejected a 'a thread with such a name scans'
 while_reading t17-lfu.slice a read_with t17-lfu.slice dd if="$dir/a" bs=64k status=none

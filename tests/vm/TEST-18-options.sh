@@ -44,7 +44,7 @@ unit_runs t18.slice lfu
 is "$(running_value)" 512 'without options the default runs'
 attached=$(kernel_stat attached)
 options 'CachePolicyOptions=nr_scan=64'
-wait_until 120 updates_are t18.slice 1
+eventually updates_are t18.slice 1
 is "$(running_value)" 64 'an option is what the program runs with'
 is "$(kernel_stat attached)" "$attached" 'it was changed in place'
 is "$(cachectl list --json=short t18 | jq -c '.[0].options')" '["nr_scan=64"]' 'cachectl knows it'
@@ -64,18 +64,18 @@ is "$(unit_key t18.slice adopted) $(policy_key t18.slice updates)" 'true 1' \
 daemon_kill
 options 'CachePolicyOptions=nr_scan=65'
 daemon_start
-wait_until 120 updates_are t18.slice 2
+eventually updates_are t18.slice 2
 is "$(running_value)" 65 'what is not is changed'
 
 # --- wrong ones
 
 wrong() { # OPTIONS REASON: the policy that runs goes on, and the reason names file and line
         options "CachePolicyOptions=$1"
-        wait_until 120 state_is t18.slice failed
+        eventually state_is t18.slice failed
         like "$(unit_key t18.slice reason)" "$2" "$1"
         is "$(policy_key t18.slice policy) $(policy_key t18.slice updates)" 'lfu 2' '... and lfu goes on'
         options 'CachePolicyOptions=nr_scan=65'
-        wait_until 120 state_is t18.slice attached
+        eventually state_is t18.slice attached
 }
 wrong nr_scna=64 "^policy 'lfu' has no tunable 'nr_scna' \($UNIT:2\); it has nr_scan"
 range='from 8 to 65536 \(folios\)'
@@ -85,16 +85,16 @@ wrong nr_scan=many "^'nr_scan=many' \($UNIT:2\): tunable 'nr_scan'"
 wrong nr_scan "^'nr_scan' \($UNIT:2\) is no option, which is NAME=VALUE"
 is "$(daemon_log "t18.slice: Cache policy 'lfu' failed: 'nr_scan=7'" | wc -l)" 1 'said once in the journal'
 options $'CachePolicyOptions=nr_scan=65\nCacheAdmission=maybe'
-wait_until 120 state_is t18.slice failed
+eventually state_is t18.slice failed
 like "$(unit_key t18.slice reason)" "^'maybe' \($UNIT:3\) is neither yes nor no nor a class of threads" \
         'a wrong CacheAdmission='
 options $'CachePolicyOptions=nr_scan=65\nCacheScanThreads=a-name-that-no-thread-has'
-wait_until 120 reason_has t18.slice longer
+eventually reason_has t18.slice longer
 like "$(unit_key t18.slice reason)" \
         "'a-name-that-no-thread-has' \($UNIT:3\) is longer than the 15 characters" \
         'a pattern that is too long'
 options $'CachePolicyOptions=nr_scan=65\nCacheScanThreads=1 2 3 4 5 6 7 8 9'
-wait_until 120 reason_has t18.slice 'more than'
+eventually reason_has t18.slice 'more than'
 like "$(unit_key t18.slice reason)" "'9' \($UNIT:3\) is more than the 8 patterns" 'too many of them'
 options ''
 
@@ -115,7 +115,7 @@ systemctl reload cachebpfd.service
 unit_runs t18-rule.slice lfu
 is "$(unit_json t18-rule.slice | jq -c .options)" '["nr_scan=128"]' 'a rule has options, too'
 make_dropin t18-rule.slice 50 $'[Slice]\nCachePolicyOptions=nr_scan=33'
-wait_until 120 updates_are t18-rule.slice 1
+eventually updates_are t18-rule.slice 1
 is "$(unit_json t18-rule.slice | jq -c .options)" '["nr_scan=33"]' 'those of the unit replace them'
 make_dropin t18-rule.slice 50 $'[Slice]\nCachePolicy=mru'
 unit_runs t18-rule.slice mru

@@ -75,7 +75,7 @@ like "$(sed -n 3p <<<"$shown")" \
         '^t19.slice +CachePolicy +fifo +no +rule +/run/cachebpf/policies.d/19-t19.conf:4' 'and to what'
 
 cachectl set --quiet t19 lfu CachePolicyOptions=nr_scan=64
-wait_until 120 updates_are t19.slice 2
+eventually updates_are t19.slice 2
 unit_runs t19.slice lfu
 is "$(counting t19)" 'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime)' \
         'options go with it'
@@ -83,7 +83,7 @@ cachectl set --quiet t19.slice CacheAdmission=yes
 is "$(counting t19)" \
         'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime), CacheAdmission=yes (runtime)' \
         'more settings add to those'
-wait_until 120 updates_are t19.slice 3
+eventually updates_are t19.slice 3
 succeeds 'and take effect' updates_are t19.slice 3
 cachectl set --quiet t19 CachePolicy=
 unit_is t19.slice unconfigured
@@ -93,7 +93,7 @@ cachectl set --quiet t19-plain mru
 unit_runs t19-plain.slice mru
 gives 0 "^Removed $RUN/t19-plain.slice.conf" 'a unit without policy gets one and loses it again' cachectl \
         reset t19-plain
-wait_until 120 state_is t19-plain.slice unconfigured
+eventually state_is t19-plain.slice unconfigured
 is "$(policy_key t19-plain.slice policy)" none 'in the kernel, too'
 
 gives 0 "^Removed $RUN/t19.slice.conf" 'reset' cachectl reset t19
@@ -128,7 +128,7 @@ for i in 0 1 2 3 4 5 6 7; do # at any moment
         sleep "0.0$i"
         [[ $pid -gt 1 ]] && kill -KILL "$pid"
         wait $! 2>/dev/null
-        wait_until 120 cachectl status
+        eventually cachectl status
         systemctl reset-failed cachebpfd.service # it does not start more often than that
         cachectl set --quiet t19 mru
 done
@@ -156,7 +156,7 @@ make_slice t19-later.slice 'MemoryMax=64M'
 systemctl start t19-later.slice
 unit_runs t19-later.slice mru
 cachectl reset --quiet t19-later
-wait_until 120 policy_is t19-later.slice none
+eventually policy_is t19-later.slice none
 
 # --- only asking
 
@@ -205,7 +205,7 @@ is "$(files)" '' 'nothing of all that was written'
 mount -t tmpfs -o size=4k,mode=755 none $RUN
 # into the daemon's name space as well, whatever it is
 restart_daemon
-wait_until 120 cachectl status
+eventually cachectl status
 cachectl set --quiet t19 mru
 unit_runs t19.slice mru
 rm $RUN/t19.slice.conf
@@ -270,7 +270,7 @@ changed() {
         cachectl set --quiet t19 mru
         grep -q t19_2eslice "$MARK.signals"
 }
-wait_until 120 changed
+eventually changed
 succeeds 'D-Bus: changes are signalled' grep -q t19_2eslice "$MARK.signals"
 kill $monitor
 bus ResetUnit sbb t19.slice false false >/dev/null
@@ -309,7 +309,7 @@ gives 0 'nothing is wrong' 'verify of what is right' cachectl verify t19
 systemctl stop cachebpfd-varlink.socket cachebpfd.service
 gives 3 "unknown policy 'nosuch'" 'verify without the daemon' cachectl verify t19-plain
 systemctl start cachebpfd-varlink.socket cachebpfd.service
-wait_until 120 cachectl status
+eventually cachectl status
 gives 0 'Removed' 'what does not work can be taken back' cachectl reset t19-plain
 rm /run/cachebpf/policies.d/19-t19.conf
 gives 0 'nothing is wrong' 'and all is well again' cachectl reload

@@ -21,8 +21,8 @@ make_slice ctplain.slice 'MemoryMax=64M'
 systemctl start ctlfu.slice ctplain.slice
 # loaded for ctlfu.slice's sake; the daemon looks at units that do not run when systemd reloads
 systemctl daemon-reload
-succeeds 'a reload makes it known' wait_until 120 bash -c 'cachectl list --no-legend | grep -q ctidle'
-succeeds 'status of a unit becomes 0' wait_until 120 cachectl status --quiet ctlfu.slice
+succeeds 'a reload makes it known' eventually bash -c 'cachectl list --no-legend | grep -q ctidle'
+succeeds 'status of a unit becomes 0' eventually cachectl status --quiet ctlfu.slice
 
 # --- the three policies, from the kernel's files
 is "$(unit_member ctlfu configured)" lfu 'configured is what the unit file says'
@@ -97,15 +97,15 @@ is "$completion" ctidle.slice 'bash completes names of units'
 # --- another daemon
 id=$(policy_key ctlfu.slice id)
 systemctl restart cachebpfd.service
-succeeds 'a new daemon is in effect at once' wait_until 120 cachectl status --quiet ctlfu
+succeeds 'a new daemon is in effect at once' eventually cachectl status --quiet ctlfu
 like "$(cachectl status ctlfu)" 'Effective: lfu \(adopted' 'an adopted policy is shown as such'
 is "$(unit_member ctlfu policyId)" "$id" 'and is still the same attachment'
 
 # --- a change of the configuration
 make_slice ctlfu.slice $'MemoryMax=64M\nCachePolicy=fifo'
-succeeds 'a new policy is shown' wait_until 120 sh -c \
+succeeds 'a new policy is shown' eventually sh -c \
         'cachectl list --no-legend ctlfu | grep -q "fifo *fifo *fifo"'
 make_slice ctlfu.slice 'MemoryMax=64M'
-succeeds 'a policy taken back is shown' wait_until 120 sh -c '! cachectl list --no-legend | grep -q ctlfu'
+succeeds 'a policy taken back is shown' eventually sh -c '! cachectl list --no-legend | grep -q ctlfu'
 is "$(exit_status cachectl status ctlfu)" 3 'and the unit is no longer in effect'
 done_testing

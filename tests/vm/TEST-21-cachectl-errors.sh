@@ -18,7 +18,7 @@ gives() {
 # --- configuration
 make_slice ctwrong.slice $'MemoryMax=64M\nCachePolicy=nosuch'
 systemctl start ctwrong.slice
-succeeds 'an unknown policy makes the unit failed' wait_until 120 sh -c \
+succeeds 'an unknown policy makes the unit failed' eventually sh -c \
         'cachectl list --no-legend ctwrong | grep -q " failed "'
 like "$(cachectl status ctwrong)" 'Reason: .*nosuch.*/run/systemd/system/ctwrong.slice:3' \
         'the reason names policy, file and line'
@@ -36,5 +36,5 @@ systemctl stop cachebpfd-varlink.socket cachebpfd.service
 gives 1 'cachebpfd is not running.*systemctl start cachebpfd.service' 'no daemon' cachectl status
 like "$(cachectl version)" 'cachebpfd not running' 'version says so without an error'
 systemctl start cachebpfd-varlink.socket cachebpfd.service
-succeeds 'and it works again as soon as there is one' wait_until 120 cachectl status
+succeeds 'and it works again as soon as there is one' eventually cachectl status
 done_testing

@@ -35,7 +35,7 @@ diag "$(grep '^## ' "$directory/.output" | tail -n 1) was the last block"
 # --- what it says has come true
 
 unit_runs trial.slice keeper
-succeeds 'the tunable was set' wait_until 120 bash -c \
+succeeds 'the tunable was set' eventually bash -c \
         'cachectl list --json=short trial | jq -e ".[0].options == [\"credit=4\"]"'
 is "$(cachectl show-policy --json=short keeper | jq -r '.[0].path')" /etc/cachebpf/policies/keeper.bpf.o \
         'the policy is where the page says'
@@ -111,7 +111,7 @@ rm -f /run/cachebpf/policies/{untested,beyond,foreign,misplaced,remembered}.bpf.
 succeeds 'cleaning up' bash "$directory/.rest"
 is "$(find /etc/systemd/system /etc/cachebpf/policies -name 'trial*' -o -name 'keeper*')" '' \
         'nothing is left'
-wait_until 120 bash -c '! cachectl policies --no-legend | grep -q ^keeper'
+eventually bash -c '! cachectl policies --no-legend | grep -q ^keeper'
 is "$(cachectl policies --no-legend | grep ^keeper)" '' 'the daemon has forgotten the policy'
 
 cd /

@@ -70,7 +70,7 @@ succeeds 'its socket is there' systemctl is-active cachebpfd-varlink.socket
 succeeds 'both are enabled' systemctl is-enabled cachebpfd.service cachebpfd-varlink.socket
 unit_runs t25.slice lfu
 succeeds 'cachectl says so' cachectl status t25.slice
-succeeds 'the bus knows it' wait_until 120 busctl get-property org.cachebpf1 /org/cachebpf1 \
+succeeds 'the bus knows it' eventually busctl get-property org.cachebpf1 /org/cachebpf1 \
         org.cachebpf1.Manager Version
 like "$(journalctl --dump-catalog 5e789ee9f2154352af4c4a061c71fbc5 2>&1)" 'Subject: @UNIT@' \
         'the journal can explain the messages'
@@ -99,7 +99,7 @@ succeeds 'a package with a rule is built' dpkg-deb --root-owner-group -Znone --b
 succeeds 'and installed' apt install "$WORK/t25-rule_1_all.deb"
 unit_runs t25b.slice fifo
 succeeds 'it is removed' apt remove t25-rule
-succeeds 'and with it the policy' wait_until 120 policy_is t25b.slice none
+succeeds 'and with it the policy' eventually policy_is t25b.slice none
 
 # --- upgrade
 version=$(version_of cachebpfd)
@@ -112,7 +112,7 @@ mkdir -p /etc/cachebpf/policies.d
 echo '# the administrator was here' >/etc/cachebpf/policies.d/90-t25.conf
 succeeds 'apt upgrades' apt install "${newer[@]}"
 is "$(version_of cachebpfd) $(version_of cachectl)" "$new $new" 'to the newer version'
-succeeds 'another daemon runs, and has the unit' wait_until 120 started_anew "$pid"
+succeeds 'another daemon runs, and has the unit' eventually started_anew "$pid"
 unit_runs t25.slice lfu
 is "$(policy_key t25.slice id)" "$id" 'the policy was not attached anew'
 is "$(kernel_stat detached)" "$detached" 'nothing was detached'
@@ -138,8 +138,8 @@ unit_runs t25.slice lfu
 succeeds 'apt removes the daemon' apt remove cachebpfd
 fails 'it does not run any more' pgrep -x cachebpfd
 fails 'there are no pins' test -e "$PIN_ROOT"
-succeeds 'the kernel has no policy of it' wait_until 120 policies_are "$before"
-succeeds 'the slice has none' wait_until 120 policy_is t25.slice none
+succeeds 'the kernel has no policy of it' eventually policies_are "$before"
+succeeds 'the slice has none' eventually policy_is t25.slice none
 succeeds 'and runs' systemctl is-active t25.slice
 succeeds 'the configuration is there' test -e /etc/cachebpf/policies.d/90-t25.conf
 books_agree 'lists, table and page cache agree'
@@ -152,7 +152,7 @@ unit_runs t25.slice lfu
 succeeds 'apt purges everything' apt purge "${PACKAGES[@]}"
 is "$(traces)" '' 'nothing is left'
 is "$(systemctl list-unit-files --no-legend 'cachebpf*')" '' 'systemd knows no unit of it'
-succeeds 'the kernel has no policy of it' wait_until 120 policy_is t25.slice none
+succeeds 'the kernel has no policy of it' eventually policy_is t25.slice none
 use_cache t25.slice
 books_agree 'lists, table and page cache agree'
 rm -rf "$WORK"

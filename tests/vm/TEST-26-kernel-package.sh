@@ -15,7 +15,7 @@ release=$(uname -r)
 like "$release" '-cachebpf$' 'the machine runs the kernel of the package'
 make_slice t26.slice $'MemoryMax=64M\nCachePolicy=lfu'
 systemctl start t26.slice
-succeeds 'it runs policies' wait_until 120 policy_is t26.slice lfu
+succeeds 'it runs policies' eventually policy_is t26.slice lfu
 
 # --- installation and removal
 called=$(mktemp)

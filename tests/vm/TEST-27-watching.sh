@@ -24,7 +24,7 @@ told_is() { # UNIT LAST-LINE; one that is attached at once is only added
 }
 
 tells() { # UNIT LAST-LINE DESCRIPTION
-        if wait_until 120 told_is "$1" "$2"; then
+        if eventually told_is "$1" "$2"; then
                 ok "$3"
         else
                 not_ok "$3" "$(told "$1")"
@@ -39,7 +39,7 @@ unit_runs t27-first.slice lfu
 
 runuser -u nobody -- cachectl monitor --json=short >"$stream" 2>"$stream.error" &
 monitor=$!
-wait_until 120 grep -q '"complete"' "$stream"
+eventually grep -q '"complete"' "$stream"
 is "$(told t27-first.slice)" listed:attached:lfu 'nobody may watch, and sees what there is'
 succeeds 'each line is an object' jq -e .change "$stream"
 

@@ -33,7 +33,7 @@ hold() {
                 "echo runs; read -r x <$work/$name.fifo; exit 5" \
                 >"$work/$name" 2>&1 &
         holder=$!
-        wait_until 120 grep -q . "$work/$name" || diag "no sign of the command of $name"
+        eventually grep -q . "$work/$name" || diag "no sign of the command of $name"
 }
 
 release() {
@@ -110,7 +110,7 @@ is "$(kernel_stat detached)" "$detached" 'all of that was done in place'
 hold plain t28plain mru
 unit_runs t28plain.slice mru
 release plain
-wait_until 120 state_is t28plain.slice unconfigured
+eventually state_is t28plain.slice unconfigured
 is "$(policy_key t28plain.slice policy)" none 'a unit without a policy has none afterwards'
 
 # --- however it ends
@@ -150,7 +150,7 @@ systemctl stop t28later.slice
 systemctl start t28later.slice
 unit_runs t28later.slice mru
 release later
-wait_until 120 policy_is t28later.slice none
+eventually policy_is t28later.slice none
 is "$(policy_key t28later.slice policy)" none 'and lets go'
 systemctl stop t28later.slice
 
@@ -159,7 +159,7 @@ systemctl stop t28later.slice
 hold over t28 mru
 unit_runs t28.slice mru
 systemctl restart cachebpfd.service
-wait_until 120 grep -q 'is held again' "$work/over"
+eventually grep -q 'is held again' "$work/over"
 like "$(<"$work/over")" 'trying to get it back.*is held again' 'a restarted daemon is asked again'
 unit_runs t28.slice mru
 release over

@@ -30,7 +30,7 @@ succeeds 'everything before that succeeds' env DEBIAN_FRONTEND=noninteractive ba
 started() {
         bash -c "$look" >output 2>&1
 }
-succeeds 'then all is well' wait_until 120 started
+succeeds 'then all is well' eventually started
 diag "$(<output)"
 like "$(<output)" "$UNIT: attached" 'it says that the policy is attached'
 like "$(<output)" "Configured: +lfu \($DROPIN:2\)" 'and why'
@@ -47,7 +47,7 @@ warning=$(tr '\n' ' ' <"$README" | grep -oP "\`\KUnknown key 'CachePolicy'[^\`]*
 compare "$(warnings "$DROPIN:2: $warning")" -gt 0 'the warning is what the page says it is'
 sed -i 's/^CachePolicy/X-CachePolicy/' $DROPIN
 systemctl daemon-reload
-wait_until 120 runs $UNIT lfu
+eventually runs $UNIT lfu
 before=$(warnings "$warning")
 systemctl daemon-reload
 unit_runs $UNIT lfu
@@ -56,5 +56,5 @@ is "$(warnings "Unknown key 'X-CachePolicy'")" 0 'of whatever kind'
 
 rm -r "${DROPIN%/*}" "$directory"
 systemctl daemon-reload
-succeeds 'without the drop-in the service has the stock policy' wait_until 120 policy_is $UNIT none
+succeeds 'without the drop-in the service has the stock policy' eventually policy_is $UNIT none
 done_testing

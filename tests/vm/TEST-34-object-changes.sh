@@ -25,7 +25,7 @@ install_object() { # FILE
 
 restart_daemon() {
         systemctl restart cachebpfd.service
-        wait_until 120 cachectl status
+        eventually cachectl status
 }
 
 log_count() { # TEXT
@@ -57,7 +57,7 @@ systemctl daemon-reload
 cachectl status >/dev/null
 is "$(policy_key t34.slice updates)" 0 'a new object alone is not looked at'
 systemctl reload cachebpfd.service
-succeeds 'a reload replaces it' wait_until 120 updates_are t34.slice 1
+succeeds 'a reload replaces it' eventually updates_are t34.slice 1
 unit_runs t34.slice t34
 isnt "$(constants)" "$before" 'it is the other one'
 is "$(kernel_stat detached)" "$detached" 'in place, with no moment without a policy'
@@ -75,7 +75,7 @@ unit_runs t34.slice t34
 is "$(policy_key t34.slice id) $(unit_key t34.slice adopted)" "$id true" 'it is adopted as it is'
 install_object "$OBJECTS/lfu.bpf.o"
 restart_daemon
-succeeds 'a start reads policies as a reload does' wait_until 120 updates_are t34.slice 2
+succeeds 'a start reads policies as a reload does' eventually updates_are t34.slice 2
 unit_runs t34.slice t34
 
 # --- a broken one

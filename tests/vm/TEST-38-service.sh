@@ -106,7 +106,7 @@ bpftool link detach pinned "$(pin_of t38.slice)/link"
 attached_anew() {
         state_is t38.slice attached && [[ $(policy_key t38.slice id) != "$id" ]]
 }
-succeeds 'a policy detached by somebody else comes back' wait_until 120 attached_anew
+succeeds 'a policy detached by somebody else comes back' eventually attached_anew
 event c71e1737a8724a1db20eff7c71cafac8 lfu lost 'The kernel took the policy lfu away from t38.slice'
 make_dropin t38.slice 50-policy $'[Slice]\nCachePolicy='
 unit_is t38.slice unconfigured
@@ -164,7 +164,7 @@ print(waiting, flush=True)
 time.sleep(3600)
 PYTHON
 client=$!
-wait_until 120 test -s "$work/client"
+eventually test -s "$work/client"
 compare "$(<"$work/client")" -gt 50000 'a client lets pile up what it is sent'
 since=$SECONDS
 systemctl stop $SERVICE

@@ -45,19 +45,19 @@ make_slice t39-second.slice $'MemoryMax=64M\nCachePolicy=mru'
 systemctl start t39-second.slice
 unit_runs t39-second.slice mru
 like "$(busctl tree --list $BUS)" "(^|"$'\n'")$path("$'\n'"|$)" 'a unit is an object'
-succeeds 'InterfacesAdded tells of it' wait_until 120 signal InterfacesAdded /org/cachebpf1 \
+succeeds 'InterfacesAdded tells of it' eventually signal InterfacesAdded /org/cachebpf1 \
         ".[0] == \"$path\" and .[1].\"$BUS.Unit\".Unit.data == \"t39-second.slice\""
 make_slice t39-second.slice $'MemoryMax=64M\nCachePolicy=fifo'
-succeeds 'PropertiesChanged tells what runs in it' wait_until 120 signal PropertiesChanged "$path" \
+succeeds 'PropertiesChanged tells what runs in it' eventually signal PropertiesChanged "$path" \
         '.[1].VerifiedPolicy.data == "fifo" and .[1].State.data == "attached"'
-succeeds 'and of the manager, how many there are' wait_until 120 signal PropertiesChanged /org/cachebpf1 \
+succeeds 'and of the manager, how many there are' eventually signal PropertiesChanged /org/cachebpf1 \
         '.[1].UnitsAttached.data >= 2'
 make_slice t39-second.slice 'MemoryMax=64M'
-succeeds 'InterfacesRemoved tells its end' wait_until 120 signal InterfacesRemoved /org/cachebpf1 \
+succeeds 'InterfacesRemoved tells its end' eventually signal InterfacesRemoved /org/cachebpf1 \
         ".[0] == \"$path\""
 fails 'and its object is gone' busctl get-property $BUS "$path" $BUS.Unit State
 systemctl reload cachebpfd.service
-succeeds 'after a reload there may be other policies' wait_until 120 signal PropertiesChanged /org/cachebpf1 \
+succeeds 'after a reload there may be other policies' eventually signal PropertiesChanged /org/cachebpf1 \
         '.[2] | index("Policies")'
 kill $monitor
 wait $monitor 2>/dev/null

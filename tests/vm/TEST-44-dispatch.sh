@@ -37,7 +37,7 @@ start_reader() {
 ExecStart=$BENCH/dispatch-reader
 StandardOutput=truncate:$OUT"
         systemctl start t44-reader.service
-        wait_until 120 test -s "$OUT"
+        eventually test -s "$OUT"
 }
 
 stop_reader() {
@@ -73,7 +73,7 @@ start_reader
 for _ in 1 2 3; do
         in_slice t44.slice dd if="$FILE" of=/dev/null bs=4k status=none
 done
-succeeds 'the file is out of the cache' wait_until 120 is_removed
+succeeds 'the file is out of the cache' eventually is_removed
 stop_reader
 added=$(($(policy_stat t44.slice added) + $(policy_stat t44.slice adopted)))
 

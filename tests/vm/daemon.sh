@@ -56,7 +56,7 @@ has_ended() { # UNIT
 }
 
 unit_ends() { # UNIT: a point: the unit stopped, and that is no failure
-        if wait_until 120 has_ended "$1"; then ok "$1 ended"; else not_ok "$1 ended" "$(unit_json "$1")"; fi
+        if eventually has_ended "$1"; then ok "$1 ended"; else not_ok "$1 ended" "$(unit_json "$1")"; fi
 }
 
 counters() { # what must not move when nothing is attached or detached
@@ -70,7 +70,7 @@ runs() { # UNIT POLICY; what it was found to run is in $found
 }
 
 unit_runs() { # UNIT POLICY: a point: attached, and configured, effective and verified policy are this one
-        wait_until 120 runs "$1" "$2"
+        eventually runs "$1" "$2"
         is "$found" "attached $2 $2 $2" "$1 runs $2: state, configured, effective, verified"
 }
 
@@ -117,8 +117,8 @@ kill_daemon() {
 # The same with no restart, until daemon_start.
 daemon_kill() {
         daemon_no_restart
-        wait_until 120 kill_daemon
-        wait_until 120 systemctl is-failed --quiet cachebpfd.service
+        eventually kill_daemon
+        eventually systemctl is-failed --quiet cachebpfd.service
 }
 
 daemon_start() {

@@ -8,7 +8,7 @@
 #       . "$(dirname "$0")/lib.sh"
 #       make_slice t.slice $'MemoryMax=64M\nCachePolicy=fifo'
 #       systemctl start t.slice
-#       wait_until 10 policy_is t.slice fifo
+#       eventually policy_is t.slice fifo
 #       is "$(policy_key t.slice inherited)" 0 'the slice has a policy of its own'
 #       done_testing
 #
@@ -100,6 +100,11 @@ wait_until() {
                 [[ $SECONDS -lt $end ]] || return 1
                 sleep 0.2
         done
+}
+
+# The same with as much time as a daemon may need on a busy host.
+eventually() {
+        wait_until 120 "$@"
 }
 
 # --- units

@@ -362,7 +362,7 @@ storm_verdict() {
         for cg in a/work a/kept b/work b/small a b ''; do
                 succeeds "the cgroup storm/$cg can be removed" wait_until 60 rmdir "$STORM${cg:+/$cg}"
         done
-        succeeds 'the folio table is empty' wait_until 120 table_is_empty
+        succeeds 'the folio table is empty' eventually table_is_empty
         storm_memory_verdict
         is "$(cat /proc/sys/kernel/tainted)" "$tainted" 'the kernel has nothing to report'
 }
