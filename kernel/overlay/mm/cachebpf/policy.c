@@ -75,9 +75,13 @@ static struct mem_cgroup *memcg_get_from_id(u64 cgroup_id)
 	}
 	css = cgroup_get_e_css(cgrp, &memory_cgrp_subsys);
 	if (css->cgroup != cgrp) {
-		pr_info("cgroup %llu has no memory controller\n", cgroup_id);
+		/* a cgroup that is being removed loses its controllers first */
+		bool removed = !(READ_ONCE(cgrp->self.flags) & CSS_ONLINE);
+
+		pr_info("cgroup %llu %s\n", cgroup_id,
+			removed ? "is being removed" : "has no memory controller");
 		css_put(css);
-		css = ERR_PTR(-EOPNOTSUPP);
+		css = ERR_PTR(removed ? -ENOENT : -EOPNOTSUPP);
 	}
 	cgroup_put(cgrp);
 	return IS_ERR(css) ? ERR_CAST(css) : mem_cgroup_from_css(css);
