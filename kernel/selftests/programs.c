@@ -292,6 +292,7 @@ int main(int argc, char **argv)
 		      -1, 0);
 	REQUIRE(shared != MAP_FAILED);
 	xfs = make_xfs();
+	machine_prepare();
 	hooks = hooks_attach();
 	run_all();
 	end_point(hooks);

@@ -227,6 +227,7 @@ int op_mkdir(const struct op *op), op_rmdir(const struct op *op), op_enter(const
 int op_compact(const struct op *op), op_drop(const struct op *op), op_lru(const struct op *op),
 	op_cpu(const struct op *op), op_memory(const struct op *op), op_node(const struct op *op),
 	op_sleep(const struct op *op);
+void machine_prepare(void);
 void machine_restore(void);
 int set_lru(bool lru_gen);
 
