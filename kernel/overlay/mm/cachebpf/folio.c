@@ -109,13 +109,6 @@ void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f
 	introduce(policy, f, folio, why);
 }
 
-/* @f, of a folio that was cached before, has become @policy's and is on no list yet. */
-void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f, struct folio *folio)
-{
-	cachebpf_count(policy, CACHEBPF_STAT_ADOPTED, 1UL << f->order);
-	cachebpf_introduce(policy, f, folio, CACHEBPF_ADDED_ADOPTED);
-}
-
 static noinline void tell_removed(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 				  enum cachebpf_removed why)
 {
@@ -274,7 +267,8 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 	}
 	claim_entry(policy, f, folio);
 	f->accesses = 1 + folio_test_referenced(folio) + folio_test_active(folio);
-	cachebpf_adopt(policy, f, folio);
+	cachebpf_count(policy, CACHEBPF_STAT_ADOPTED, folio_nr_pages(folio));
+	cachebpf_introduce(policy, f, folio, CACHEBPF_ADDED_ADOPTED);
 out:
 	rcu_read_unlock();
 }
@@ -430,18 +424,31 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 }
 
 /*
+ * Tell @policy of @folio, which takes over from one that @policy did not know.
+ * Returns false if there is no memory for that.
+ */
+static bool introduce_like(struct cachebpf_policy *policy, struct folio *folio,
+			   const struct cachebpf_folio *from)
+{
+	struct cachebpf_folio *f = own_like(policy, folio, from);
+
+	if (!f)
+		return false;
+	memset(f->data, 0, sizeof(f->data));
+	cachebpf_introduce(policy, f, folio, CACHEBPF_ADDED_ADOPTED);
+	return true;
+}
+
+/*
  * @folio takes over from one whose policy is just being detached or replaced,
  * or has nothing to do with it: the policy of @folio adopts it.
  */
 static void adopt_successor(struct folio *folio, const struct cachebpf_folio *from)
 {
 	struct cachebpf_policy *policy = cachebpf_policy_of(folio);
-	struct cachebpf_folio *f = policy ? own_like(policy, folio, from) : NULL;
 
-	if (f) {
-		memset(f->data, 0, sizeof(f->data));
-		cachebpf_adopt(policy, f, folio);
-	}
+	if (policy && introduce_like(policy, folio, from))
+		cachebpf_count(policy, CACHEBPF_STAT_ADOPTED, folio_nr_pages(folio));
 }
 
 /*
@@ -559,8 +566,13 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 		goto out;
 	}
 
-	if (cachebpf_policy_of(tail) != policy || is_passed_on(policy, f)) {
+	if (cachebpf_policy_of(tail) != policy) {
+		cachebpf_count(policy, CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_HANDOVER,
+			       folio_nr_pages(tail));
 		adopt_successor(tail, f);
+	} else if (is_passed_on(policy, f)) {
+		/* it was counted as a part of the whole */
+		introduce_like(policy, tail, f);
 	} else {
 		new = own_like(policy, tail, f);
 		if (new)

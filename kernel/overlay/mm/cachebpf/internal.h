@@ -290,7 +290,6 @@ static __always_inline void cachebpf_note_use(struct cachebpf_policy *policy,
 struct folio *cachebpf_get_folio(struct page *page);
 void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 			struct folio *folio, u32 why);
-void cachebpf_adopt(struct cachebpf_policy *policy, struct cachebpf_folio *f, struct folio *folio);
 void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio);
 
 /* admit.c: folios that the policy does not want */

@@ -276,12 +276,14 @@ static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cac
 	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, successor->id);
 	cachebpf_link(next, f, pfn, successor->new_list, successor->new_at_tail);
+	/* as large as it is now: the rest of a folio that is split meanwhile is not counted again */
+	cachebpf_count(successor, CACHEBPF_STAT_ADOPTED, 1UL << f->order);
 	spin_unlock(&next->lock);
 	return successor;
 }
 
 /*
- * @f was passed to @policy: it adopts it, if it still has it.  What is locked
+ * @f was passed to @policy: tell it, if it still has it.  What is locked
  * stays; who has locked it, such as a read from the disk, is not waited for, and
  * may take it out of the cache while the policy is told.
  */
@@ -291,7 +293,7 @@ static void tell_successor(struct cachebpf_policy *policy, struct cachebpf_folio
 	bool locked = folio_trylock(folio);
 
 	if (READ_ONCE(f->owner) == policy->id)
-		cachebpf_adopt(policy, f, folio);
+		cachebpf_introduce(policy, f, folio, CACHEBPF_ADDED_ADOPTED);
 	if (locked)
 		folio_unlock(folio);
 }
