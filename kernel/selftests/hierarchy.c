@@ -166,7 +166,7 @@ static int read_and_hold(void *path)
 
 /*
  * A folio that is locked when a policy comes between, as it is being read, goes
- * to that one too: attaching waits for it.
+ * to that one too, however slow the disk is.
  */
 static void test_locked(void)
 {
@@ -176,10 +176,10 @@ static void test_locked(void)
 
 	REQUIRE_EQ(policy_load(between), 0);
 	policy_start("fifo", top);
-	cg_start(child, read_and_hold, disk_new("slow", 1, 300000));
+	cg_start(child, read_and_hold, disk_new("slow", 1, 4000000));
 	REQUIRE(EVENTUALLY((nr_pages = cg_stat(top, "managed_pages")) > 0));
 	policy_attach_loaded(between);
-	EXPECT_EQ(cg_stat(top, "managed_pages"), 0);
+	EXPECT(EVENTUALLY(!cg_stat(top, "managed_pages")));
 	/* there may have been more to come, as the reader reads ahead */
 	EXPECT_OP(cg_stat(top, "removed_handover"), >=, nr_pages);
 	EXPECT_EQ(cg_stat(child, "adopted"), cg_stat(top, "removed_handover"));

@@ -6,9 +6,8 @@
  * Each LRU list is turned round once, in steps: take folios from the old end,
  * put them to the other, and, without the lru_lock, begin to manage them.
  * When as many folios as the list had were taken, it is in the order it was
- * in before.
+ * in before: that is done even if the policy has gone meanwhile.
  */
-#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
 #include <linux/mmzone.h>
@@ -18,14 +17,9 @@
 #include "delay.h"
 #include "internal.h"
 
-/* how long to wait for locked folios that the policy above still has, all in all and at a time */
-#define MANAGED_MS	1000
-#define MANAGED_WAIT_MS	20
-/* so many of them are remembered */
-#define MAX_LOCKED	128
-
-/* when to look for what has no entry, and how many times as long as that takes to wait then */
+/* when to look for what is left, and how many times as long as that takes to wait then */
 #define REST_DELAY	(2UL * HZ)
+#define MAX_REST_DELAY	(60UL * HZ)
 #define REST_PAUSE	20
 
 /* Turn up to @nr_left pages of @list round, a batch at a time, and get references. */
@@ -78,7 +72,7 @@ static void adopt_list(struct cachebpf_policy *policy, struct lruvec *lruvec,
 			folio_put(folios[i]);
 		}
 		cond_resched();
-	} while (nr && rcu_access_pointer(policy->ops));
+	} while (nr);
 }
 
 #ifdef CONFIG_LRU_GEN
@@ -143,28 +137,7 @@ void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *ro
 	}
 }
 
-/*
- * Adopt what could not be adopted, or managed from the beginning: it was locked,
- * or there was no memory for an entry.  Without one nobody proposes it, and it
- * would stay for as long as the policy has others.
- */
-static void adopt_rest(struct work_struct *work)
-{
-	struct cachebpf_policy *policy = container_of(to_delayed_work(work),
-						      struct cachebpf_policy, rest);
-	unsigned long start = jiffies;
-
-	cachebpf_adopt_cached(policy, policy->memcg);
-	WRITE_ONCE(policy->rest_delay, max(REST_DELAY, REST_PAUSE * (jiffies - start)));
-}
-
-void cachebpf_init_rest(struct cachebpf_policy *policy)
-{
-	INIT_DELAYED_WORK(&policy->rest, adopt_rest);
-	policy->rest_delay = REST_DELAY;
-}
-
-/* Something that @policy should have has no entry.  In an RCU read side, or with @policy held. */
+/* Something that @policy should have it has not got.  In an RCU read side, or with @policy held. */
 void cachebpf_adopt_later(struct cachebpf_policy *policy)
 {
 	queue_delayed_work(system_unbound_wq, &policy->rest, READ_ONCE(policy->rest_delay));
@@ -215,54 +188,45 @@ static bool adopt_frame(struct cachebpf_policy *policy, unsigned long pfn)
 	return done;
 }
 
-/* Frames of locked folios, as far as they are known. */
-struct locked {
-	u32	pfns[MAX_LOCKED];
-	int	nr;
-};
-
-/* Adopt what other policies have in the reach of @policy; what is locked is noted. */
-static void adopt_misplaced(struct cachebpf_policy *policy, struct locked *locked)
-{
-	unsigned long pfn;
-
-	locked->nr = 0;
-	for (pfn = 0; cachebpf_table_next(&pfn); pfn++)
-		if (!adopt_frame(policy, pfn) && locked->nr < MAX_LOCKED)
-			locked->pfns[locked->nr++] = pfn;
-}
-
-static void adopt_locked(struct cachebpf_policy *policy, struct locked *locked)
-{
-	int i, nr = 0;
-
-	for (i = 0; i < locked->nr; i++)
-		if (!adopt_frame(policy, locked->pfns[i]))
-			locked->pfns[nr++] = locked->pfns[i];
-	locked->nr = nr;
-}
-
 /**
  * cachebpf_adopt_managed - take over what the policy above still has
  * @policy: the new owner, published before a grace period; it cannot go
  *
  * cachebpf_adopt_cached() finds what is on an LRU list and not locked.  The
- * rest would stay with a policy that may not evict it any more.  Locked folios
- * are waited for, but not for ever: the disk may be gone.
+ * rest would stay with a policy that may not evict it any more.  What is locked
+ * is tried again later, for as long as it takes: the disk may be slow.
  */
 void cachebpf_adopt_managed(struct cachebpf_policy *policy)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(MANAGED_MS);
-	struct locked locked;
-	bool all;
+	unsigned long pfn;
 
-	/* the whole table once more only if there were more than can be remembered */
-	do {
-		adopt_misplaced(policy, &locked);
-		all = locked.nr < MAX_LOCKED;
-		while (locked.nr && time_before(jiffies, end)) {
-			msleep(MANAGED_WAIT_MS);
-			adopt_locked(policy, &locked);
-		}
-	} while (!all && time_before(jiffies, end));
+	for (pfn = 0; cachebpf_table_next(&pfn); pfn++)
+		if (!adopt_frame(policy, pfn))
+			cachebpf_adopt_later(policy);
+}
+
+/*
+ * Adopt what could not be adopted, or managed from the beginning: it was locked,
+ * or there was no memory for an entry.  Without one nobody proposes it, and it
+ * would stay for as long as the policy has others.
+ */
+static void adopt_rest(struct work_struct *work)
+{
+	struct cachebpf_policy *policy = container_of(to_delayed_work(work),
+						      struct cachebpf_policy, rest);
+	unsigned long start = jiffies;
+
+	cachebpf_adopt_cached(policy, policy->memcg);
+	cachebpf_adopt_managed(policy);
+	WRITE_ONCE(policy->rest_delay, clamp(REST_PAUSE * (jiffies - start), REST_DELAY,
+					     MAX_REST_DELAY));
+	/* what was found just now was to be looked for as soon as the last time */
+	if (delayed_work_pending(&policy->rest))
+		mod_delayed_work(system_unbound_wq, &policy->rest, policy->rest_delay);
+}
+
+void cachebpf_init_rest(struct cachebpf_policy *policy)
+{
+	INIT_DELAYED_WORK(&policy->rest, adopt_rest);
+	policy->rest_delay = REST_DELAY;
 }

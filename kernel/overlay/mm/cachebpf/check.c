@@ -134,7 +134,8 @@ static const char *judge(struct folio *folio, unsigned long pfn, struct cachebpf
 		return "there is an entry, and no folio";
 	if (!should)
 		return "there is an entry, and no page cache folio of a cgroup with a policy";
-	if (should != does)
+	/* what was locked when @should was attached is adopted later */
+	if (should != does && !work_busy(&should->rest.work))
 		return "its entry belongs to another policy than the one of its cgroup";
 	if (f->order != folio_order(folio))
 		return "its entry has another order";
