@@ -22,18 +22,27 @@
 #define MAX_REST_DELAY	(60UL * HZ)
 #define REST_PAUSE	20
 
-/* Turn up to @nr_left pages of @list round, a batch at a time, and get references. */
-static int take_oldest(struct lruvec *lruvec, struct list_head *list, long *nr_left,
-		       struct folio **folios)
+/*
+ * Turn up to @nr_left pages of @list round, a batch at a time, and get references.
+ * No more of them than are left of those that were on it when this began: *@last
+ * was the newest then, NULL: it begins.
+ */
+static int take_oldest(struct lruvec *lruvec, struct list_head *list, struct list_head **last,
+		       long *nr_left, struct folio **folios)
 {
 	int nr = 0;
 
 	spin_lock_irq(&lruvec->lru_lock);
+	if (!*last)
+		*last = list->next;
 	while (nr < CACHEBPF_BATCH && *nr_left > 0 && !list_empty(list)) {
 		struct folio *folio = lru_to_folio(list);
 
 		list_move(&folio->lru, list);
 		*nr_left -= folio_nr_pages(folio);
+		/* some may have left the list */
+		if (&folio->lru == *last)
+			*nr_left = 0;
 		if (folio_try_get(folio))
 			folios[nr++] = folio;
 	}
@@ -54,20 +63,21 @@ static bool is_managed(unsigned long pfn)
 }
 
 static void adopt_list(struct cachebpf_policy *policy, struct lruvec *lruvec,
-		       struct list_head *list, long nr_pages)
+		       struct list_head *list, long nr_pages, bool again)
 {
 	struct folio *folios[CACHEBPF_BATCH];
+	struct list_head *last = NULL;
 	int i, nr;
 
 	do {
-		nr = take_oldest(lruvec, list, &nr_pages, folios);
+		nr = take_oldest(lruvec, list, &last, &nr_pages, folios);
 		for (i = 0; i < nr; i++) {
 			/* what is locked now is on its way in or out */
 			if (folio_trylock(folios[i])) {
-				cachebpf_manage_cached(policy, folios[i]);
+				cachebpf_manage_cached(policy, folios[i], again);
 				folio_unlock(folios[i]);
 			} else if (!is_managed(folio_pfn(folios[i]))) {
-				cachebpf_adopt_later(policy);
+				cachebpf_lacks_entry(policy, folios[i]);
 			}
 			folio_put(folios[i]);
 		}
@@ -76,7 +86,7 @@ static void adopt_list(struct cachebpf_policy *policy, struct lruvec *lruvec,
 }
 
 #ifdef CONFIG_LRU_GEN
-static void adopt_generations(struct cachebpf_policy *policy, struct lruvec *lruvec)
+static void adopt_generations(struct cachebpf_policy *policy, struct lruvec *lruvec, bool again)
 {
 	struct lru_gen_folio *lrugen = &lruvec->lrugen;
 	unsigned long seq, max_seq = READ_ONCE(lrugen->max_seq);
@@ -87,36 +97,37 @@ static void adopt_generations(struct cachebpf_policy *policy, struct lruvec *lru
 
 		for (zone = 0; zone < MAX_NR_ZONES; zone++)
 			adopt_list(policy, lruvec, &lrugen->folios[gen][LRU_GEN_FILE][zone],
-				   READ_ONCE(lrugen->nr_pages[gen][LRU_GEN_FILE][zone]));
+				   READ_ONCE(lrugen->nr_pages[gen][LRU_GEN_FILE][zone]), again);
 	}
 }
 #else
-static void adopt_generations(struct cachebpf_policy *policy, struct lruvec *lruvec)
+static void adopt_generations(struct cachebpf_policy *policy, struct lruvec *lruvec, bool again)
 {
 }
 #endif
 
-static void adopt_lru(struct cachebpf_policy *policy, struct lruvec *lruvec, enum lru_list lru)
+static void adopt_lru(struct cachebpf_policy *policy, struct lruvec *lruvec, enum lru_list lru,
+		      bool again)
 {
 	long nr_pages = 0;
 	int zone;
 
 	for (zone = 0; zone < MAX_NR_ZONES; zone++)
 		nr_pages += mem_cgroup_get_zone_lru_size(lruvec, lru, zone);
-	adopt_list(policy, lruvec, &lruvec->lists[lru], nr_pages);
+	adopt_list(policy, lruvec, &lruvec->lists[lru], nr_pages, again);
 }
 
 /**
  * cachebpf_adopt_cached - hand over what is cached already
  * @policy: the new owner, published, with a reference or a lock that keeps it
- * @root: for the folios of this cgroup and of those below it
+ * @again: it was tried before
  *
  * Folios of cgroups for which another policy is the effective one are passed
  * over.  What is added meanwhile is managed anyhow.
  */
-void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *root)
+void cachebpf_adopt_cached(struct cachebpf_policy *policy, bool again)
 {
-	struct mem_cgroup *memcg;
+	struct mem_cgroup *memcg, *root = policy->memcg;
 	int nid;
 
 	/* what waits in a per-CPU batch is on no list yet */
@@ -130,9 +141,9 @@ void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *ro
 			struct lruvec *lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
 
 			/* both: switching between the two kinds of LRU is not atomic either */
-			adopt_generations(policy, lruvec);
-			adopt_lru(policy, lruvec, LRU_INACTIVE_FILE);
-			adopt_lru(policy, lruvec, LRU_ACTIVE_FILE);
+			adopt_generations(policy, lruvec, again);
+			adopt_lru(policy, lruvec, LRU_INACTIVE_FILE, again);
+			adopt_lru(policy, lruvec, LRU_ACTIVE_FILE, again);
 		}
 	}
 }
@@ -143,9 +154,17 @@ void cachebpf_adopt_later(struct cachebpf_policy *policy)
 	queue_delayed_work(system_unbound_wq, &policy->rest, READ_ONCE(policy->rest_delay));
 }
 
+/* @folio of @policy has no entry: try again, if it can have one at all. */
+void cachebpf_lacks_entry(struct cachebpf_policy *policy, struct folio *folio)
+{
+	if (!folio_test_anon(folio) && cachebpf_table_reaches(folio_pfn(folio)))
+		cachebpf_adopt_later(policy);
+}
+
 /*
  * The folio of the frame @pfn, with a reference, if @policy should have it and
- * another one has; in an RCU read side.
+ * another one has; in an RCU read side.  An error if that cannot be said now:
+ * somebody is just splitting it, or it is about to be freed.
  */
 static struct folio *get_misplaced(struct cachebpf_policy *policy, unsigned long pfn)
 {
@@ -158,7 +177,7 @@ static struct folio *get_misplaced(struct cachebpf_policy *policy, unsigned long
 		return NULL;
 	folio = cachebpf_get_folio(pfn_to_page(pfn));
 	if (!folio)
-		return NULL;
+		return PageTail(pfn_to_page(pfn)) ? NULL : ERR_PTR(-EAGAIN);
 	memcg = folio_memcg_check(folio);
 	if (memcg && rcu_access_pointer(memcg->cachebpf) == policy)
 		return folio;
@@ -166,7 +185,7 @@ static struct folio *get_misplaced(struct cachebpf_policy *policy, unsigned long
 	return NULL;
 }
 
-/* Adopt the folio of the frame @pfn if another policy has it; false if it is locked. */
+/* Adopt the folio of the frame @pfn if another policy has it; false if it is in use. */
 static bool adopt_frame(struct cachebpf_policy *policy, unsigned long pfn)
 {
 	struct folio *folio;
@@ -175,13 +194,13 @@ static bool adopt_frame(struct cachebpf_policy *policy, unsigned long pfn)
 	rcu_read_lock();
 	folio = get_misplaced(policy, pfn);
 	rcu_read_unlock();
-	if (!folio)
-		return true;
+	if (IS_ERR_OR_NULL(folio))
+		return !folio;
 	done = folio_trylock(folio);
 	if (done) {
 		/* whoever takes a managed folio out of the page cache has it locked */
 		if (is_managed(pfn))
-			cachebpf_manage_cached(policy, folio);
+			cachebpf_manage_cached(policy, folio, true);
 		folio_unlock(folio);
 	}
 	folio_put(folio);
@@ -216,7 +235,7 @@ static void adopt_rest(struct work_struct *work)
 						      struct cachebpf_policy, rest);
 	unsigned long start = jiffies;
 
-	cachebpf_adopt_cached(policy, policy->memcg);
+	cachebpf_adopt_cached(policy, true);
 	cachebpf_adopt_managed(policy);
 	WRITE_ONCE(policy->rest_delay, clamp(REST_PAUSE * (jiffies - start), REST_DELAY,
 					     MAX_REST_DELAY));

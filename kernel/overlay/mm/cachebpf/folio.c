@@ -151,7 +151,7 @@ static noinline void unmanage_slow(struct cachebpf_folio *f, struct folio *folio
 static void has_no_entry(struct cachebpf_policy *policy, struct folio *folio)
 {
 	cachebpf_count(policy, CACHEBPF_STAT_UNMANAGED, folio_nr_pages(folio));
-	cachebpf_adopt_later(policy);
+	cachebpf_lacks_entry(policy, folio);
 }
 
 /* Memory for an entry of @folio, charged to its cgroup; NULL without. */
@@ -231,8 +231,11 @@ static __always_inline void claim_entry(struct cachebpf_policy *policy, struct c
 	cachebpf_delay(CACHEBPF_AT_INTRODUCE);
 }
 
-/* Begin to manage @folio, locked and cached for long, for an attached @policy. */
-void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
+/*
+ * Begin to manage @folio, locked and cached for long, for an attached @policy.
+ * @again: it is not the first attempt, and is not worth to wait for memory.
+ */
+void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio, bool again)
 {
 	struct cachebpf_policy *now;
 	struct cachebpf_folio *f;
@@ -254,7 +257,11 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio)
 	}
 	/* of many folios one after the other, mostly there is memory without waiting */
 	if (!f)
-		f = populate(policy, folio, GFP_NOWAIT);
+		f = populate(policy, folio, again ? GFP_ATOMIC : GFP_NOWAIT);
+	if (!f && again) {
+		cachebpf_lacks_entry(policy, folio);
+		goto out;
+	}
 	if (!f)
 		f = get_entry(&now, folio, GFP_NOFS);
 	if (!f) {

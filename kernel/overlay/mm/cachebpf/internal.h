@@ -290,7 +290,7 @@ static __always_inline void cachebpf_note_use(struct cachebpf_policy *policy,
 struct folio *cachebpf_get_folio(struct page *page);
 void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 			struct folio *folio, u32 why);
-void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio);
+void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio, bool again);
 
 /* admit.c: folios that the policy does not want */
 int cachebpf_admission_start(struct cachebpf_policy *policy);
@@ -317,10 +317,11 @@ static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy,
 }
 
 /* adopt.c: what was cached before a policy came, and what it could not have when it came in */
-void cachebpf_adopt_cached(struct cachebpf_policy *policy, struct mem_cgroup *root);
+void cachebpf_adopt_cached(struct cachebpf_policy *policy, bool again);
 void cachebpf_adopt_managed(struct cachebpf_policy *policy);
 void cachebpf_init_rest(struct cachebpf_policy *policy);
 void cachebpf_adopt_later(struct cachebpf_policy *policy);
+void cachebpf_lacks_entry(struct cachebpf_policy *policy, struct folio *folio);
 
 /* ops.c */
 extern struct rw_semaphore cachebpf_changes;

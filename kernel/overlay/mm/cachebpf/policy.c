@@ -452,7 +452,7 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link)
 	/* see cachebpf_policy_of() */
 	if (below)
 		synchronize_rcu_expedited();
-	cachebpf_adopt_cached(policy, memcg);
+	cachebpf_adopt_cached(policy, false);
 	if (below)
 		cachebpf_adopt_managed(policy);
 	return 0;

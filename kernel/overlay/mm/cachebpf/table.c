@@ -272,8 +272,7 @@ struct cachebpf_block *cachebpf_block_new(unsigned long pfn, struct cachebpf_acc
 	struct cachebpf_block *block;
 	int i;
 
-	/* a link of 0 is none */
-	if (!pfn || pfn >> CACHEBPF_SECTION_SHIFT >= cachebpf_nr_sections)
+	if (!cachebpf_table_reaches(pfn))
 		return NULL;
 	block = kmem_cache_zalloc(block_cache, gfp);
 	if (!block)

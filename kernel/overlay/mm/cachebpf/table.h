@@ -75,6 +75,12 @@ extern unsigned long cachebpf_nr_sections;
 /* stands for every section that does not exist; has no block ever */
 extern struct cachebpf_section cachebpf_no_section;
 
+/* Can the frame @pfn have an entry?  See cachebpf_table_init(); and a link of 0 is none. */
+static inline bool cachebpf_table_reaches(unsigned long pfn)
+{
+	return pfn && pfn >> CACHEBPF_SECTION_SHIFT < cachebpf_nr_sections;
+}
+
 static inline struct cachebpf_section *cachebpf_section(unsigned long pfn)
 {
 	unsigned long nr = pfn >> CACHEBPF_SECTION_SHIFT;
