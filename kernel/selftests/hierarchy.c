@@ -248,12 +248,44 @@ static void test_small_children(void)
 	with_both_lrus(small_children);
 }
 
+#define SHARED_LIMIT	"33554432"	/* 32 MiB */
+#define NR_STEP		(4 * MiB_PAGES)
+#define NR_STEPS	32
+
+/* At a common limit a policy gives its part, and the one below its cgroup another. */
+static void test_nested_pays(void)
+{
+	const char *top = cg_new(NULL, "top"), *a = cg_new(top, "a"), *b = cg_new(top, "b");
+	struct file *again = file_new(NULL, "again", NR_STEP), *stream;
+	long long refaults;
+	char name[32];
+	int i;
+
+	policy_start("fifo", top);
+	policy_start("fifo", b);
+	REQUIRE_EQ(cg_write(top, "memory.max", SHARED_LIMIT), 0);
+	for (i = 0; i < NR_STEPS; i++) {
+		cg_read_file(a, again, 0, NR_STEP);
+		snprintf(name, sizeof(name), "stream-%d", i);
+		stream = file_hole(name, NR_STEP);
+		EXPECT_EQ(cg_run(b, file_read_through, stream), 0);
+	}
+	refaults = cg_key(a, "memory.stat", "workingset_refault_file");
+	diag("%lld refaults of %zu pages read; evicted by the one above %lld, below %lld", refaults,
+	     NR_STEPS * NR_STEP, cg_stat(top, "evict_reclaimed"), cg_stat(b, "evict_reclaimed"));
+	EXPECT_OP(refaults, <=, (long long)(NR_STEPS * NR_STEP / 2));
+	EXPECT_OP(cg_stat(b, "evict_reclaimed"), >=, (long long)(NR_STEPS * NR_STEP / 2));
+	EXPECT_EQ(cg_stat(top, "evict_fallback"), 0);
+	EXPECT_BOOKS();
+}
+
 static const struct test tests[] = {
 	{ "children that exist and new ones inherit",		test_inherit },
 	{ "a child's own policy wins until it is detached",	test_own_policy },
 	{ "what children read is managed by the parent's",	test_managed_by_parent },
 	{ "statistics say nothing of siblings",			test_siblings },
 	{ "folios of a removed child stay managed",		test_child_removed },
+	{ "each of two policies pays its part",			test_nested_pays },
 	{ "a locked folio goes to the policy that comes between", test_locked },
 	{ "no folio stays with the wrong one of two policies",	test_in_motion, .spread = true },
 	{ "small children cost their siblings what they have",	test_small_children },

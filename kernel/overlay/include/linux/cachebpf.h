@@ -274,7 +274,7 @@ struct cachebpf_reclaim {
 	 * policy cannot know: they are protected, or used through a mapping.
 	 */
 	unsigned long		nr_refused;
-	/* reclaim is for the policy's own cgroup: nobody else takes part */
+	/* reclaim is for the policy's own cgroup, and no other policy takes part */
 	bool			own;
 	/*
 	 * Pages that are to be reclaimed in all, how many of them from files, and

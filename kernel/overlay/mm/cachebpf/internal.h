@@ -183,6 +183,8 @@ struct cachebpf_policy {
 	/* rounds in a row that brought nothing */
 	u32				nr_vain;
 	char				name[CACHEBPF_NAME_LEN];
+	/* there are policies below its cgroup */
+	bool				shares;
 	/* where it is attached; holds a css reference while it is */
 	struct mem_cgroup		*memcg;
 	struct bpf_link			*link;

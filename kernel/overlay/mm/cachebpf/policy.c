@@ -44,6 +44,20 @@ static struct cachebpf_policy *own_policy(struct mem_cgroup *memcg)
 	return policy && policy->memcg == memcg ? policy : NULL;
 }
 
+/* Is the cgroup of @policy, if there is one, served by others as well? */
+static void update_shares(struct cachebpf_policy *policy)
+{
+	struct mem_cgroup *memcg, *root = policy ? policy->memcg : NULL;
+	bool shares = false;
+
+	if (!policy)
+		return;
+	for (memcg = mem_cgroup_iter(root, NULL, NULL); memcg;
+	     memcg = mem_cgroup_iter(root, memcg, NULL))
+		shares |= effective_policy(memcg) != policy;
+	WRITE_ONCE(policy->shares, shares);
+}
+
 /* Make @policy the effective one of @root and of those who inherit from it. */
 static void publish_policy(struct mem_cgroup *root, struct cachebpf_policy *policy)
 {
@@ -60,6 +74,8 @@ static void publish_policy(struct mem_cgroup *root, struct cachebpf_policy *poli
 			rcu_assign_pointer(memcg->cachebpf,
 					   effective_policy(parent_mem_cgroup(memcg)));
 	}
+	update_shares(policy);
+	update_shares(effective_policy(parent_mem_cgroup(root)));
 }
 
 /* The memory cgroup with the id @cgroup_id, with a css reference. */

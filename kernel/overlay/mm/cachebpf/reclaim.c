@@ -147,7 +147,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	cachebpf_check_buckets(policy);
 
 	r->policy = policy;
-	r->own = r->target == policy->memcg;
+	r->own = r->target == policy->memcg && !READ_ONCE(policy->shares);
 	nr_pages = cachebpf_pages_on(policy, nid);
 	if (r->own)
 		r->share = min(share_of_node(policy, nr_pages, r->nr_of_files),
