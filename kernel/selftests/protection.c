@@ -235,7 +235,31 @@ static void test_overshoot(void)
 	with_both_lrus(overshoot_all);
 }
 
+/* What is protected is not forgotten: when that ends, the policy decides at once. */
+static void test_unprotected(void)
+{
+	const char *top = cg_new(NULL, "top"), *child = cg_new(top, "child");
+	struct file *file = file_new(NULL, "f", 4 * MiB_PAGES);
+	int i;
+
+	policy_start("fifo", top);
+	cg_read_file(child, file, 0, file->nr_pages);
+	REQUIRE_EQ(cg_write(child, "memory.min", PROTECTION), 0);
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(cg_reclaim(top, MiB), -EAGAIN);
+	EXPECT_EQ(file_cached(file, NULL), file->nr_pages);
+	EXPECT_OP(cg_stat(top, "evict_calls"), >=, 256);
+
+	REQUIRE_EQ(cg_write(child, "memory.min", "0"), 0);
+	EXPECT_EQ(cg_reclaim(top, MiB), 0);
+	diag("evicted %lld, chosen %lld", cg_stat(top, "removed_reclaim"),
+	     cg_stat(top, "evict_reclaimed"));
+	EXPECT_OP(cg_stat(top, "removed_reclaim"), >=, MiB_PAGES);
+	EXPECT_OP(cg_stat(top, "evict_reclaimed"), >=, (long long)MiB_PAGES / 2);
+}
+
 static const struct test tests[] = {
+	{ "what is not protected any more",			test_unprotected },
 	{ "beside a protected cache, classic LRU",	test_beside_classic },
 	{ "beside a protected cache, generations",	test_beside_mglru },
 	{ "beside many protected caches",		test_many },

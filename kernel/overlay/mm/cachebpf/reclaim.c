@@ -89,11 +89,12 @@ static void has_fallen_short(struct cachebpf_policy *policy)
 /* @nr pages of @policy are reclaimed by this task: by stock reclaim, where it had fallen short? */
 void cachebpf_reclaimed(struct cachebpf_policy *policy, unsigned long nr)
 {
+	/* there is something to be had: it is to be asked again */
+	if (unlikely(READ_ONCE(policy->nr_vain)))
+		WRITE_ONCE(policy->nr_vain, 0);
 	if (likely(!current->reclaim_state || current->reclaim_state->cachebpf_id != policy->id))
 		return;
 	atomic_long_add(nr, &policy->watchdog.nr_stock);
-	/* there is something to be had: it is to be asked again */
-	WRITE_ONCE(policy->nr_vain, 0);
 }
 
 /* Is reclaim for @target aimed at a part of what a policy of @memcg serves? */
