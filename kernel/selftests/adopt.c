@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Folios that were cached before their policy came, or that change hands. */
+#include <sys/mman.h>
+
 #include "selftest.h"
 #include "states.h"
 
@@ -155,12 +157,65 @@ static void test_unmanaged(void)
 	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
 }
 
+struct locker {
+	struct file	*file;
+	int		locked[2];
+	int		done[2];
+};
+
+/* Has a file locked in memory until it is told that it may go. */
+static int keep_locked(void *arg)
+{
+	struct locker *l = arg;
+	volatile char *map = file_map(l->file);
+	char c = 0;
+
+	if (!map || mlock((const void *)map, l->file->nr_pages * PAGE))
+		return 1;
+	if (write(l->locked[1], &c, 1) != 1)
+		return 2;
+	return read(l->done[0], &c, 1) == 1 ? 0 : 3;
+}
+
+/* What was locked in memory when the policy came goes in its turn, later. */
+static void test_mlocked(void)
+{
+	const char *cg = cg_new(NULL, "cg");
+	struct locker l = { .file = file_new(NULL, "locked", MiB_PAGES) };
+	struct file *other = file_new(NULL, "other", 4 * MiB_PAGES);
+	pid_t pid;
+	char c;
+	int i;
+
+	REQUIRE(!pipe(l.locked) && !pipe(l.done));
+	pid = cg_start(cg, keep_locked, &l);
+	REQUIRE(read(l.locked[0], &c, 1) == 1);
+	policy_start("fifo", cg);
+	cg_read_file(cg, other, 0, other->nr_pages);
+	EXPECT_EQ(cg_reclaim(cg, MiB), 0);
+	EXPECT_EQ(file_cached(l.file, NULL), MiB_PAGES);
+	REQUIRE(write(l.done[1], "", 1) == 1);
+	EXPECT_EQ(cg_wait(pid), 0);
+
+	for (i = 0; i < 16; i++) {
+		cg_read_file(cg, other, 0, other->nr_pages);
+		/* brings the counters up to date, which takes some seconds otherwise */
+		cg_key(cg, "memory.stat", "file");
+		EXPECT_EQ(cg_reclaim(cg, MiB), 0);
+	}
+	diag("%zu of %zu pages are still cached", file_cached(l.file, NULL), MiB_PAGES);
+	EXPECT_OP(file_cached(l.file, NULL), <, MiB_PAGES / 2);
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	EXPECT_BOOKS();
+}
+
 static const struct test tests[] = {
 	{ "what a live cgroup has cached",			test_live },
 	{ "a nested policy takes and gives back",		test_nested },
 	{ "a child's own folios are not touched",		test_around_child },
 	{ "many times",						test_often },
 	{ "what has no entry gets one later",			test_unmanaged },
+	{ "what was locked in memory goes in its turn",		test_mlocked },
 };
 
 SUBJECT(adopt);

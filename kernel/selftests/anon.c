@@ -373,12 +373,117 @@ static void test_lazily_freed(void)
 	with_both_lrus(lazily_freed);
 }
 
+/* It goes in its turn, also while the policy can give all that is asked for. */
+static void lazily_freed_first(bool lru_gen)
+{
+	const char *lru = lru_name(lru_gen), *cg = cg_new(NULL, lru);
+	struct file *file = file_new(NULL, lru, NR_FILE);
+	struct owner owner = { .nr_pages = 2 * MiB_PAGES, .nr_lazy = 2 * MiB_PAGES };
+	struct bpf_link *link = policy_start("fifo", cg);
+	int i;
+
+	start_owner(&owner, cg);
+	for (i = 0; i < 16; i++) {
+		cg_read_file(cg, file, 0, NR_FILE);
+		/* brings the counters up to date, which takes some seconds otherwise */
+		diag("%s: lazily freed %lld of %zu", lru,
+		     cg_key(cg, "memory.stat", "pglazyfreed"), owner.nr_lazy);
+		EXPECT_EQ(reclaim(cg, MiB, 0), 0);
+	}
+	EXPECT_OP(cg_key(cg, "memory.stat", "pglazyfreed"), >=, (long long)owner.nr_lazy / 2);
+	expect_mostly_chosen(cg, 60);
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	show("first", cg);
+	stop_owner(&owner);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_lazily_freed_first(void)
+{
+	with_both_lrus(lazily_freed_first);
+}
+
+#define NR_HEAP		(24 * MiB_PAGES)
+/* the heap and 4 MiB of files */
+#define HEAP_LIMIT	"29360128"
+#define NR_STREAM	(256 * MiB_PAGES)
+
+/*
+ * Bytes of a heap nobody uses that are swapped while files are read that nobody
+ * reads again, by the same cgroup or, with a few files beside the heap, by its
+ * sibling.
+ */
+static long long swapped_of_heap(bool lru_gen, const char *policy, bool sibling)
+{
+	struct owner owner = { .nr_pages = NR_HEAP };
+	const char *top, *served, *heap, *reader;
+	struct bpf_link *link = NULL;
+	struct file *file, *few;
+	long long swapped;
+	char *name;
+
+	REQUIRE(asprintf(&name, "%s-%s-%d", lru_name(lru_gen), policy ?: "none", sibling) > 0);
+	top = cg_new(NULL, name);
+	served = cg_new(top, "served");
+	heap = cg_new(served, "heap");
+	reader = sibling ? cg_new(served, "reader") : heap;
+	file = file_hole(name, NR_STREAM);
+	few = file_new(NULL, "few", 64);
+	if (policy)
+		link = policy_start(policy, sibling ? served : heap);
+	REQUIRE_EQ(cg_write(sibling ? top : heap, "memory.max", HEAP_LIMIT), 0);
+	start_owner(&owner, heap);
+	cg_read_file(heap, few, 0, 64);
+	EXPECT_EQ(cg_run(reader, file_read_through, file), 0);
+	swapped = cg_number(heap, "memory.swap.current");
+	diag("%s: %lld of %zu MiB swapped, %zu of 64 pages cached", name, swapped / (long long)MiB,
+	     NR_HEAP / MiB_PAGES, file_cached(few, NULL));
+	if (link && !sibling)
+		show("heap", heap);
+	stop_owner(&owner);
+	if (link)
+		REQUIRE_EQ(bpf_link__destroy(link), 0);
+	unlink(file->path);
+	unlink(few->path);
+	return swapped;
+}
+
+/*
+ * A heap nobody uses goes as it would without a policy, also where that keeps the
+ * few files beside it.
+ */
+static void unused_heap(bool lru_gen)
+{
+	static const char *const policies[] = { "fifo", "mru" };
+	long long without, with;
+	size_t i;
+	int sibling;
+
+	for (sibling = 0; sibling < 2; sibling++) {
+		without = swapped_of_heap(lru_gen, NULL, sibling);
+		for (i = 0; i < ARRAY_SIZE(policies); i++) {
+			with = swapped_of_heap(lru_gen, policies[i], sibling);
+			EXPECT_OP(with, >=, without / 2);
+			EXPECT_OP(with, <=, without * 3 / 2 + 4 * (long long)MiB);
+		}
+	}
+}
+
+/* With the classic LRU it depends on when the kernel adds up its counters. */
+static void test_unused_heap(void)
+{
+	swap_on();
+	with_lru(true, unused_heap);
+}
+
 static const struct test tests[] = {
 	{ "swappiness",						test_swappiness },
 	{ "without any file",					test_no_file },
 	{ "a limit that is too small for both",			test_limit },
 	{ "hardly any files",					test_few_files, .spread = true },
 	{ "lazily freed memory",				test_lazily_freed },
+	{ "lazily freed memory goes in its turn",		test_lazily_freed_first },
+	{ "a heap nobody uses",					test_unused_heap },
 };
 
 SUBJECT(anon);

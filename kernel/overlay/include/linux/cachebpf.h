@@ -276,6 +276,8 @@ struct cachebpf_reclaim {
 	unsigned long		nr_refused;
 	/* reclaim is for the policy's own cgroup, and no other policy takes part */
 	bool			own;
+	/* of pages that the policy does not have: it is not asked this time */
+	bool			turn_of_others;
 	/*
 	 * Pages that are to be reclaimed in all, how many of them from files, and
 	 * how many were before this round.
@@ -346,7 +348,7 @@ struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
 void __cachebpf_folios_kept(struct list_head *folios);
 void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left);
 void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
-bool cachebpf_gave(struct lruvec *lruvec, unsigned long nr, unsigned long nr_enough);
+bool cachebpf_serves(struct lruvec *lruvec);
 
 #else /* !CONFIG_CACHEBPF */
 
@@ -392,7 +394,7 @@ static inline void __cachebpf_folios_kept(struct list_head *folios) {}
 static inline void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left) {}
 static inline void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed) {}
 
-static inline bool cachebpf_gave(struct lruvec *lruvec, unsigned long nr, unsigned long nr_enough)
+static inline bool cachebpf_serves(struct lruvec *lruvec)
 {
 	return false;
 }

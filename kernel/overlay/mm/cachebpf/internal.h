@@ -103,6 +103,13 @@ struct cachebpf_node {
 	/* see the top of this file */
 	spinlock_t		lock;
 	struct cachebpf_list	*lists[CACHEBPF_REJECTED + 1];
+	/*
+	 * See count_others(): pages that were there beside the policy's, when, in
+	 * jiffies, and pages of their part that the policy gave
+	 */
+	unsigned long		nr_others;
+	unsigned long		counted_at;
+	unsigned long		nr_due;
 };
 
 struct cachebpf_hangup;
@@ -176,6 +183,8 @@ struct cachebpf_policy {
 	bool				wants_uses;
 	/* it has admit_folio() */
 	bool				admits;
+	/* there are policies below its cgroup */
+	bool				shares;
 	u64				flags;
 	u64				serial;
 	u64				cgroup_id;
@@ -183,8 +192,6 @@ struct cachebpf_policy {
 	/* rounds in a row that brought nothing */
 	u32				nr_vain;
 	char				name[CACHEBPF_NAME_LEN];
-	/* there are policies below its cgroup */
-	bool				shares;
 	/* where it is attached; holds a css reference while it is */
 	struct mem_cgroup		*memcg;
 	struct bpf_link			*link;

@@ -31,6 +31,8 @@
 #define MAX_DEPTH	16
 /* The least that reclaim from above asks a cgroup for, as MGLRU's evict_folios() does. */
 #define SMALLEST_SHARE	((unsigned long)BITS_PER_LONG)
+/* between two looks at what there is beside the policy's folios */
+#define OTHERS_DELAY	HZ
 
 /*
  * How many of @nr pages fall to a node on which @policy has @here.  Reclaim for
@@ -103,6 +105,91 @@ static bool is_below(struct mem_cgroup *target, struct mem_cgroup *memcg)
 	return target && target != memcg && mem_cgroup_is_descendant(target, memcg);
 }
 
+/* Does @memcg have the first policy on the way down from @policy? */
+static bool begins_nested(struct cachebpf_policy *policy, struct mem_cgroup *memcg)
+{
+	struct cachebpf_policy *nested;
+	bool begins;
+
+	rcu_read_lock();
+	nested = rcu_dereference(memcg->cachebpf);
+	begins = nested && nested->memcg == memcg && memcg != policy->memcg &&
+		 rcu_access_pointer(parent_mem_cgroup(memcg)->cachebpf) == policy;
+	rcu_read_unlock();
+	return begins;
+}
+
+/*
+ * Pages of @memcg and what is below it on the LRU of files of the node @nid, in
+ * nested policies' cgroups as well.  As of the last flush of its statistics.
+ */
+static unsigned long nr_on_lru(struct mem_cgroup *memcg, int nid)
+{
+	struct lruvec *lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
+
+	return lruvec_page_state(lruvec, NR_INACTIVE_FILE) +
+	       lruvec_page_state(lruvec, NR_ACTIVE_FILE);
+}
+
+/*
+ * How many pages are there for stock reclaim alone to find, where @policy has
+ * @nr_pages: those that were freed lazily (MADV_FREE), and what has no entry?
+ * To know it takes statistics that are up to date, so it is looked up now and
+ * then, and only if the old ones say that there are some.
+ */
+static void count_others(struct cachebpf_policy *policy, int nid, unsigned long nr_pages)
+{
+	struct cachebpf_node *node = policy->nodes[nid];
+	unsigned long nr, nr_nested = 0;
+	struct mem_cgroup *memcg;
+
+	if (time_before(jiffies, READ_ONCE(node->counted_at) + OTHERS_DELAY))
+		return;
+	nr = nr_on_lru(policy->memcg, nid);
+	if (nr < nr_pages + SMALLEST_SHARE) {
+		WRITE_ONCE(node->nr_others, 0);
+		return;
+	}
+	WRITE_ONCE(node->counted_at, jiffies);
+	cgroup_rstat_flush(policy->memcg->css.cgroup);
+	if (READ_ONCE(policy->shares)) {
+		for (memcg = mem_cgroup_iter(policy->memcg, NULL, NULL); memcg;
+		     memcg = mem_cgroup_iter(policy->memcg, memcg, NULL))
+			if (begins_nested(policy, memcg))
+				nr_nested += nr_on_lru(memcg, nid);
+	}
+	nr = nr_on_lru(policy->memcg, nid);
+	nr -= min(nr, nr_nested + cachebpf_pages_on(policy, nid));
+	WRITE_ONCE(node->nr_others, nr < SMALLEST_SHARE ? 0 : nr);
+}
+
+/*
+ * Is it the turn of pages that @policy does not have, where it would be asked for
+ * @nr, and stock reclaim would scan @nr_share?  They have their part of all.
+ */
+static bool is_turn_of_others(struct cachebpf_policy *policy, int nid, unsigned long nr_pages,
+			      unsigned long nr, unsigned long nr_share)
+{
+	struct cachebpf_node *node = policy->nodes[nid];
+	unsigned long nr_others, due;
+	bool turn;
+
+	count_others(policy, nid, nr_pages);
+	nr_others = READ_ONCE(node->nr_others);
+	if (likely(!nr_others))
+		return false;
+	due = READ_ONCE(node->nr_due);
+	turn = due >= nr;
+	/* a scan of nothing counts a little, or they would have the turn for ever */
+	if (turn)
+		due -= min(due, max(nr_share, nr / 16 + 1));
+	else
+		due += mult_frac(nr, nr_others, nr_others + nr_pages);
+	/* of two reclaimers that come at the same time one may not count */
+	WRITE_ONCE(node->nr_due, due);
+	return turn;
+}
+
 /**
  * cachebpf_reclaim_begin - does a policy decide about the file folios of @lruvec?
  * @r: the round; the caller has set what it knows from its scan_control
@@ -123,6 +210,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	int nid = lruvec_pgdat(lruvec)->node_id;
 	unsigned long nr_pages;
 
+	r->turn_of_others = false;
 	if (!cachebpf_enabled() || !memcg)
 		return false;
 
@@ -146,7 +234,6 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 		goto no;
 	rcu_read_unlock();
 	cachebpf_check_buckets(policy);
-
 	r->policy = policy;
 	r->own = r->target == policy->memcg && !READ_ONCE(policy->shares);
 	nr_pages = cachebpf_pages_on(policy, nid);
@@ -155,6 +242,11 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 			       r->nr_to_reclaim - min(r->nr_to_reclaim, r->nr_reclaimed));
 	else
 		r->share = min(nr_share, max(r->nr_to_reclaim, SMALLEST_SHARE));
+	if (is_turn_of_others(policy, nid, nr_pages, r->share, nr_share)) {
+		r->turn_of_others = true;
+		cachebpf_policy_put(policy);
+		return false;
+	}
 	r->want = min(r->share, nr_pages);
 	r->nid = nid;
 	r->nr_isolated = 0;
@@ -403,18 +495,10 @@ void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed
 	cachebpf_policy_put(r->policy);
 }
 
-/**
- * cachebpf_gave - has a cgroup given enough for it to be the turn of others?
- * @lruvec: a part of what a policy serves
- * @nr: pages that came from there just now
- * @nr_enough: pages after which others are to be looked at
- */
-bool cachebpf_gave(struct lruvec *lruvec, unsigned long nr, unsigned long nr_enough)
+/* Does a policy serve the cgroup of @lruvec? */
+bool cachebpf_serves(struct lruvec *lruvec)
 {
-	unsigned long sum = lruvec->cachebpf_given + nr;
-	bool enough = sum > nr_enough;
+	struct mem_cgroup *memcg = lruvec_memcg(lruvec);
 
-	/* of two reclaimers that come at the same time one may be forgotten */
-	WRITE_ONCE(lruvec->cachebpf_given, enough ? 0 : sum);
-	return enough;
+	return memcg && rcu_access_pointer(memcg->cachebpf);
 }
