@@ -151,7 +151,9 @@ void cachebpf_adopt_cached(struct cachebpf_policy *policy, bool again)
 /* Something that @policy should have it has not got.  In an RCU read side, or with @policy held. */
 void cachebpf_adopt_later(struct cachebpf_policy *policy)
 {
-	queue_delayed_work(system_unbound_wq, &policy->rest, READ_ONCE(policy->rest_delay));
+	/* without writing: every miss may come here, on all processors */
+	if (!delayed_work_pending(&policy->rest))
+		queue_delayed_work(system_unbound_wq, &policy->rest, READ_ONCE(policy->rest_delay));
 }
 
 /* @folio of @policy has no entry: try again, if it can have one at all. */
@@ -163,17 +165,19 @@ void cachebpf_lacks_entry(struct cachebpf_policy *policy, struct folio *folio)
 
 /*
  * The folio of the frame @pfn, with a reference, if @policy should have it and
- * another one has; in an RCU read side.  An error if that cannot be said now:
+ * one above has; in an RCU read side.  An error if that cannot be said now:
  * somebody is just splitting it, or it is about to be freed.
  */
 static struct folio *get_misplaced(struct cachebpf_policy *policy, unsigned long pfn)
 {
 	struct cachebpf_folio *f = cachebpf_table_lookup(pfn);
 	u16 owner = f ? READ_ONCE(f->owner) : 0;
+	struct cachebpf_policy *above = cachebpf_policy_by_id(owner);
 	struct mem_cgroup *memcg;
 	struct folio *folio;
 
-	if (!owner || owner == policy->id)
+	/* of strangers there is always one that is about to be freed */
+	if (!above || above == policy || !mem_cgroup_is_descendant(policy->memcg, above->memcg))
 		return NULL;
 	folio = cachebpf_get_folio(pfn_to_page(pfn));
 	if (!folio)
@@ -233,14 +237,21 @@ static void adopt_rest(struct work_struct *work)
 {
 	struct cachebpf_policy *policy = container_of(to_delayed_work(work),
 						      struct cachebpf_policy, rest);
-	unsigned long start = jiffies;
+	struct mem_cgroup *parent = parent_mem_cgroup(policy->memcg);
+	unsigned long start = jiffies, pause;
+	bool left;
 
 	cachebpf_adopt_cached(policy, true);
-	cachebpf_adopt_managed(policy);
-	WRITE_ONCE(policy->rest_delay, clamp(REST_PAUSE * (jiffies - start), REST_DELAY,
-					     MAX_REST_DELAY));
-	/* what was found just now was to be looked for as soon as the last time */
-	if (delayed_work_pending(&policy->rest))
+	if (parent && rcu_access_pointer(parent->cachebpf))
+		cachebpf_adopt_managed(policy);
+	pause = REST_PAUSE * (jiffies - start);
+	left = delayed_work_pending(&policy->rest);
+	/* what is left now may be left for long: some server does not answer */
+	if (left)
+		pause = max(pause, 2 * policy->rest_delay);
+	WRITE_ONCE(policy->rest_delay, clamp(pause, REST_DELAY, MAX_REST_DELAY));
+	/* it was to be looked for as soon as the last time */
+	if (left)
 		mod_delayed_work(system_unbound_wq, &policy->rest, policy->rest_delay);
 }
 

@@ -257,7 +257,7 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio,
 	}
 	/* of many folios one after the other, mostly there is memory without waiting */
 	if (!f)
-		f = populate(policy, folio, again ? GFP_ATOMIC : GFP_NOWAIT);
+		f = populate(policy, folio, again ? GFP_ATOMIC | __GFP_NOMEMALLOC : GFP_NOWAIT);
 	if (!f && again) {
 		cachebpf_lacks_entry(policy, folio);
 		goto out;
@@ -464,7 +464,8 @@ static void adopt_successor(struct folio *folio, const struct cachebpf_folio *fr
  */
 static bool is_passed_on(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 {
-	return policy->hears_added && READ_ONCE(f->list) == CACHEBPF_UNLISTED;
+	return policy->hears_added && READ_ONCE(f->list) == CACHEBPF_UNLISTED &&
+	       !memchr_inv(f->data, 0, sizeof(f->data));
 }
 
 /*
@@ -478,8 +479,11 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 	struct cachebpf_node *node;
 	unsigned long flags;
 
-	/* of these there are no entries; anon ones are on the LRU of files after MADV_FREE */
-	if (folio_test_anon(new) || folio_test_hugetlb(new))
+	/*
+	 * Of these there are no entries: what was truncated while it was isolated,
+	 * and anon folios, which are on the LRU of files after MADV_FREE.
+	 */
+	if (!new->mapping || folio_test_anon(new) || folio_test_hugetlb(new))
 		return;
 
 	rcu_read_lock();

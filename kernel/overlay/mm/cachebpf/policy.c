@@ -48,13 +48,17 @@ static struct cachebpf_policy *own_policy(struct mem_cgroup *memcg)
 static void update_shares(struct cachebpf_policy *policy)
 {
 	struct mem_cgroup *memcg, *root = policy ? policy->memcg : NULL;
+	struct cachebpf_policy *other;
 	bool shares = false;
 
 	if (!policy)
 		return;
 	for (memcg = mem_cgroup_iter(root, NULL, NULL); memcg;
-	     memcg = mem_cgroup_iter(root, memcg, NULL))
-		shares |= effective_policy(memcg) != policy;
+	     memcg = mem_cgroup_iter(root, memcg, NULL)) {
+		other = effective_policy(memcg);
+		/* who is just being made has none yet */
+		shares |= other && other != policy;
+	}
 	WRITE_ONCE(policy->shares, shares);
 }
 
