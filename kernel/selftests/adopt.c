@@ -188,6 +188,8 @@ static void test_mlocked(void)
 	int i;
 
 	REQUIRE(!pipe(l.locked) && !pipe(l.done));
+	/* some that are adopted, or the self-check would find the others strange */
+	cg_read_file(cg, other, 0, 16);
 	pid = cg_start(cg, keep_locked, &l);
 	REQUIRE(read(l.locked[0], &c, 1) == 1);
 	policy_start("fifo", cg);
@@ -197,13 +199,13 @@ static void test_mlocked(void)
 	REQUIRE(write(l.done[1], "", 1) == 1);
 	EXPECT_EQ(cg_wait(pid), 0);
 
-	for (i = 0; i < 16; i++) {
+	for (i = 0; i < 64 && file_cached(l.file, NULL) >= MiB_PAGES / 2; i++) {
 		cg_read_file(cg, other, 0, other->nr_pages);
 		/* brings the counters up to date, which takes some seconds otherwise */
 		cg_key(cg, "memory.stat", "file");
 		EXPECT_EQ(cg_reclaim(cg, MiB), 0);
 	}
-	diag("%zu of %zu pages are still cached", file_cached(l.file, NULL), MiB_PAGES);
+	diag("after %d rounds %zu of %zu pages are still cached", i, file_cached(l.file, NULL), MiB_PAGES);
 	EXPECT_OP(file_cached(l.file, NULL), <, MiB_PAGES / 2);
 	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
 	EXPECT_BOOKS();

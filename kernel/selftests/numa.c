@@ -137,6 +137,43 @@ static void test_per_node(void)
 	with_both_lrus(per_node);
 }
 
+/* MGLRU scans nothing of less than 4096 pages before others have been tried in vain */
+#define NR_AT_LIMIT	((long long)(24 * MiB_PAGES))
+#define NR_MORE		((long long)(8 * MiB_PAGES))
+
+/* At a limit of the cgroup both nodes give their part, not only that of the reader. */
+static void at_limit(bool lru_gen)
+{
+	const char *cg = cg_new(NULL, lru_gen ? "limit-mglru" : "limit-classic");
+	struct file *file[2], *more = file_new(NULL, "more", NR_MORE);
+	struct bpf_link *link = policy_start("fifo", cg);
+	char limit[32];
+	int nid;
+
+	for (nid = 0; nid < 2; nid++) {
+		file[nid] = file_new(NULL, nid ? "far" : "near", NR_AT_LIMIT);
+		read_on_node(cg, file[nid], nid, false);
+	}
+	snprintf(limit, sizeof(limit), "%lld", cg_number(cg, "memory.current"));
+	REQUIRE_EQ(cg_write(cg, "memory.max", limit), 0);
+	go_to_node(0);
+	read_on_node(cg, more, 0, false);
+	diag("%s: %lld pages near, %lld far of %lld", cg_name(cg), cached(file[0]), cached(file[1]),
+	     NR_AT_LIMIT);
+	EXPECT_OP(cached(file[1]), <=, NR_AT_LIMIT - NR_MORE / 4);
+	EXPECT_OP(cg_stat(cg, "evict_fallback"), <=, cg_stat(cg, "evict_asked") / 4);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+	for (nid = 0; nid < 2; nid++)
+		unlink(file[nid]->path);
+	unlink(more->path);
+}
+
+static void test_at_limit(void)
+{
+	need_nodes();
+	with_both_lrus(at_limit);
+}
+
 /* Move all pages of @file to node @nid; they must be mapped here only. */
 static void move_to_node(const struct file *file, int nid)
 {
@@ -335,6 +372,7 @@ static void test_lazily_freed(void)
 
 static const struct test tests[] = {
 	{ "each node is managed and reclaimed on its own",	test_per_node },
+	{ "each node gives its part at a limit",		test_at_limit },
 	{ "a moved folio keeps what is known of it",		test_moved },
 	{ "so does a large one",				test_moved_large },
 	{ "its key as well, and requests name a node",		test_key },

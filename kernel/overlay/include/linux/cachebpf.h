@@ -276,7 +276,10 @@ struct cachebpf_reclaim {
 	unsigned long		nr_refused;
 	/* reclaim is for the policy's own cgroup, and no other policy takes part */
 	bool			own;
-	/* of pages that the policy does not have: it is not asked this time */
+	/*
+	 * It is the turn of pages that the policy does not have: it is not asked this
+	 * time.  Before: so it was last time; they have no turn twice.
+	 */
 	bool			turn_of_others;
 	/*
 	 * Pages that are to be reclaimed in all, how many of them from files, and
@@ -371,28 +374,7 @@ static inline void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos
 static inline void __cachebpf_drop_spliced(struct page *page, unsigned int end) {}
 static inline void cachebpf_memcg_online(struct mem_cgroup *memcg) {}
 static inline void cachebpf_memcg_offline(struct mem_cgroup *memcg) {}
-
-static inline bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
-					  unsigned long nr_share)
-{
-	return false;
-}
-
-static inline bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr)
-{
-	return false;
-}
-
-static inline struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
-						      struct list_head *folios,
-						      unsigned long *nr_taken)
-{
-	return NULL;
-}
-
 static inline void __cachebpf_folios_kept(struct list_head *folios) {}
-static inline void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left) {}
-static inline void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed) {}
 
 static inline bool cachebpf_serves(struct lruvec *lruvec)
 {

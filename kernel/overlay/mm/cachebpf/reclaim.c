@@ -151,7 +151,7 @@ static void count_others(struct cachebpf_policy *policy, int nid, unsigned long 
 		return;
 	}
 	WRITE_ONCE(node->counted_at, jiffies);
-	cgroup_rstat_flush(policy->memcg->css.cgroup);
+	mem_cgroup_flush_stats(policy->memcg);
 	if (READ_ONCE(policy->shares)) {
 		for (memcg = mem_cgroup_iter(policy->memcg, NULL, NULL); memcg;
 		     memcg = mem_cgroup_iter(policy->memcg, memcg, NULL))
@@ -176,9 +176,10 @@ static bool is_turn_of_others(struct cachebpf_policy *policy, int nid, unsigned 
 
 	count_others(policy, nid, nr_pages);
 	nr_others = READ_ONCE(node->nr_others);
-	if (likely(!nr_others))
+	if (likely(!nr_others) || !nr)
 		return false;
-	due = READ_ONCE(node->nr_due);
+	/* what has gone meanwhile is not due */
+	due = min(READ_ONCE(node->nr_due), nr_others);
 	turn = due >= nr;
 	/* a scan of nothing counts a little, or they would have the turn for ever */
 	if (turn)
@@ -208,6 +209,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	struct cachebpf_policy *policy;
 	struct mem_cgroup *memcg = lruvec_memcg(lruvec);
 	int nid = lruvec_pgdat(lruvec)->node_id;
+	bool had_turn = r->turn_of_others;
 	unsigned long nr_pages;
 
 	r->turn_of_others = false;
@@ -242,12 +244,13 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 			       r->nr_to_reclaim - min(r->nr_to_reclaim, r->nr_reclaimed));
 	else
 		r->share = min(nr_share, max(r->nr_to_reclaim, SMALLEST_SHARE));
-	if (is_turn_of_others(policy, nid, nr_pages, r->share, nr_share)) {
-		r->turn_of_others = true;
+	r->want = min(r->share, nr_pages);
+	r->turn_of_others = !had_turn &&
+			    is_turn_of_others(policy, nid, nr_pages, r->want, nr_share);
+	if (r->turn_of_others) {
 		cachebpf_policy_put(policy);
 		return false;
 	}
-	r->want = min(r->share, nr_pages);
 	r->nid = nid;
 	r->nr_isolated = 0;
 	r->taken_from = NULL;
