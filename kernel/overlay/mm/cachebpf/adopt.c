@@ -151,7 +151,11 @@ void cachebpf_adopt_cached(struct cachebpf_policy *policy, bool again)
 /* Something that @policy should have it has not got.  In an RCU read side, or with @policy held. */
 void cachebpf_adopt_later(struct cachebpf_policy *policy)
 {
-	/* without writing: every miss may come here, on all processors */
+	/*
+	 * Without writing: every miss may come here, on all processors.  Whoever is
+	 * just beginning finds it on its list, if it seems not to have begun.
+	 */
+	smp_mb();
 	if (!delayed_work_pending(&policy->rest))
 		queue_delayed_work(system_unbound_wq, &policy->rest, READ_ONCE(policy->rest_delay));
 }

@@ -464,8 +464,7 @@ static void adopt_successor(struct folio *folio, const struct cachebpf_folio *fr
  */
 static bool is_passed_on(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 {
-	return policy->hears_added && READ_ONCE(f->list) == CACHEBPF_UNLISTED &&
-	       !memchr_inv(f->data, 0, sizeof(f->data));
+	return policy->hears_added && READ_ONCE(f->list) == CACHEBPF_UNLISTED;
 }
 
 /*

@@ -49,7 +49,10 @@ static unsigned long share_of_node(struct cachebpf_policy *policy, unsigned long
 	for_each_node_state(nid, N_MEMORY)
 		all += cachebpf_pages_on(policy, nid);
 	all = max(all, here);
-	return DIV_ROUND_UP(min(nr, all) * here, all);
+	/* what it has not got is stock reclaim's */
+	if (nr >= all)
+		return nr;
+	return DIV_ROUND_UP(nr * here, all);
 }
 
 /*
@@ -151,7 +154,7 @@ static void count_others(struct cachebpf_policy *policy, int nid, unsigned long 
 		return;
 	}
 	WRITE_ONCE(node->counted_at, jiffies);
-	mem_cgroup_flush_stats(policy->memcg);
+	cgroup_rstat_flush(policy->memcg->css.cgroup);
 	if (READ_ONCE(policy->shares)) {
 		for (memcg = mem_cgroup_iter(policy->memcg, NULL, NULL); memcg;
 		     memcg = mem_cgroup_iter(policy->memcg, memcg, NULL))
@@ -180,7 +183,7 @@ static bool is_turn_of_others(struct cachebpf_policy *policy, int nid, unsigned 
 		return false;
 	/* what has gone meanwhile is not due */
 	due = min(READ_ONCE(node->nr_due), nr_others);
-	turn = due >= nr;
+	turn = due >= min(nr, nr_others);
 	/* a scan of nothing counts a little, or they would have the turn for ever */
 	if (turn)
 		due -= min(due, max(nr_share, nr / 16 + 1));

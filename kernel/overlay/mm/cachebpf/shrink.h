@@ -104,14 +104,14 @@ static void lru_shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc,
 
 #ifdef CONFIG_LRU_GEN
 
-/* Pages of the file generation that is evicted next. */
-static unsigned long lru_gen_oldest(struct lruvec *lruvec, struct scan_control *sc)
+/* Pages of the file generation that is evicted next, in zones up to @max_zone. */
+static unsigned long lru_gen_oldest(struct lruvec *lruvec, int max_zone)
 {
 	struct lru_gen_folio *lrugen = &lruvec->lrugen;
 	int zone, gen = lru_gen_from_seq(READ_ONCE(lrugen->min_seq[LRU_GEN_FILE]));
 	unsigned long nr = 0;
 
-	for (zone = 0; zone <= sc->reclaim_idx; zone++)
+	for (zone = 0; zone <= max_zone; zone++)
 		nr += max(READ_ONCE(lrugen->nr_pages[gen][LRU_GEN_FILE][zone]), 0L);
 	return nr;
 }
@@ -120,9 +120,9 @@ static unsigned long lru_gen_oldest(struct lruvec *lruvec, struct scan_control *
  * A policy uses up a generation as well, if it gives folios of others.  So do those
  * that come back, which evict_folios() would have spared, where other cgroups take
  * part and pay for it.  Half as many again make up for that it does not find them in
- * its way.  If it did not give any just now, only empty generations are used up.
+ * its way.
  */
-static void lru_gen_use_up(struct lruvec *lruvec, struct scan_control *sc, bool gave)
+static void lru_gen_use_up(struct lruvec *lruvec, struct scan_control *sc)
 {
 	struct lru_gen_folio *lrugen = &lruvec->lrugen;
 	unsigned long nr, nr_oldest;
@@ -131,10 +131,10 @@ static void lru_gen_use_up(struct lruvec *lruvec, struct scan_control *sc, bool 
 	spin_lock_irq(&lruvec->lru_lock);
 	do {
 		hist = lru_hist_from_seq(lrugen->min_seq[LRU_GEN_FILE]);
-		nr = gave ? lruvec->cachebpf_given : 0;
-		for (tier = 0; gave && !sc->own_policy && tier < MAX_NR_TIERS; tier++)
+		nr = lruvec->cachebpf_given;
+		for (tier = 0; !sc->own_policy && tier < MAX_NR_TIERS; tier++)
 			nr += atomic_long_read(&lrugen->refaulted[hist][LRU_GEN_FILE][tier]);
-		nr_oldest = lru_gen_oldest(lruvec, sc);
+		nr_oldest = lru_gen_oldest(lruvec, MAX_NR_ZONES - 1);
 		if (nr < nr_oldest + nr_oldest / 2 ||
 		    lrugen->min_seq[LRU_GEN_FILE] + MIN_NR_GENS > lrugen->max_seq ||
 		    !inc_min_seq(lruvec, LRU_GEN_FILE, true))
@@ -154,21 +154,26 @@ static bool lru_gen_shrink_cachebpf(struct lruvec *lruvec, struct scan_control *
 	unsigned long nr_oldest, nr_gone, nr_reclaimed = 0;
 	bool done;
 
-	/* as evict_folios() does */
-	lru_gen_use_up(lruvec, sc, false);
-	nr_oldest = lru_gen_oldest(lruvec, sc);
+	nr_oldest = lru_gen_oldest(lruvec, sc->reclaim_idx);
+	if (!nr_oldest) {
+		/* as evict_folios() does in the end */
+		spin_lock_irq(&lruvec->lru_lock);
+		try_to_inc_min_seq(lruvec, get_swappiness(lruvec, sc));
+		spin_unlock_irq(&lruvec->lru_lock);
+		nr_oldest = lru_gen_oldest(lruvec, sc->reclaim_idx);
+	}
 	/* it batches changes of one lruvec: a policy proposes folios of several */
 	current->reclaim_state->mm_walk = NULL;
 	done = shrink_cachebpf(lruvec, sc, min(nr_oldest, MIN_LRU_BATCH),
 			       min(MIN_LRU_BATCH, sc->nr_to_reclaim), &nr_reclaimed);
 	current->reclaim_state->mm_walk = walk;
 
-	nr_gone = nr_oldest - min(nr_oldest, lru_gen_oldest(lruvec, sc));
+	nr_gone = nr_oldest - min(nr_oldest, lru_gen_oldest(lruvec, sc->reclaim_idx));
 	/* of two reclaimers that come at the same time one may be forgotten */
 	WRITE_ONCE(lruvec->cachebpf_given,
 		   lruvec->cachebpf_given + nr_reclaimed - min(nr_reclaimed, nr_gone));
 	if (nr_reclaimed)
-		lru_gen_use_up(lruvec, sc, true);
+		lru_gen_use_up(lruvec, sc);
 	sc->nr_reclaimed += nr_reclaimed;
 	*delta = nr_reclaimed;
 	return done;
