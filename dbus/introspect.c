@@ -14,12 +14,12 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
-#include "bus.h"
-#include "cleanup.h"
-#include "manager-bus.h"
-#include "manager.h"
-#include "string-util.h"
-#include "unit-bus.h"
+#include "daemon/core/manager.h"
+#include "daemon/dbus/bus.h"
+#include "daemon/dbus/manager.h"
+#include "daemon/dbus/unit.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
 
 #define UNIT "a.slice"
 

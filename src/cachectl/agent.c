@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "cleanup.h"
-#include "log.h"
-#include "macro.h"
 #include "remote.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
 
 #define AGENT "/usr/bin/pkttyagent"
 

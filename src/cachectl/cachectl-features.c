@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "exit-codes.h"
-#include "log.h"
 #include "model.h"
 #include "options.h"
 #include "output.h"
-#include "string-util.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
 /* What kernels can do, as /sys/kernel/cachebpf/features calls it. A newer kernel may tell more. */

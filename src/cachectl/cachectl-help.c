@@ -4,17 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "config.h"
 #include "exit-codes.h"
-#include "log.h"
-#include "macro.h"
 #include "options.h"
 #include "output.h"
 #include "pager.h"
 #include "remote.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
 #define MAN_PAGE "\nSee the cachectl(1) man page for details.\n"

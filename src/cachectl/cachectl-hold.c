@@ -10,18 +10,18 @@
 #include <systemd/sd-event.h>
 
 #include "agent.h"
-#include "cleanup.h"
 #include "client.h"
 #include "command.h"
 #include "exit-codes.h"
-#include "log.h"
 #include "model.h"
 #include "options.h"
 #include "settings.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "shared/unit-state.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 #include "text.h"
-#include "unit-state.h"
-#include "varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
 #define METHOD CACHEBPF_VARLINK_INTERFACE ".HoldUnit"

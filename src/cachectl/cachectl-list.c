@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "format-time.h"
-#include "log.h"
-#include "macro.h"
 #include "model.h"
 #include "objects.h"
 #include "output.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
 #include "table.h"
 #include "verbs.h"
 

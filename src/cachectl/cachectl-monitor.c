@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "exit-codes.h"
 #include "format-time.h"
-#include "log.h"
 #include "model.h"
 #include "objects.h"
 #include "options.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 #include "text.h"
-#include "varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
 typedef struct Watch {

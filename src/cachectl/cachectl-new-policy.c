@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
 #include "exit-codes.h"
-#include "log.h"
 #include "options.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
 #include "skeleton.h"
-#include "string-util.h"
 #include "verbs.h"
 
 /* What C takes for itself, as far as a policy could be called like that. */

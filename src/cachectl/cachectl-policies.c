@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "exit-codes.h"
-#include "log.h"
-#include "macro.h"
 #include "model.h"
 #include "objects.h"
 #include "output.h"
 #include "pager.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
 #include "table.h"
 #include "text.h"
 #include "verbs.h"

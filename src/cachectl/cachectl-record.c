@@ -10,15 +10,15 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "cleanup.h"
 #include "exit-codes.h"
 #include "format-time.h"
-#include "log.h"
 #include "options.h"
-#include "recorder.h"
-#include "string-util.h"
-#include "trace-text.h"
-#include "trace.h"
+#include "record/recorder.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "sim/trace-text.h"
+#include "sim/trace.h"
 #include "verbs.h"
 
 /* Where the trace goes, in one of two forms. */

@@ -4,17 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "exit-codes.h"
-#include "log.h"
 #include "options.h"
 #include "output.h"
 #include "settings.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "shared/unit-state.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 #include "text.h"
-#include "unit-state.h"
-#include "varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
 /* ---- what set and reset have in common */

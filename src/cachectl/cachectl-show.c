@@ -3,17 +3,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
+#include "config/setting.h"
+#include "config/unit-file.h"
 #include "exit-codes.h"
-#include "log.h"
 #include "options.h"
 #include "output.h"
-#include "policy-setting.h"
 #include "settings.h"
-#include "string-util.h"
-#include "unit-file.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
 static const TableColumn columns[] = {

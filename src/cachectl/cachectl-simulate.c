@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "exit-codes.h"
-#include "log.h"
 #include "options.h"
+#include "shared/log.h"
 #include "simulate-output.h"
 #include "simulate-setup.h"
 #include "verbs.h"

@@ -6,21 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "exit-codes.h"
-#include "log.h"
-#include "macro.h"
 #include "model.h"
 #include "objects.h"
 #include "openmetrics.h"
 #include "options.h"
 #include "output.h"
 #include "pager.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 #include "table.h"
 #include "text.h"
-#include "varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
 static const TableColumn summary_columns[] = {

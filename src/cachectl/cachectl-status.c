@@ -6,20 +6,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "exit-codes.h"
 #include "format-time.h"
-#include "log.h"
-#include "macro.h"
 #include "model.h"
 #include "objects.h"
 #include "output.h"
 #include "pager.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
+#include "shared/unit-state.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 #include "text.h"
-#include "unit-state.h"
-#include "varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
 static void print_heading(const char *glyph, TerminalColor color, const char *name, const char *state) {

@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "exit-codes.h"
-#include "log.h"
-#include "macro.h"
 #include "model.h"
 #include "output.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
+#include "shared/thread-class.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 #include "table.h"
-#include "thread-class.h"
-#include "varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
 static const TableColumn columns[] = {

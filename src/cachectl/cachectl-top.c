@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cleanup.h"
 #include "client.h"
 #include "exit-codes.h"
-#include "log.h"
-#include "macro.h"
 #include "model.h"
 #include "options.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
 #include "table.h"
 #include "terminal.h"
 #include "top-sample.h"

@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bpf-log.h"
-#include "cleanup.h"
-#include "conf-file.h"
+#include "config/conf-file.h"
+#include "config/resolve.h"
+#include "config/unit-file.h"
+#include "config/unit-path.h"
 #include "exit-codes.h"
-#include "file-util.h"
-#include "log.h"
 #include "options.h"
-#include "policy-resolve.h"
 #include "settings.h"
-#include "string-util.h"
-#include "unit-file.h"
-#include "unit-path.h"
+#include "shared/bpf-log.h"
+#include "shared/cleanup.h"
+#include "shared/file-util.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
 #include "verbs.h"
 
 typedef struct Verify {

@@ -8,10 +8,10 @@
 
 #include "agent.h"
 #include "exit-codes.h"
-#include "log.h"
-#include "macro.h"
 #include "options.h"
 #include "pager.h"
+#include "shared/log.h"
+#include "shared/macro.h"
 #include "terminal.h"
 #include "verbs.h"
 

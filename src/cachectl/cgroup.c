@@ -8,8 +8,8 @@
 #include <systemd/sd-bus.h>
 
 #include "cgroup.h"
-#include "log.h"
-#include "string-util.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define SYSTEMD "org.freedesktop.systemd1"

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 
 /* A control group, found by the unit that has it or by its path. */
 typedef struct Cgroup {

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "agent.h"
-#include "cleanup.h"
 #include "client.h"
 #include "config.h"
-#include "log.h"
-#include "macro.h"
 #include "remote.h"
-#include "string-util.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 
 #define DEFAULT_TIMEOUT_SEC 45U
 /* The daemon gives people two minutes to type a password. */

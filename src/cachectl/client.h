@@ -4,7 +4,7 @@
 #include <systemd/sd-json.h>
 #include <systemd/sd-varlink.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 
 /* These return a negative errno after they logged what went wrong, in words for the person at the
  * terminal. */

@@ -3,7 +3,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 
 /* A command that runs for as long as this program does:
  * it gets the signals that we get, and we end as it does. */

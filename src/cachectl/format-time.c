@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "format-time.h"
-#include "macro.h"
+#include "shared/macro.h"
 
 
 char *format_timestamp(uint64_t usec) {

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "macro.h"
 #include "model.h"
-#include "string-util.h"
-#include "unit-state.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
+#include "shared/unit-state.h"
 
 static int dispatch_number(
                 const char *name,

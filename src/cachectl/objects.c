@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
 #include "client.h"
-#include "log.h"
-#include "macro.h"
 #include "objects.h"
-#include "string-util.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 
 #define UNIT_HINT "\"systemctl list-units --type=slice,service,scope\" shows the units that are loaded"
 

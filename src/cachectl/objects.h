@@ -6,7 +6,7 @@
 #include <systemd/sd-json.h>
 #include <systemd/sd-varlink.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 
 /* The objects a method of the daemon lists, in the order in which they will be shown. */
 typedef struct ObjectList {

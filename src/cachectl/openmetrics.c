@@ -6,12 +6,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "log.h"
 #include "model.h"
 #include "openmetrics.h"
-#include "string-util.h"
-#include "unit-state.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "shared/unit-state.h"
 
 typedef enum Type {
         COUNTER,

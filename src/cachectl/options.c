@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "format-time.h"
-#include "log.h"
-#include "macro.h"
 #include "options.h"
-#include "string-util.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
 #include "terminal.h"
 
 sd_json_format_flags_t arg_json = SD_JSON_FORMAT_OFF;

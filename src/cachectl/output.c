@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "log.h"
-#include "macro.h"
 #include "options.h"
 #include "output.h"
 #include "pager.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
 
 /* The longest name of a detail, its colon, and two blanks before it. */
 #define DETAIL_NAME_WIDTH 14

@@ -12,10 +12,10 @@
 #include <systemd/sd-login.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "macro.h"
 #include "pager.h"
-#include "string-util.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
 #include "terminal.h"
 
 static pid_t pager_pid = 0;

@@ -11,11 +11,11 @@
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "log.h"
 #include "options.h"
 #include "remote.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
 
 bool remote_wanted(void) {
         return arg_host || arg_machine;

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "log.h"
 #include "options.h"
 #include "pager.h"
-#include "plot.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "sim/plot.h"
 #include "simulate-output.h"
 #include "table.h"
 #include "terminal.h"

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "log.h"
 #include "options.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "sim/trace-options.h"
 #include "simulate-setup.h"
-#include "string-util.h"
-#include "trace-options.h"
 
 #define DEFAULT_SIZES "1%,10%,30%"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "run.h"
-#include "trace.h"
+#include "sim/run.h"
+#include "sim/trace.h"
 
 /* What "cachectl simulate" is to do: all policies with all sizes. */
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
 #include "table.h"
 #include "text.h"
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
 #include "terminal.h"
 
 /* Text in columns that line up. Used in two shapes: with a header for lists, and without one, a name and

@@ -12,8 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "macro.h"
-#include "string-util.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
 #include "terminal.h"
 
 static struct {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 #include "terminal.h"
 #include "text.h"
 

@@ -8,11 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "log.h"
 #include "model.h"
 #include "objects.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
 #include "top-sample.h"
 
 static const char *const order_names[_TOP_ORDER_MAX] = {

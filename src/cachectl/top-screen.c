@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "log.h"
-#include "macro.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
 #include "top-screen.h"
 
 /* The alternate screen, without cursor, and lines that are cut off; and all that back again. */

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "macro.h"
-#include "string-util.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
 #include "verbs.h"
 
 const Verb verbs[] = {

@@ -8,15 +8,15 @@
 
 #include <systemd/sd-daemon.h>
 
-#include "bus.h"
-#include "hold.h"
-#include "log.h"
-#include "manager-bus.h"
-#include "manager-varlink.h"
-#include "manager.h"
-#include "monitor-varlink.h"
-#include "reconcile.h"
-#include "unit-bus.h"
+#include "daemon/control/hold.h"
+#include "daemon/core/manager.h"
+#include "daemon/core/reconcile.h"
+#include "daemon/dbus/bus.h"
+#include "daemon/dbus/manager.h"
+#include "daemon/dbus/unit.h"
+#include "daemon/varlink/manager.h"
+#include "daemon/varlink/monitor.h"
+#include "shared/log.h"
 
 #include "config.h"
 

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "cachebpf.h"
-#include "cleanup.h"
-#include "thread-class.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "shared/cleanup.h"
+#include "shared/thread-class.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 
 #ifndef PIDFD_THREAD
 #  define PIDFD_THREAD O_EXCL

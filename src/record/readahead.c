@@ -3,7 +3,7 @@
 #include <glib.h>
 
 #include "readahead.h"
-#include "trace.h"
+#include "sim/trace.h"
 
 /* More ranges do not wait for an access; a read ahead of one file is one range. */
 #define MAX_WAITING 256U

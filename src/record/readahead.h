@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace-record.h"
+#include "sim/trace-record.h"
 
 /* Tells what was read ahead from what was brought in for an access: the kernel brings pages in first, and
  * then comes the access that wanted some of them. */

@@ -6,12 +6,12 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf-log.h"
-#include "cleanup.h"
 #include "readahead.h"
 #include "recorder.h"
-#include "string-util.h"
-#include "trace.h"
+#include "shared/bpf-log.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+#include "sim/trace.h"
 
 #include <linux/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "trace-record.h"
+#include "sim/trace-record.h"
 
 /* The kernel's side of "cachectl record": BPF programs on the tracepoints of the page cache. */
 typedef struct Recorder Recorder;

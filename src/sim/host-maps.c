@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "host-state.h"
-#include "string-util.h"
+#include "shared/string-util.h"
 
 #define THREADS_MAP "cachebpf_threads"
 #define EVENTS_MAP "cachebpf_events"

@@ -9,7 +9,7 @@
 /* no policy, and no filter of one */
 #define CACHEBPF_OWN_ADMISSION
 #include "cachebpf.bpf.h"
-#include "macro.h"
+#include "shared/macro.h"
 #include "trace.h"
 
 #define MAX_LISTS 128

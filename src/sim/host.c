@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "host-state.h"
-#include "log.h"
+#include "shared/log.h"
 
 Host host;
 

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cleanup.h"
-#include "macro.h"
 #include "plot.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
 
 /* In pixels; the axes end at LEFT + WIDTH and TOP + HEIGHT, names stand to the right of that. */
 enum {

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "host-state.h"
-#include "macro.h"
 #include "policies.h"
-#include "string-util.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
 
 static SimPolicy *policies;
 static SimPolicy *newest;

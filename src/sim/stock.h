@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 #include "trace.h"
 
 struct cachebpf_folio;

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "string-util.h"
+#include "shared/string-util.h"
 #include "trace-reader.h"
 
 #define SECTOR_SIZE 512U

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "string-util.h"
+#include "shared/string-util.h"
 #include "trace-reader.h"
 
 #define MAX_COLUMNS 1000U

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <zstd.h>
 
-#include "cleanup.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
 #include "trace-input.h"
 
 #define RAW_SIZE 65536U

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 
 /* The content of a trace file, decompressed on the way if it is compressed by zstd: what the readers of the
  * various forms work on, line by line or record by record. It knows where it is, for messages. */

@@ -3,8 +3,8 @@
 #include <fnmatch.h>
 #include <stdio.h>
 
-#include "cleanup.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
 #include "trace-options.h"
 
 static const char *const format_names[_TRACE_FORMAT_MAX] = {

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-#include "cleanup.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
 #include "trace-reader.h"
 
 /* ---- what the readers use */

@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <inttypes.h>
 
-#include "string-util.h"
+#include "shared/string-util.h"
 #include "trace-reader.h"
 #include "trace-record.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 
 /* A recording: what "cachectl record" writes. Integers in the header are little-endian, elsewhere they are
  * varints (7 bits a byte, the lowest first, the upper bit set in all but the last). Signed ones are folded

@@ -11,7 +11,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 
-#include "string-util.h"
+#include "shared/string-util.h"
 #include "trace-reader.h"
 #include "trace-text.h"
 

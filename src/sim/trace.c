@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 #include "trace.h"
 
 #define INITIAL_REQUESTS 1024U

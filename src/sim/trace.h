@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 
 /* A sequence of requests for pages, in memory: what readers make of a file and what the simulator runs.
  * Objects (pages) are numbered from 0 in the order of their first request, so that a run needs arrays

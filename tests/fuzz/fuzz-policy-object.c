@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "bpf-log.h"
+#include "config/catalog.h"
 #include "fuzz-files.h"
-#include "log.h"
-#include "policy.h"
+#include "shared/bpf-log.h"
+#include "shared/log.h"
 
 static void check_policy(const Policy *p) {
         CHECK(strcmp(p->name, "fuzz") == 0);

@@ -2,10 +2,10 @@
 
 /* A libFuzzer target for the reader of policies.d, and for what its rules say about some units. */
 
+#include "config/rules.h"
 #include "fuzz-files.h"
 #include "fuzz-setting.h"
-#include "log.h"
-#include "policy-rules.h"
+#include "shared/log.h"
 
 static void look_up(const PolicyRules *rules, const char *unit, const char *cgroup, const char *directory) {
         PolicySetting setting = {};

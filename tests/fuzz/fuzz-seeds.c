@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "file-util.h"
 #include "fuzz-util.h"
+#include "shared/file-util.h"
 
 #define SIZE_MAX_OF_A_SEED (16U * 1024 * 1024)
 

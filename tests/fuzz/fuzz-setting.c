@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "config/policy-config.h"
 #include "fuzz-util.h"
-#include "policy-config.h"
 
 static void clear_tunable(void *p) {
         PolicyTunable *t = p;

@@ -5,7 +5,7 @@
  * that says why. */
 
 #include "fuzz-util.h"
-#include "trace-options.h"
+#include "sim/trace-options.h"
 
 static void check_trace(const Trace *t) {
         uint32_t known = 0;

@@ -2,10 +2,10 @@
 
 /* A libFuzzer target for the reader of unit files: a fragment and its drop-ins. */
 
+#include "config/unit-file.h"
 #include "fuzz-files.h"
 #include "fuzz-setting.h"
-#include "log.h"
-#include "unit-file.h"
+#include "shared/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         PolicySetting setting = {};

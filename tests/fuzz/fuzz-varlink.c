@@ -11,9 +11,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/varlink/manager.h"
+#include "daemon/varlink/monitor.h"
 #include "fuzz-util.h"
-#include "manager-varlink.h"
-#include "monitor-varlink.h"
 
 static const char question[] = "{\"method\":\"org.varlink.service.GetInfo\"}";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "policy-backend.h"
+#include "daemon/kernel/backend.h"
 
 #define FAKE_CGROUPS 8
 

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "config-change.h"
-#include "log.h"
+#include "daemon/control/change.h"
+#include "shared/log.h"
 
 static const char *const no_directories[] = { NULL };
 

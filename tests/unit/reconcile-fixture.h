@@ -6,9 +6,9 @@
 
 #include "test-util.h"
 
+#include "daemon/core/manager.h"
+#include "daemon/core/reconcile.h"
 #include "fake-backend.h"
-#include "manager.h"
-#include "reconcile.h"
 
 typedef struct Fixture {
         FakeKernel kernel;

@@ -14,12 +14,12 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "bus.h"
-#include "cleanup.h"
-#include "hold.h"
-#include "manager-bus.h"
-#include "string-util.h"
-#include "unit-bus.h"
+#include "daemon/control/hold.h"
+#include "daemon/dbus/bus.h"
+#include "daemon/dbus/manager.h"
+#include "daemon/dbus/unit.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
 
 #define DBUS_DAEMON "/usr/bin/dbus-daemon"
 #define A_PATH "/org/cachebpf1/unit/a_2eslice"

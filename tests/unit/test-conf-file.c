@@ -4,8 +4,8 @@
 
 #include <glib.h>
 
-#include "conf-file.h"
-#include "log.h"
+#include "config/conf-file.h"
+#include "shared/log.h"
 
 static int collect(const ConfAssignment *a, void *userdata) {
         g_string_append_printf(userdata, "%u [%s] %s=%s\n", a->line, a->section, a->key, a->value);

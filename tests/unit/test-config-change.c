@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config-change.h"
-#include "file-util.h"
-#include "unit-file.h"
+#include "config/unit-file.h"
+#include "daemon/control/change.h"
+#include "shared/file-util.h"
 
 static char *dir, *directories[_OVERRIDE_MAX];
 

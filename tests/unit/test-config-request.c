@@ -4,9 +4,9 @@
 
 #include "reconcile-fixture.h"
 
-#include "config-request.h"
-#include "log.h"
-#include "string-util.h"
+#include "daemon/control/request.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
 
 #define NOBODY 65534
 

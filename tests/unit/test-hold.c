@@ -6,12 +6,12 @@
 
 #include <stdio.h>
 
-#include "config-request.h"
-#include "hold-varlink.h"
-#include "hold.h"
-#include "log.h"
-#include "messages.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "daemon/control/hold.h"
+#include "daemon/control/request.h"
+#include "daemon/core/messages.h"
+#include "daemon/varlink/hold.h"
+#include "shared/log.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 
 #define NOBODY 65534
 

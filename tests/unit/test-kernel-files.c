@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cgroup-util.h"
-#include "kernel-features.h"
-#include "policy-pin.h"
-#include "string-util.h"
+#include "daemon/kernel/cgroup.h"
+#include "daemon/kernel/pin.h"
+#include "shared/kernel-features.h"
+#include "shared/string-util.h"
 
 static char *dir;
 

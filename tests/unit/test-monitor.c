@@ -6,11 +6,11 @@
 
 #include <sys/socket.h>
 
-#include "cleanup.h"
-#include "monitor-varlink.h"
-#include "string-util.h"
-#include "varlink-clients.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "daemon/varlink/clients.h"
+#include "daemon/varlink/monitor.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 
 typedef struct Client {
         Connection connection;

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "policy-config.h"
+#include "config/policy-config.h"
 
 static Policy *policy;
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "policy-rules.h"
+#include "config/rules.h"
 
 static char *dir, *etc, *run, *lib;
 static const char *dirs[4];

@@ -8,11 +8,11 @@
 
 #include <elf.h>
 
-#include "bpf-log.h"
-#include "file-util.h"
-#include "policy-elf.h"
-#include "policy-object.h"
-#include "policy.h"
+#include "config/catalog.h"
+#include "config/object-check.h"
+#include "config/object.h"
+#include "shared/bpf-log.h"
+#include "shared/file-util.h"
 
 static const char *objects;
 static char *dir;

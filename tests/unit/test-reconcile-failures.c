@@ -4,8 +4,8 @@
 
 #include "reconcile-fixture.h"
 
-#include "log.h"
-#include "messages.h"
+#include "daemon/core/messages.h"
+#include "shared/log.h"
 
 static void test_wrong_names(void **state) {
         Unit *unknown = add_unit("a.slice", "nonsense", 1), *inactive = add_unit("b.slice", "nonsense", 0),

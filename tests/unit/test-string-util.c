@@ -2,9 +2,9 @@
 
 #include "test-util.h"
 
-#include "policy-backend.h"
-#include "string-util.h"
-#include "unit-state.h"
+#include "daemon/kernel/backend.h"
+#include "shared/string-util.h"
+#include "shared/unit-state.h"
 
 static void test_numbers(void **state) {
         uint64_t u;

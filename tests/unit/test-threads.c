@@ -12,10 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/control/thread-request.h"
+#include "daemon/control/threads.h"
+#include "daemon/core/manager.h"
 #include "fake-backend.h"
-#include "manager.h"
-#include "thread-request.h"
-#include "threads.h"
 
 #ifndef PIDFD_THREAD
 #  define PIDFD_THREAD O_EXCL

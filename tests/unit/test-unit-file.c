@@ -2,7 +2,7 @@
 
 #include "test-util.h"
 
-#include "unit-file.h"
+#include "config/unit-file.h"
 
 static char *dir;
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "macro.h"
+#include "shared/macro.h"
 
 /* A directory for one test, removed with everything in it by test_dir_remove(). */
 char *test_dir_make(void);

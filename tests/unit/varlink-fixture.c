@@ -4,9 +4,9 @@
 
 #include <sys/socket.h>
 
-#include "manager-varlink.h"
-#include "string-util.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "daemon/varlink/manager.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 
 sd_varlink_server *server;
 

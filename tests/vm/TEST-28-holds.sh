@@ -46,7 +46,7 @@ holds() { # UNIT: how many it has
         unit_key "$1" holds | jq -r length
 }
 
-# The ids are those of src/daemon/messages.h.
+# The ids are those of src/daemon/core/messages.h.
 BEGUN=893e1225c9354ea78f3ecc8d01314692
 ENDED=e68a520267224fc5b099da97502e3f9f
 

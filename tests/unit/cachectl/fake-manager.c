@@ -23,9 +23,9 @@
 #include <systemd/sd-varlink.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "string-util.h"
-#include "varlink-org.cachebpf.Manager.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 
 static sd_json_variant *document;
 

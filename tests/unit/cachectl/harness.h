@@ -14,11 +14,11 @@
 #include <string.h>
 #include <systemd/sd-json.h>
 
-#include "cleanup.h"
-#include "exit-codes.h"
-#include "macro.h"
+#include "cachectl/exit-codes.h"
 #include "run-program.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
+#include "shared/string-util.h"
 
 extern char *cachectl_path;
 extern char harness_directory[];

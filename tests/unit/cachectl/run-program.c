@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
 #include "run-program.h"
+#include "shared/cleanup.h"
 
 void outcome_done(Outcome *o) {
         free(o->out);

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cleanup.h"
-#include "format-time.h"
-#include "macro.h"
+#include "cachectl/format-time.h"
+#include "shared/cleanup.h"
+#include "shared/macro.h"
 
 #define NOW (UINT64_C(1795262401) * USEC_PER_SEC)
 

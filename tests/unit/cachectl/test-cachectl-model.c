@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cleanup.h"
-#include "log.h"
-#include "macro.h"
-#include "model.h"
+#include "cachectl/model.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/macro.h"
 
 static sd_json_variant *parse(const char *text) {
         sd_json_variant *v;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cleanup.h"
-#include "table.h"
+#include "cachectl/table.h"
+#include "shared/cleanup.h"
 
 static const TableColumn columns[] = {
         { .header = "UNIT", .flags = COLUMN_SHRINK_MID },

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cleanup.h"
-#include "text.h"
+#include "cachectl/text.h"
+#include "shared/cleanup.h"
 
 static void test_width(void **state) {
         assert_int_equal(text_width(""), 0);

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <systemd/sd-json.h>
 
-#include "cleanup.h"
-#include "objects.h"
-#include "string-util.h"
-#include "top-sample.h"
+#include "cachectl/objects.h"
+#include "cachectl/top-sample.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
 
 /* What "top" makes of two looks at the counters. */
 

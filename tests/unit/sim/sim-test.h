@@ -5,9 +5,9 @@
 
 #include "../test-util.h"
 
-#include "cache.h"
-#include "host-state.h"
-#include "trace.h"
+#include "sim/cache.h"
+#include "sim/host-state.h"
+#include "sim/trace.h"
 
 /* A trace with a request for each letter; the first letter is object 0 and so on. What precedes a letter
  * makes it something else: '!' a removal, '>' readahead, '+' a write, '1' or '2' the class of the task. */

@@ -2,7 +2,7 @@
 
 #include "sim-test.h"
 
-#include "belady.h"
+#include "sim/belady.h"
 
 static SimStats run(const char *letters, uint32_t capacity) {
         Trace *t = trace_of(letters);

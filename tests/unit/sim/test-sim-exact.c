@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "run.h"
+#include "sim/run.h"
 
 #define N_REQUESTS 10000U
 #define N_OBJECTS 500U

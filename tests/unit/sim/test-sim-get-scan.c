@@ -4,7 +4,7 @@
 
 #include "sim-test.h"
 
-#include "run.h"
+#include "sim/run.h"
 
 #define N_GETS 40000U
 #define N_HOT 1000U  /* pages that GETs read */

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "file-util.h"
-#include "run.h"
-#include "string-util.h"
+#include "shared/cleanup.h"
+#include "shared/file-util.h"
+#include "shared/string-util.h"
+#include "sim/run.h"
 
 /* How far a policy may be off, in points of percent. Figures are rounded to a hundredth. */
 #define ROUNDED 0.0055

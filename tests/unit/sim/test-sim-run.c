@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "run.h"
+#include "sim/run.h"
 
 CACHEBPF_TUNABLE(__u32, t_small, "1..5", "folios", "of no use") = 3;
 CACHEBPF_TUNABLE(__s64, t_signed, "-9..9", "", "of no use either") = -1;

@@ -2,8 +2,8 @@
 
 #include "sim-test.h"
 
-#include "belady.h"
-#include "static.h"
+#include "sim/belady.h"
+#include "sim/static.h"
 
 static SimStats run(const char *letters, uint32_t capacity) {
         Trace *t = trace_of(letters);

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-#include "readahead.h"
-#include "trace.h"
+#include "record/readahead.h"
+#include "sim/trace.h"
 
 static char log_text[1024];
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "file-util.h"
-#include "trace-record.h"
+#include "shared/file-util.h"
+#include "sim/trace-record.h"
 
 #define HEADER RECORD_MAGIC "\1\0\0\0" "\0\x10\0\0" "\0\0\0\0\0\0\0\0"
 #define FILE_ITEM "\1" "\x81\x80\x80\x04" "\x4d" "\0" /* 8:1, inode 77 */

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "trace-text.h"
+#include "sim/trace-text.h"
 
 static void test_lines(void **state) {
         /* pages of the file without name */

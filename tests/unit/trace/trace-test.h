@@ -3,7 +3,7 @@
 
 #include "test-util.h"
 
-#include "trace-options.h"
+#include "sim/trace-options.h"
 
 /* Reads a trace that must be good. "options" is as on the command line ("csv:obj-id-col=1"). */
 Trace *read_good(const char *options, const void *data, size_t size);

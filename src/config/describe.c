@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a policy object tells about itself, in BTF decl tags and by what is in it. */
+
+#include <bpf/btf.h>
+
+#include "catalog.h"
+#include "object.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+
+#define TAG_PREFIX "cachebpf:"
+
+/* The type of a variable as its programmer called it ("__u32"). */
+static const char *type_name(const struct btf *btf, const struct btf_type *var) {
+        const struct btf_type *t = btf__type_by_id(btf, var->type);
+
+        while (t && btf_is_mod(t))
+                t = btf__type_by_id(btf, t->type);
+
+        return t ? btf__name_by_offset(btf, t->name_off) : NULL;
+}
+
+static int64_t read_integer(const void *p, size_t size, bool is_signed) {
+        union {
+                int8_t s8;
+                int16_t s16;
+                int32_t s32;
+                int64_t s64;
+                uint8_t u8;
+                uint16_t u16;
+                uint32_t u32;
+                uint64_t u64;
+        } v = {};
+
+        memcpy(&v, p, MIN(size, sizeof(v)));
+
+        switch (size) {
+        case 1:
+                return is_signed ? v.s8 : v.u8;
+        case 2:
+                return is_signed ? v.s16 : v.u16;
+        case 4:
+                return is_signed ? v.s32 : (int64_t) v.u32;
+        default:
+                return is_signed ? v.s64 : (int64_t) MIN(v.u64, (uint64_t) INT64_MAX);
+        }
+}
+
+/* "MIN..MAX" */
+static int parse_range(const char *s, PolicyTunable *t) {
+        const char *dots = strstr(s, "..");
+        _cleanup_free_ char *min = NULL;
+
+        if (!dots)
+                return -EINVAL;
+
+        min = strndup(s, dots - s);
+        if (!min)
+                return -ENOMEM;
+
+        t->has_range = safe_atoi64(min, &t->min) >= 0 && safe_atoi64(dots + 2, &t->max) >= 0;
+        return t->has_range ? 0 : -EINVAL;
+}
+
+/* The tunable of that variable, made on first use; NULL if the variable cannot be one. */
+static PolicyTunable *get_tunable(Policy *p, struct bpf_object *obj, int var_id, const char *name) {
+        const struct btf *btf = bpf_object__btf(obj);
+        const struct btf_type *var = btf__type_by_id(btf, var_id), *t;
+        PolicyTunable tunable = {};
+        void *value;
+
+        for (guint i = 0; i < p->tunables->len; i++) {
+                PolicyTunable *i_tunable = &g_array_index(p->tunables, PolicyTunable, i);
+
+                if (streq(i_tunable->name, name))
+                        return i_tunable;
+        }
+
+        if (policy_object_find_constant(obj, name, &t, &value, &tunable.size) < 0 || !btf_is_int(t))
+                return NULL;
+
+        tunable.is_signed = btf_int_encoding(t) & BTF_INT_SIGNED;
+        tunable.default_value = read_integer(value, tunable.size, tunable.is_signed);
+        tunable.name = strdup(name);
+        tunable.type = strdup(strna(type_name(btf, var)));
+        g_array_append_val(p->tunables, tunable);
+        return &g_array_index(p->tunables, PolicyTunable, p->tunables->len - 1);
+}
+
+static int apply_tag(Policy *p, struct bpf_object *obj, const char *ops_name, int var_id, const char *tag) {
+        const struct btf *btf = bpf_object__btf(obj);
+        const struct btf_type *var = btf__type_by_id(btf, var_id);
+        PolicyTunable *t;
+        const char *name, *value;
+        int r;
+
+        if (!var || !btf_is_var(var))
+                return 0;
+        name = btf__name_by_offset(btf, var->name_off);
+
+        if ((value = startswith(tag, "description=")))
+                return streq(name, ops_name) ? free_and_strdup(&p->description, value) : 0;
+        if ((value = startswith(tag, "source=")) && streq(name, ops_name))
+                return free_and_strdup(&p->source, value);
+
+        t = get_tunable(p, obj, var_id, name);
+        if (!t)
+                return 0;
+
+        if ((value = startswith(tag, "range="))) {
+                r = parse_range(value, t);
+                if (r == -EINVAL && !p->problem &&
+                    asprintf(&p->problem, "%s: the range '%s' of tunable %s is not MIN..MAX",
+                             p->path, value, name) < 0)
+                        return -ENOMEM;
+                return r == -ENOMEM ? r : 0;
+        }
+        if ((value = startswith(tag, "unit=")))
+                return free_and_strdup(&t->unit, value);
+        if ((value = startswith(tag, "doc=")))
+                return free_and_strdup(&t->doc, value);
+        if ((value = startswith(tag, "source=")))
+                return free_and_strdup(&t->source, value);
+
+        return 0;
+}
+
+/* What it can do besides evicting. */
+static int read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *ops) {
+        struct bpf_map *threads = bpf_object__find_map_by_name(obj, POLICY_THREADS_MAP);
+        const struct btf_type *t;
+        size_t size;
+        void *globs;
+
+        p->filters = policy_object_find_filter(obj, ops, NULL);
+        /* What only has the name is the object's own affair. */
+        p->knows_threads = threads && bpf_map__type(threads) == BPF_MAP_TYPE_TASK_STORAGE &&
+                bpf_map__value_size(threads) == sizeof(uint32_t);
+
+        if (policy_object_find_constant(obj, POLICY_SCAN_THREADS, &t, &globs, &size) >= 0 &&
+            btf_is_array(t) &&
+            btf_array(t)->nelems > 0) {
+                p->n_globs = btf_array(t)->nelems;
+                p->glob_size = size / p->n_globs;
+        }
+
+        if (!bpf_object__find_map_by_name(obj, POLICY_EVENTS_MAP))
+                return 0;
+
+        p->reconfigures = policy_object_find_reconfigure(obj);
+        if (!p->reconfigures && !p->problem &&
+            asprintf(&p->problem,
+                     "%s: it has a map " POLICY_EVENTS_MAP " and not one SEC(\"syscall\") program NAME"
+                     POLICY_RECONFIGURE_SUFFIX, p->path) < 0)
+                return -ENOMEM;
+
+        return 0;
+}
+
+static void set_digest(Policy *p) {
+        g_autofree char *sum = g_compute_checksum_for_bytes(G_CHECKSUM_SHA256, p->object);
+
+        memcpy(p->digest, sum, POLICY_DIGEST_LENGTH);
+}
+
+int policy_read_object(Policy *p) {
+        _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
+        struct bpf_map *ops;
+        const struct btf *btf;
+        int r;
+
+        assert(p);
+
+        r = policy_object_read(p->path, &p->object, &p->problem);
+        if (r >= 0) {
+                set_digest(p);
+                r = policy_object_open(p->path, p->object, &obj, &ops, &p->problem);
+        }
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0)
+                return 0;
+
+        btf = bpf_object__btf(obj);
+        for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
+                const struct btf_type *t = btf__type_by_id(btf, id);
+                const char *tag;
+
+                if (!btf_is_decl_tag(t) || btf_decl_tag(t)->component_idx != -1)
+                        continue;
+
+                tag = startswith(btf__name_by_offset(btf, t->name_off), TAG_PREFIX);
+                if (!tag)
+                        continue;
+
+                r = apply_tag(p, obj, bpf_map__name(ops), t->type, tag);
+                if (r < 0)
+                        return r;
+        }
+
+        return read_abilities(p, obj, ops);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "setting.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+
+static const char policy_key[] = "CachePolicy";
+
+static const struct {
+        const char *name;
+        bool replaces; /* an assignment takes the place of the one before, instead of adding to it */
+} keys[_POLICY_KEY_MAX] = {
+        [POLICY_KEY_OPTIONS] = { "CachePolicyOptions" },
+        [POLICY_KEY_SCAN_THREADS] = { "CacheScanThreads" },
+        [POLICY_KEY_ADMISSION] = { "CacheAdmission", .replaces = true },
+};
+
+static const char *const layer_table[_POLICY_LAYER_MAX] = {
+        [POLICY_LAYER_RULE] = "rule",
+        [POLICY_LAYER_UNIT] = "unit",
+        [POLICY_LAYER_PERSISTENT] = "persistent",
+        [POLICY_LAYER_RUNTIME] = "runtime",
+        [POLICY_LAYER_HOLD] = "hold",
+};
+
+const char *policy_layer_to_string(PolicyLayer layer) {
+        return layer_table[layer];
+}
+
+const char *policy_setting_key_name(guint i) {
+        return i == 0 ? policy_key : i <= _POLICY_KEY_MAX ? keys[i - 1].name : NULL;
+}
+
+static int find_key(const char *key) {
+        key = startswith(key, "X-") ?: key;
+
+        for (int i = 0; i < _POLICY_KEY_MAX; i++)
+                if (streq(key, keys[i].name))
+                        return i;
+
+        return -ENOENT;
+}
+
+static bool is_policy_key(const char *key) {
+        return streq(startswith(key, "X-") ?: key, policy_key);
+}
+
+bool policy_setting_is_key(const char *key) {
+        return is_policy_key(key) || find_key(key) >= 0;
+}
+
+bool policy_setting_is_mentioned(const char *text, size_t size) {
+        if (memmem(text, size, policy_key, STRLEN("CachePolicy")))
+                return true;
+
+        for (int i = 0; i < _POLICY_KEY_MAX; i++)
+                if (memmem(text, size, keys[i].name, strlen(keys[i].name)))
+                        return true;
+
+        return false;
+}
+
+/* ---- words */
+
+static void word_clear(void *p) {
+        PolicyWord *w = p;
+
+        free(w->text);
+        free(w->file);
+}
+
+void policy_words_clear(PolicyWords *w) {
+        if (w->words)
+                g_array_unref(w->words);
+        *w = (PolicyWords) {};
+}
+
+guint policy_words_count(const PolicyWords *w) {
+        return w->words ? w->words->len : 0;
+}
+
+const PolicyWord *policy_words_get(const PolicyWords *w, guint i) {
+        return &g_array_index(w->words, PolicyWord, i);
+}
+
+static int words_add(PolicyWords *w, const char *text, const char *file, unsigned line) {
+        PolicyWord word = {
+                .text = strdup(text),
+                .file = strdup(file),
+                .line = line,
+        };
+
+        if (!word.text || !word.file) {
+                word_clear(&word);
+                return -ENOMEM;
+        }
+
+        if (!w->words) {
+                w->words = g_array_new(FALSE, FALSE, sizeof(PolicyWord));
+                g_array_set_clear_func(w->words, word_clear);
+        }
+        g_array_append_val(w->words, word);
+        return 0;
+}
+
+static int words_copy(PolicyWords *dest, const PolicyWords *src) {
+        policy_words_clear(dest);
+        dest->set = src->set;
+
+        for (guint i = 0; i < policy_words_count(src); i++) {
+                const PolicyWord *w = policy_words_get(src, i);
+                int r;
+
+                r = words_add(dest, w->text, w->file, w->line);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+static bool words_equal(const PolicyWords *a, const PolicyWords *b) {
+        if (a->set != b->set || policy_words_count(a) != policy_words_count(b))
+                return false;
+
+        for (guint i = 0; i < policy_words_count(a); i++) {
+                const PolicyWord *x = policy_words_get(a, i), *y = policy_words_get(b, i);
+
+                if (!streq(x->text, y->text) || !streq(x->file, y->file) || x->line != y->line)
+                        return false;
+        }
+
+        return true;
+}
+
+static int words_assign(PolicyWords *w, bool replaces, const char *value, const char *file, unsigned line) {
+        _cleanup_strv_free_ char **l = NULL;
+        int r;
+
+        if (replaces || isempty(value))
+                policy_words_clear(w);
+        w->set = true;
+
+        l = strv_split(value);
+        if (!l)
+                return -ENOMEM;
+
+        for (char **i = l; *i; i++) {
+                r = words_add(w, *i, file, line);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+/* ---- lines */
+
+static void line_free(void *p) {
+        PolicyLine *l = p;
+
+        free(l->value);
+        free(l->file);
+        free(l);
+}
+
+static int lines_add(PolicySetting *s, const PolicyLine *line) {
+        PolicyLine *l = calloc(1, sizeof(PolicyLine));
+
+        if (!l)
+                return -ENOMEM;
+
+        *l = *line;
+        l->value = strdup(line->value);
+        l->file = strdup(line->file);
+        if (!l->value || !l->file) {
+                line_free(l);
+                return -ENOMEM;
+        }
+
+        if (!s->lines)
+                s->lines = g_ptr_array_new_with_free_func(line_free);
+        g_ptr_array_add(s->lines, l);
+        return 0;
+}
+
+guint policy_setting_count_lines(const PolicySetting *s) {
+        return s->lines ? s->lines->len : 0;
+}
+
+const PolicyLine *policy_setting_get_line(const PolicySetting *s, guint i) {
+        return s->lines->pdata[i];
+}
+
+/* No assignment to the key follows. */
+static bool is_last_of_key(const PolicySetting *s, const PolicyLine *line) {
+        for (guint i = policy_setting_count_lines(s); i > 0; i--) {
+                const PolicyLine *l = policy_setting_get_line(s, i - 1);
+
+                if (l->key == line->key)
+                        return l == line;
+        }
+
+        return false;
+}
+
+bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line) {
+        int k = find_key(line->key);
+        const PolicyWords *w;
+
+        if (k < 0)
+                return s->set && streq_ptr(s->file, line->file) && s->line == line->line;
+
+        w = s->more + k;
+        for (guint i = 0; i < policy_words_count(w); i++)
+                if (policy_words_get(w, i)->line == line->line &&
+                    streq(policy_words_get(w, i)->file, line->file))
+                        return true;
+
+        /* An empty value leaves no words, and so does what was there before it. */
+        return w->set && policy_words_count(w) == 0 && is_last_of_key(s, line);
+}
+
+/* ---- settings */
+
+/* All but the lines. */
+static void clear_values(PolicySetting *s) {
+        s->policy = mfree(s->policy);
+        s->file = mfree(s->file);
+        s->line = 0;
+        s->set = false;
+        for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++)
+                policy_words_clear(s->more + k);
+}
+
+void policy_setting_done(PolicySetting *s) {
+        clear_values(s);
+        if (s->lines)
+                g_ptr_array_unref(s->lines);
+        *s = (PolicySetting) {};
+}
+
+static int assign_policy(PolicySetting *s, const char *value, const char *file, unsigned line) {
+        int r;
+
+        r = free_and_strdup(&s->policy, empty_to_null(value));
+        if (r < 0)
+                return r;
+
+        r = free_and_strdup(&s->file, file);
+        if (r < 0)
+                return r;
+
+        s->line = line;
+        s->set = true;
+        return 0;
+}
+
+int policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord *from) {
+        return assign_policy(s, policy, from->file, from->line);
+}
+
+int policy_setting_assign(PolicySetting *s, const char *key, const char *value, const char *file,
+                          unsigned line) {
+        int k = find_key(key), r;
+
+        if (k < 0 && !is_policy_key(key))
+                return k;
+
+        r = lines_add(s, &(const PolicyLine) {
+                                 .layer = s->layer,
+                                 .key = k < 0 ? policy_key : keys[k].name,
+                                 .value = (char *) value,
+                                 .file = (char *) file,
+                                 .line = line,
+                         });
+        if (r < 0)
+                return r;
+
+        return k < 0 ? assign_policy(s, value, file, line)
+                     : words_assign(s->more + k, keys[k].replaces, value, file, line);
+}
+
+bool policy_setting_is_set(const PolicySetting *s) {
+        for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++)
+                if (s->more[k].set)
+                        return true;
+
+        return s->set;
+}
+
+int policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger) {
+        int r;
+
+        for (guint i = 0; i < policy_setting_count_lines(stronger); i++) {
+                r = lines_add(dest, policy_setting_get_line(stronger, i));
+                if (r < 0)
+                        return r;
+        }
+
+        if (stronger->set) {
+                clear_values(dest);
+                r = assign_policy(dest, stronger->policy, stronger->file, stronger->line);
+                if (r < 0)
+                        return r;
+        }
+
+        for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++) {
+                if (!stronger->more[k].set)
+                        continue;
+
+                r = words_copy(dest->more + k, stronger->more + k);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+int policy_setting_replace(PolicySetting *dest, const PolicySetting *stronger) {
+        clear_values(dest);
+        return policy_setting_overlay(dest, stronger);
+}
+
+int policy_setting_copy(PolicySetting *dest, const PolicySetting *src) {
+        policy_setting_done(dest);
+        return policy_setting_overlay(dest, src);
+}
+
+bool policy_setting_equal(const PolicySetting *a, const PolicySetting *b) {
+        for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++)
+                if (!words_equal(a->more + k, b->more + k))
+                        return false;
+
+        return a->set == b->set && a->line == b->line && streq_ptr(a->policy, b->policy) &&
+                streq_ptr(a->file, b->file);
+}

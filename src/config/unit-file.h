@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "setting.h"
+
+/* The section of a unit's files that carries its resource settings ("Slice" for "x.slice"), or NULL if
+ * units of that type have no policy of their own. */
+const char *unit_name_to_section(const char *unit);
+
+/* Whether systemd could have a unit of that name,
+ * of a type that has a policy; the name is safe in a path then. */
+bool unit_name_is_valid(const char *unit);
+
+/* Reads CachePolicy= and its companions (setting.h) from a unit's fragment (may be NULL or empty) and
+ * its drop-ins, in the order PID 1 gives. Files that vanished are skipped. */
+int unit_file_read_layer(const char *unit, PolicyLayer layer, const char *fragment, char **dropins,
+                         PolicySetting *ret);
+
+static inline int unit_file_read_setting(const char *unit, const char *fragment, char **dropins,
+                                         PolicySetting *ret) {
+        return unit_file_read_layer(unit, POLICY_LAYER_UNIT, fragment, dropins, ret);
+}
+
+/* The same from a text in memory, as if it were that file. The text is modified. */
+int unit_file_parse_layer(const char *unit, PolicyLayer layer, const char *path, char *text,
+                          PolicySetting *ret);

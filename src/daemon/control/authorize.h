@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <sys/types.h>
+#include <systemd/sd-bus.h>
+
+#include "shared/macro.h"
+
+#define POLKIT_ACTION_CLASSIFY_THREADS "org.cachebpf1.classify-threads"
+#define POLKIT_ACTION_HOLD_UNITS "org.cachebpf1.hold-units"
+#define POLKIT_ACTION_MANAGE_UNITS "org.cachebpf1.manage-units"
+#define POLKIT_ACTION_RELOAD "org.cachebpf1.reload"
+
+/* Who asks: a peer on the bus (its unique name), or else a process. */
+typedef struct PolkitSubject {
+        const char *bus_name;
+        int pidfd;
+        uid_t uid;
+} PolkitSubject;
+
+/* 1: authorized; 0: not;
+ * -ENOKEY: not without asking the user, which was not allowed; others: polkit gave no answer. */
+typedef void (*polkit_reply_t)(int result, void *userdata);
+
+/* Asks polkit, which may ask the user if interactive is set.
+ * The reply is not called if the slot goes before. */
+int polkit_check(sd_bus *bus, const PolkitSubject *subject, const char *action, bool interactive,
+                 polkit_reply_t reply, void *userdata, sd_bus_slot **ret);

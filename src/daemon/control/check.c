@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What assignments come to for a unit, and whether that makes sense. */
+
+#include <stdio.h>
+
+#include "check.h"
+#include "config/resolve.h"
+#include "config/unit-file.h"
+#include "config/unit-path.h"
+#include "hold.h"
+
+void config_outcome_done(ConfigOutcome *o) {
+        free(o->problem);
+        if (o->files)
+                g_ptr_array_unref(o->files);
+        policy_setting_done(&o->setting);
+        *o = (ConfigOutcome) {};
+}
+
+int config_refuse(ConfigOutcome *o, int error, const char *format, ...) {
+        va_list ap;
+        int r;
+
+        va_start(ap, format);
+        r = vasprintf(&o->problem, format, ap);
+        va_end(ap);
+
+        if (r < 0)
+                o->problem = NULL;
+        return r < 0 ? -ENOMEM : error;
+}
+
+/* ---- what is to be set */
+
+static int refuse_key(ConfigOutcome *o, const char *key) {
+        g_autoptr(GString) names = g_string_new(NULL);
+        const char *name;
+
+        for (guint i = 0; (name = policy_setting_key_name(i)); i++)
+                g_string_append_printf(names, "%s%s=", i > 0 ? ", " : "", name);
+
+        return config_refuse(o, -EINVAL, "'%s=' is no setting of a unit; there are %s", key, names->str);
+}
+
+int config_read_assignments(char **assignments, PolicySetting *ret, ConfigOutcome *o) {
+        int r;
+
+        for (char **i = assignments; *i; i++) {
+                const char *equals = strchr(*i, '=');
+                _cleanup_free_ char *key = NULL, *value = NULL;
+
+                if (!equals)
+                        return config_refuse(o, -EINVAL, "'%s' is no assignment, which is KEY=VALUE", *i);
+
+                key = strndup(*i, equals - *i);
+                value = strdup(equals + 1);
+                if (!key || !value)
+                        return -ENOMEM;
+
+                if (!policy_setting_is_key(key))
+                        return refuse_key(o, key);
+
+                r = policy_setting_assign(ret, key, strstrip(value), "", 0);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+/* ---- whether it makes sense */
+
+/* Removes " (FILE:LINE)" of a file that is not there yet. */
+static void strip_source(char *problem, const char *path) {
+        char *s = problem;
+
+        while ((s = strstr(s, path))) {
+                char *begin = s - 2, *end = strchr(s, ')');
+
+                if (!end || s - problem < 2 || strncmp(begin, " (", 2) != 0) {
+                        s++;
+                        continue;
+                }
+
+                memmove(begin, end + 1, strlen(end + 1) + 1);
+                s = begin;
+        }
+}
+
+int config_check(Manager *m, const char *unit, const PolicySetting *asked, const char *source,
+                 ConfigOutcome *o) {
+        _cleanup_free_ char *problem = NULL;
+        _cleanup_policy_config_ PolicyConfig config = {};
+        const Policy *policy;
+        int r;
+
+        if (!o->setting.policy) {
+                if (o->files_known && (policy_words_count(asked->more + POLICY_KEY_OPTIONS) > 0 ||
+                                       policy_words_count(asked->more + POLICY_KEY_SCAN_THREADS) > 0))
+                        return config_refuse(o, -EINVAL,
+                                             "unit '%s' has no cache policy that this could be for; name "
+                                             "one with %s=", unit, policy_setting_key_name(0));
+                return 0;
+        }
+
+        r = policy_setting_check(&o->setting, m->policies, m->paths.policies, &policy, &config, &problem);
+        if (r != -EINVAL)
+                return r;
+
+        strip_source(problem, source);
+        o->problem = TAKE_PTR(problem);
+        return -EINVAL;
+}
+
+/* ---- what holds for a unit */
+
+/* The files of a unit that systemd has not loaded, or that was not active yet: as it would find them. */
+static int read_files(const char *unit, PolicySetting *ret, bool *ret_found) {
+        _cleanup_ptr_array_ GPtrArray *dropins = NULL;
+        g_autofree char *fragment = NULL;
+
+        if (!unit_name_is_valid(unit))
+                return 0;
+
+        unit_path_find("", unit, &fragment, &dropins);
+        *ret_found = fragment || dropins->len > 1 || endswith(unit, ".slice");
+        return unit_file_read_setting(unit, fragment, (char **) dropins->pdata, ret);
+}
+
+int config_resolve(Manager *m, const char *unit, const PolicySetting *const *overrides, GPtrArray *holds,
+                   ConfigOutcome *o) {
+        _cleanup_policy_setting_ PolicySetting files = {};
+        const Unit *u = manager_find_unit(m, unit);
+        PolicyLayers l = {
+                .rules = &m->rules,
+                .unit = u && u->files_known ? &u->file_setting : &files,
+                .holds = holds,
+        };
+        int r;
+
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                l.overrides[k] = overrides[k];
+
+        o->files_known = u && u->files_known;
+        if (!o->files_known) {
+                r = read_files(unit, &files, &o->files_known);
+                if (r < 0)
+                        return r;
+        }
+
+        policy_setting_done(&o->setting);
+        return policy_layers_resolve(&l, unit, u ? u->cgroup : NULL, &o->setting);
+}
+
+void config_show(Manager *m, const char *unit, ConfigOutcome *ret) {
+        const PolicySetting *overrides[_OVERRIDE_MAX];
+        _cleanup_ptr_array_ GPtrArray *holds = holds_list_settings(m, unit);
+        ConfigOutcome o = {};
+
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                overrides[k] = unit_overrides_get(&m->overrides, k, unit);
+
+        o.error = config_resolve(m, unit, overrides, holds, &o);
+        if (o.error >= 0 && !manager_find_unit(m, unit) && policy_setting_count_lines(&o.setting) == 0)
+                o.error = -ESRCH;
+
+        *ret = o;
+}

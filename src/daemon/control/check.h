@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "change.h"
+
+/* Sets the sentence of the outcome; returns the error, or -ENOMEM. */
+int config_refuse(ConfigOutcome *o, int error, const char *format, ...) _printf_(3, 4);
+
+/* KEY=VALUE each, NULL at the end; the lines have no file yet. */
+int config_read_assignments(char **assignments, PolicySetting *ret, ConfigOutcome *o);
+
+/* Sets the outcome's setting to what holds for the unit with these overrides (one for each kind) and holds
+ * (of PolicySetting; NULL: none). */
+int config_resolve(Manager *m, const char *unit, const PolicySetting *const *overrides, GPtrArray *holds,
+                   ConfigOutcome *o);
+
+/* Whether the outcome's setting can be carried out. asked is what of it a client asks for, source where that
+ * is said to come from, which the sentence about a problem leaves out. */
+int config_check(Manager *m, const char *unit, const PolicySetting *asked, const char *source,
+                 ConfigOutcome *o);

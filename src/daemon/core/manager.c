@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "config/resolve.h"
+#include "daemon/control/hold.h"
+#include "daemon/control/request.h"
+#include "daemon/systemd/internal.h"
+#include "daemon/systemd/watch.h"
+#include "manager.h"
+#include "messages.h"
+#include "reconcile.h"
+#include "shared/log.h"
+
+const ManagerPaths manager_default_paths = {
+        .kernel = {
+                .sysfs = "/sys/kernel/cachebpf",
+                .cgroup = "/sys/fs/cgroup",
+                .bpffs = "/sys/fs/bpf",
+        },
+        .policies = policy_directories,
+        .rules = policy_rule_directories,
+        .overrides = unit_override_directories,
+};
+
+static uint64_t now_usec(void) {
+        struct timespec ts;
+
+        assert(clock_gettime(CLOCK_MONOTONIC, &ts) == 0);
+        return (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
+}
+
+static int on_reconcile(sd_event_source *s, void *userdata) {
+        Manager *m = ASSERT_PTR(userdata);
+        unsigned n = g_hash_table_size(m->dirty);
+        uint64_t begin = now_usec();
+
+        manager_reconcile(m);
+        log_debug("Reconciled %u units in %" PRIu64 " us.", n, now_usec() - begin);
+
+        if (m->reconciled)
+                m->reconciled(m);
+        if (m->settled && m->became_ready)
+                m->became_ready(m);
+        if (m->settled || !m->watch)
+                config_requests_reloaded(m);
+        config_requests_reconciled(m);
+        return 0;
+}
+
+int manager_new(const ManagerPaths *paths, sd_event *event, PolicyBackend *backend, Manager **ret) {
+        _cleanup_(manager_freep) Manager *m = calloc(1, sizeof(Manager));
+        int r;
+
+        if (!m)
+                return -ENOMEM;
+
+        m->paths = *paths;
+        m->event = sd_event_ref(event);
+        m->backend = backend;
+        m->units = g_hash_table_new(g_str_hash, g_str_equal);
+        m->units_by_path = g_hash_table_new(g_str_hash, g_str_equal);
+        m->dirty = g_hash_table_new(NULL, NULL);
+        m->pinned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+
+        r = sd_event_add_defer(event, &m->reconcile_source, on_reconcile, m);
+        if (r < 0)
+                return r;
+
+        /* After everything else that is waiting: one reconcile for a burst of events. */
+        r = sd_event_source_set_priority(m->reconcile_source, SD_EVENT_PRIORITY_NORMAL + 10);
+        if (r < 0)
+                return r;
+        r = sd_event_source_set_enabled(m->reconcile_source, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(m->reconcile_source, "reconcile");
+
+        *ret = TAKE_PTR(m);
+        return 0;
+}
+
+Manager *manager_free(Manager *m) {
+        GHashTableIter it;
+        gpointer u;
+
+        if (!m)
+                return NULL;
+
+        systemd_watch_free(m->watch);
+        if (m->thread_requests)
+                g_hash_table_unref(m->thread_requests);
+        config_requests_free(m);
+
+        /* Nothing is shown any more, and nothing is detached: policies outlive the daemon. */
+        m->unit_changed = m->unit_removed = NULL;
+        if (m->units) {
+                g_hash_table_iter_init(&it, m->units);
+                while (g_hash_table_iter_next(&it, NULL, &u)) {
+                        g_hash_table_iter_steal(&it);
+                        unit_free(u);
+                }
+                g_hash_table_unref(m->units);
+        }
+        if (m->units_by_path)
+                g_hash_table_unref(m->units_by_path);
+        if (m->dirty)
+                g_hash_table_unref(m->dirty);
+        if (m->pinned)
+                g_hash_table_unref(m->pinned);
+        if (m->policies)
+                g_ptr_array_unref(m->policies);
+
+        if (m->holds)
+                g_ptr_array_unref(m->holds);
+        policy_rules_done(&m->rules);
+        unit_overrides_done(&m->overrides);
+        kernel_features_done(&m->kernel);
+        sd_event_source_disable_unref(m->reconcile_source);
+        sd_event_unref(m->event);
+        return mfree(m);
+}
+
+/* Units that have one of these get what it is now, each in place of what it was. */
+static void log_changed_policies(GPtrArray *old, GPtrArray *new) {
+        for (guint i = 0; old && i < new->len; i++) {
+                const Policy *p = new->pdata[i], *before = policies_find(old, p->name);
+
+                if (before && !streq(before->digest, p->digest))
+                        log_full_fields(LOG_INFO, 0, LOG_FIELDS(.policy = p->name),
+                                        "Policy '%s' has changed: '%s'.",
+                                        p->name, p->path);
+        }
+}
+
+static int load_configuration(Manager *m) {
+        _cleanup_ptr_array_ GPtrArray *policies = NULL;
+        UnitOverrides overrides;
+        PolicyRules rules;
+        int r;
+
+        r = policies_load(m->paths.policies, &policies);
+        if (r < 0)
+                return r;
+
+        r = unit_overrides_load(m->paths.overrides, &overrides);
+        if (r < 0)
+                return r;
+
+        r = policy_rules_load(m->paths.rules, &rules);
+        if (r < 0) {
+                unit_overrides_done(&overrides);
+                return r;
+        }
+
+        log_changed_policies(m->policies, policies);
+        if (m->policies)
+                g_ptr_array_unref(m->policies);
+        m->policies = TAKE_PTR(policies);
+
+        policy_rules_done(&m->rules);
+        m->rules = rules;
+        unit_overrides_done(&m->overrides);
+        m->overrides = overrides;
+        return 0;
+}
+
+static int load_pins(Manager *m) {
+        GArray *ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+        int r;
+
+        r = m->backend->enumerate(m->backend->userdata, ids);
+        for (guint i = 0; i < ids->len; i++)
+                g_hash_table_add(m->pinned, g_memdup2(&g_array_index(ids, uint64_t, i), sizeof(uint64_t)));
+
+        g_array_unref(ids);
+        return r;
+}
+
+int manager_load(Manager *m) {
+        int r;
+
+        r = kernel_features_load(&m->paths.kernel, &m->kernel);
+        if (r < 0)
+                return log_error_errno(r, "Cannot find out what the kernel can do: %m");
+        if (!m->kernel.supported)
+                log_full_fields(LOG_WARNING, 0,
+                                LOG_FIELDS(.message_id = MESSAGE_KERNEL_UNSUPPORTED,
+                                           .reason = m->kernel.reason),
+                                "No cache policy can be attached: %s.", m->kernel.reason);
+
+        r = load_configuration(m);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read the configuration: %m");
+
+        if (m->kernel.supported) {
+                r = load_pins(m);
+                if (r < 0)
+                        return log_error_errno(r, "Cannot read the pinned policies: %m");
+        }
+
+        return 0;
+}
+
+int manager_reload(Manager *m) {
+        GHashTableIter it;
+        gpointer u;
+        int r;
+
+        r = load_configuration(m);
+        if (r < 0)
+                return log_error_errno(r, "Cannot read the configuration again, keeping the old one: %m");
+
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &u))
+                unit_reset_retry(u);
+
+        manager_mark_all_dirty(m);
+        if (m->watch)
+                systemd_watch_rescan(m->watch);
+        return 0;
+}
+
+int manager_resolve(Manager *m, const char *unit, const char *cgroup, const PolicySetting *file_setting,
+                    PolicySetting *ret) {
+        _cleanup_ptr_array_ GPtrArray *holds = holds_list_settings(m, unit);
+        PolicyLayers l = {
+                .rules = &m->rules,
+                .unit = file_setting,
+                .holds = holds,
+        };
+
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                l.overrides[k] = unit_overrides_get(&m->overrides, k, unit);
+
+        return policy_layers_resolve(&l, unit, cgroup, ret);
+}
+
+void manager_unit_overridden(Manager *m, const char *unit) {
+        Unit *u = manager_find_unit(m, unit);
+
+        if (!u)
+                return;
+
+        if (u->files_known && unit_resolve_setting(u) < 0)
+                log_oom();
+        /* Without a policy its control group is not known, or no longer. */
+        if (u->active && m->watch && !u->link)
+                systemd_fetch_active(m->watch, u);
+        manager_mark_dirty(m, u);
+}
+
+Unit *manager_find_unit(Manager *m, const char *name) {
+        return g_hash_table_lookup(m->units, name);
+}
+
+void manager_forget_unit(Manager *m, Unit *u) {
+        if (m->unit_removed)
+                m->unit_removed(u);
+        if (m->watch)
+                systemd_watch_forget(m->watch, u);
+
+        g_hash_table_remove(m->dirty, u);
+        if (u->path)
+                g_hash_table_remove(m->units_by_path, u->path);
+        if (g_hash_table_lookup(m->units, u->name) == u)
+                g_hash_table_remove(m->units, u->name);
+}
+
+void manager_queue_reconcile(Manager *m) {
+        int r;
+
+        r = sd_event_source_set_enabled(m->reconcile_source, SD_EVENT_ONESHOT);
+        if (r < 0)
+                log_error_errno(r, "Cannot queue the reconcile: %m");
+}
+
+void manager_mark_dirty(Manager *m, Unit *u) {
+        g_hash_table_add(m->dirty, u);
+        manager_queue_reconcile(m);
+}
+
+void manager_mark_all_dirty(Manager *m) {
+        GHashTableIter it;
+        gpointer u;
+
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &u))
+                g_hash_table_add(m->dirty, u);
+
+        manager_queue_reconcile(m);
+}
+
+void manager_set_settled(Manager *m, bool settled) {
+        m->settled = settled;
+        if (settled)
+                manager_queue_reconcile(m);
+}
+
+void manager_unit_changed(Manager *m, Unit *u) {
+        if (m->unit_changed)
+                m->unit_changed(u);
+}
+
+ManagerCounts manager_count(Manager *m) {
+        ManagerCounts c = {};
+        GHashTableIter it;
+        gpointer p;
+
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                const Unit *u = p;
+
+                c.configured += !!u->setting.policy;
+                c.attached += u->state == UNIT_ATTACHED;
+                c.failed += u->state == UNIT_FAILED || u->state == UNIT_LOST;
+        }
+
+        return c;
+}

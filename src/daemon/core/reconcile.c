@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <inttypes.h>
+
+#include "config/resolve.h"
+#include "reconcile.h"
+#include "shared/log.h"
+
+/* The sentence is only for the state: if there is no memory for it the state goes without. */
+#define set_statef(u, state, ...)                               \
+        ({                                                      \
+                _cleanup_free_ char *_reason = NULL;            \
+                if (asprintf(&_reason, __VA_ARGS__) < 0)        \
+                        _reason = NULL;                         \
+                unit_set_state(u, state, _reason);              \
+        })
+
+int unit_resolve_setting(Unit *u) {
+        _cleanup_policy_setting_ PolicySetting s = {};
+        bool same;
+        int r;
+
+        r = manager_resolve(u->manager, u->name, u->cgroup, &u->file_setting, &s);
+        if (r < 0)
+                return r;
+
+        same = policy_setting_equal(&s, &u->setting);
+        policy_setting_done(&u->setting);
+        u->setting = s; /* in any case: lines that count for nothing may be others */
+        s = (PolicySetting) {};
+        if (same)
+                return 0;
+
+        unit_reset_retry(u);
+        manager_unit_changed(u->manager, u);
+        return 1;
+}
+
+static bool take_pin(Manager *m, uint64_t cgroup_id) {
+        return cgroup_id != 0 && g_hash_table_remove(m->pinned, &cgroup_id);
+}
+
+/* Opens the pin that an earlier instance left for the unit's control group. */
+static int adopt(Unit *u) {
+        const PolicyBackend *b = u->manager->backend;
+        _cleanup_(policy_link_freep) PolicyLink *link = NULL;
+        int r;
+
+        if (u->link || !take_pin(u->manager, u->cgroup_id))
+                return 0;
+
+        r = b->open(b->userdata, u->cgroup_id, &link);
+        if (r == -ENOENT) /* hung up since */
+                return 0;
+        if (r < 0)
+                return r;
+
+        r = unit_set_link(u, link, NULL, /* adopted= */ true);
+        if (r < 0)
+                return r;
+
+        TAKE_PTR(link);
+        return 0;
+}
+
+/* The policy that the setting names, and how it is to run. NULL: the unit is in state failed, and what runs
+ * goes on running. */
+static const Policy *find_policy(Unit *u, PolicyConfig *ret) {
+        _cleanup_free_ char *problem = NULL;
+        const Policy *p;
+
+        if (policy_setting_check(&u->setting, u->manager->policies, u->manager->paths.policies, &p, ret,
+                                 &problem) >= 0)
+                return p;
+
+        set_statef(u, UNIT_FAILED, "%s%s", problem ?: "out of memory",
+                   u->effective ? "; the policy attached before goes on" : "");
+        return NULL;
+}
+
+/* The control group went away under us, or was replaced: systemd will tell, maybe did already. */
+static void control_group_gone(Unit *u) {
+        unit_drop_link(u);
+        unit_reset_retry(u);
+        u->cgroup = mfree(u->cgroup);
+        u->cgroup_id = 0;
+        unit_set_state(u, UNIT_INACTIVE, NULL);
+}
+
+static void lost(Unit *u, const KernelPolicy *k) {
+        _cleanup_free_ char *policy = strdup(strna(u->effective));
+        /* Not of an earlier policy, unless it is not known yet which one this was. */
+        const char *why = u->policy_id == 0 || u->policy_id == k->ejected_id ? k->ejected : NULL;
+
+        unit_drop_link(u);
+        unit_schedule_retry(u, /* transient= */ true);
+
+        if (u->retry_at == UINT64_MAX)
+                set_statef(u, UNIT_LOST,
+                           "the kernel %s policy '%s' again and again%s%s, giving up; 'systemctl reload "
+                           "cachebpfd' tries once more", why ? "ejected" : "detached", strna(policy),
+                           why ? ": " : "", strempty(why));
+        else
+                set_statef(u, UNIT_LOST, "the kernel %s policy '%s'%s%s; attempt %u to attach it follows",
+                           why ? "ejected" : "detached", strna(policy), why ? ": " : "", strempty(why),
+                           u->n_attempts);
+}
+
+static void attached(Unit *u, const KernelPolicy *k) {
+        if (u->policy_id != k->id) {
+                u->policy_id = k->id;
+                manager_unit_changed(u->manager, u);
+        }
+
+        unit_set_state(u, UNIT_ATTACHED, NULL);
+}
+
+static void failed(Unit *u, int error, const char *reason) {
+        unit_schedule_retry(u, policy_error_is_transient(error));
+
+        set_statef(u, UNIT_FAILED, "%s%s", reason ?: strerror(abs(error)),
+                   u->link ? "; the policy attached before goes on" : "");
+}
+
+/* Attaches, or replaces in place what is attached, and believes only the kernel about the outcome. */
+static void apply(Unit *u, const Policy *p, const PolicyConfig *config) {
+        const PolicyBackend *b = u->manager->backend;
+        _cleanup_kernel_policy_ KernelPolicy k = {};
+        _cleanup_free_ char *reason = NULL;
+        PolicyLink *link = NULL;
+        bool update = u->link;
+        int r;
+
+        if (update)
+                r = b->update(b->userdata, u->link, p, config, &reason);
+        else
+                r = b->attach(b->userdata, p, config, u->cgroup_id, &link, &reason);
+        if (r < 0) {
+                /* No surprise if the control group went away meanwhile. */
+                if (b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k) == -ENOENT)
+                        return control_group_gone(u);
+
+                return failed(u, r, reason);
+        }
+
+        if (link) {
+                r = unit_set_link(u, link, p->name, /* adopted= */ false);
+                if (r < 0) {
+                        policy_link_free(link);
+                        return failed(u, r, NULL);
+                }
+        } else {
+                (void) free_and_strdup(&u->effective, p->name);
+                unit_watch_events(u);
+        }
+
+        r = b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k);
+        if (r == -ENOENT)
+                return control_group_gone(u);
+        if (r < 0 || !policy_kernel_name_equal(p->name, kernel_policy_own(&k)))
+                return lost(u, &k);
+
+        if (update) {
+                u->adopted = false; /* what runs now is ours */
+                if (u->state == UNIT_ATTACHED)
+                        unit_note_update(u);
+        }
+        attached(u, &k);
+}
+
+/* Whether what is attached is what is wanted. */
+static bool link_is(const PolicyLink *link, const char *own, const Policy *p, const PolicyConfig *config) {
+        return !link->incomplete && policy_kernel_name_equal(p->name, own) &&
+                streq(strempty(link->config), config->fingerprint);
+}
+
+/* For a unit that wants a policy and has a control group, on a kernel that can. */
+static void reconcile_active(Unit *u) {
+        const PolicyBackend *b = u->manager->backend;
+        _cleanup_kernel_policy_ KernelPolicy k = {};
+        _cleanup_policy_config_ PolicyConfig config = {};
+        const Policy *p;
+        const char *own;
+        int r;
+
+        r = adopt(u);
+        if (r < 0)
+                return failed(u, r, NULL);
+
+        r = b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k);
+        if (r == -ENOENT)
+                return control_group_gone(u);
+        if (r == -EOPNOTSUPP)
+                return failed(u, r, "the memory controller is not enabled in the unit's control group");
+        if (r < 0)
+                return failed(u, r, NULL);
+
+        own = kernel_policy_own(&k);
+
+        if (u->link && (u->hung_up || !own)) {
+                if (own && !u->effective)
+                        (void) free_and_strdup(&u->effective, own);
+                return lost(u, &k);
+        }
+        /* An adopted link: what it runs, the kernel says. */
+        if (u->link && !u->effective)
+                (void) free_and_strdup(&u->effective,
+                                       policy_kernel_name_equal(u->setting.policy, own) ? u->setting.policy :
+                                                                                          own);
+
+        if (!u->link && own)
+                return set_statef(u, UNIT_FAILED,
+                                  "the control group has policy '%s' already, attached by another program",
+                                  own);
+
+        p = find_policy(u, &config);
+        if (!p)
+                return;
+
+        if (u->link && link_is(u->link, own, p, &config)) {
+                (void) free_and_strdup(&u->effective, p->name);
+                return attached(u, &k);
+        }
+
+        if (unit_may_try(u))
+                apply(u, p, &config);
+}
+
+static void unit_reconcile(Unit *u) {
+        _cleanup_policy_config_ PolicyConfig config = {};
+        Manager *m = u->manager;
+        int r;
+
+        if (!u->loaded) {
+                if (u->link)
+                        control_group_gone(u);
+                if (!unit_is_asked_about(u)) /* the last answer comes back here */
+                        unit_free(u);
+                return;
+        }
+
+        /* A half answer is worse than the old one; the rest of it makes the unit dirty again. */
+        if (unit_is_fetching(u))
+                return;
+
+        /* Announced, but not started: not a unit of ours before that. */
+        if (!u->files_known) {
+                if (!u->active) {
+                        if (u->link)
+                                control_group_gone(u);
+                        policy_setting_done(&u->setting);
+                        unit_set_state(u, UNIT_UNCONFIGURED, NULL);
+                }
+                return;
+        }
+
+        r = unit_resolve_setting(u);
+        if (r < 0) {
+                log_oom();
+                return;
+        }
+
+        if (u->link && u->link->cgroup_id != u->cgroup_id) {
+                unit_drop_link(u);
+                unit_reset_retry(u);
+        }
+
+        if (!u->setting.policy) {
+                unit_reset_retry(u);
+                unit_drop_link(u); /* a pin not adopted yet is left to remove_orphans() */
+                unit_set_state(u, UNIT_UNCONFIGURED, NULL);
+        } else if (!m->kernel.supported)
+                unit_set_state(u, UNIT_UNSUPPORTED, m->kernel.reason);
+        else if (u->cgroup_id != 0)
+                reconcile_active(u);
+        else if (find_policy(u, &config)) /* a wrong name is worth knowing before the unit starts */
+                unit_set_state(u, UNIT_INACTIVE, NULL);
+}
+
+/* Pins that belong to no unit which wants a policy: the configuration changed, or the unit ended, while no
+ * daemon was running. Only once everything systemd knows is known here. */
+static void remove_orphans(Manager *m) {
+        const PolicyBackend *b = m->backend;
+        GHashTableIter it;
+        gpointer key;
+
+        g_hash_table_iter_init(&it, m->pinned);
+        while (g_hash_table_iter_next(&it, &key, NULL)) {
+                _cleanup_(policy_link_freep) PolicyLink *link = NULL;
+                uint64_t id = *(uint64_t *) key;
+                int r;
+
+                r = b->open(b->userdata, id, &link);
+                if (r >= 0)
+                        r = b->detach(b->userdata, link);
+                if (r < 0 && r != -ENOENT)
+                        log_warning_errno(r, "Cannot detach the policy of control group %" PRIu64 ", "
+                                          "ignoring: %m", id);
+                else
+                        log_info("Detached the policy of control group %" PRIu64 ": "
+                                 "no unit asks for it any more.", id);
+
+                g_hash_table_iter_remove(&it);
+        }
+}
+
+void manager_reconcile(Manager *m) {
+        _cleanup_ptr_array_ GPtrArray *work = g_ptr_array_new();
+        GHashTableIter it;
+        gpointer key;
+
+        /* What becomes dirty meanwhile is for the next time. */
+        g_hash_table_iter_init(&it, m->dirty);
+        while (g_hash_table_iter_next(&it, &key, NULL))
+                g_ptr_array_add(work, key);
+        g_hash_table_remove_all(m->dirty);
+
+        for (guint i = 0; i < work->len; i++)
+                unit_reconcile(work->pdata[i]);
+
+        if (m->settled)
+                remove_orphans(m);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "manager.h"
+#include "messages.h"
+#include "shared/log.h"
+#include "unit.h"
+
+#define RETRY_MAX 5U
+#define RETRY_FIRST_USEC (1 * USEC_PER_SEC)
+/* A policy that ran this long before it was lost did not fail to start: count from one again. */
+#define RETRY_FORGET_USEC (300 * USEC_PER_SEC)
+
+static uint64_t now_usec(clockid_t clock) {
+        struct timespec ts;
+
+        assert(clock_gettime(clock, &ts) == 0);
+        return (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
+}
+
+int unit_new(Manager *m, const char *name, Unit **ret) {
+        _cleanup_(unit_freep) Unit *u = calloc(1, sizeof(Unit));
+
+        if (!u)
+                return -ENOMEM;
+
+        u->name = strdup(name);
+        if (!u->name)
+                return -ENOMEM;
+
+        u->loaded = true;
+        u->since = now_usec(CLOCK_REALTIME);
+        u->manager = m;
+        g_hash_table_insert(m->units, u->name, u);
+
+        *ret = TAKE_PTR(u);
+        return 0;
+}
+
+Unit *unit_free(Unit *u) {
+        if (!u)
+                return NULL;
+
+        if (u->manager)
+                manager_forget_unit(u->manager, u);
+
+        sd_event_source_disable_unref(u->link_source);
+        sd_event_source_disable_unref(u->retry_source);
+        policy_events_free(u->events);
+        policy_link_free(u->link);
+        policy_setting_done(&u->file_setting);
+        policy_setting_done(&u->setting);
+        free(u->path);
+        free(u->fragment);
+        strv_free(u->dropins);
+        free(u->cgroup);
+        free(u->effective);
+        free(u->dropped);
+        free(u->reason);
+        free(u->name);
+        return mfree(u);
+}
+
+bool unit_is_managed(const Unit *u) {
+        return u->setting.policy || u->link;
+}
+
+bool unit_is_asked_about(const Unit *u) {
+        for (UnitFetch i = 0; i < _UNIT_FETCH_MAX; i++)
+                if (u->fetch_slots[i])
+                        return true;
+
+        return false;
+}
+
+bool unit_is_fetching(const Unit *u) {
+        return u->fetch_queued || unit_is_asked_about(u);
+}
+
+int unit_source(const Unit *u, char **ret) {
+        *ret = NULL;
+
+        if (!u->setting.set)
+                return 0;
+
+        return asprintf(ret, SOURCE_FORMAT,
+                        SOURCE_ARGUMENTS(u->setting.file, u->setting.line)) < 0 ? -ENOMEM : 0;
+}
+
+/* ---- state */
+
+static void log_change(Unit *u, int level, const char *message_id, const char *what) {
+        const char *configured = u->setting.policy ?: u->dropped,
+                *policy = u->state == UNIT_FAILED ? configured : u->effective ?: configured;
+
+        log_full_fields(level, 0,
+                        LOG_FIELDS(.message_id = message_id, .unit = u->name, .cgroup = u->cgroup,
+                                   .policy = policy,
+                                   .state = unit_state_to_string(u->state), .reason = u->reason,
+                                   .config_file = u->setting.file, .config_line = u->setting.line),
+                        "%s: Cache policy %s%s%s%s%s%s.", u->name,
+                        policy ? "'" : "", strempty(policy), policy ? "' " : "",
+                        what, u->reason ? ": " : "", strempty(u->reason));
+}
+
+static void log_state(Unit *u, UnitState old) {
+        switch (u->state) {
+        case UNIT_ATTACHED:
+                if (u->adopted)
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_ADOPTED,
+                                   "was running already and is adopted");
+                else
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_ATTACHED, "is attached");
+                break;
+        case UNIT_FAILED:
+                log_change(u, LOG_ERR, MESSAGE_POLICY_FAILED, "failed");
+                break;
+        case UNIT_LOST:
+                log_change(u, LOG_WARNING, MESSAGE_POLICY_LOST, "is lost");
+                break;
+        case UNIT_INACTIVE:
+                if (old == UNIT_ATTACHED)
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_DETACHED, "ended with the control group");
+                break;
+        case UNIT_UNCONFIGURED:
+                if (old == UNIT_ATTACHED)
+                        log_change(u, LOG_INFO, MESSAGE_POLICY_DETACHED,
+                                   "is detached, nothing asks for it any more");
+                break;
+        default:
+                break;
+        }
+}
+
+void unit_note_update(Unit *u) {
+        log_change(u, LOG_INFO, MESSAGE_POLICY_UPDATED, "is attached in place of the one before");
+}
+
+void unit_set_state(Unit *u, UnitState state, const char *reason) {
+        UnitState old = u->state;
+        bool changed = old != state;
+        int r;
+
+        r = free_and_strdup(&u->reason, reason);
+        if (r < 0)
+                log_oom();
+
+        if (changed) {
+                u->state = state;
+                u->since = now_usec(CLOCK_REALTIME);
+        }
+
+        if (changed || r > 0) {
+                log_state(u, old);
+                manager_unit_changed(u->manager, u);
+        }
+}
+
+/* ---- link */
+
+static int on_link_event(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+        Unit *u = ASSERT_PTR(userdata);
+
+        /* A hang-up stays: one look is enough. */
+        (void) sd_event_source_set_enabled(s, SD_EVENT_OFF);
+
+        u->hung_up = true;
+        manager_mark_dirty(u->manager, u);
+        return 0;
+}
+
+int unit_set_link(Unit *u, PolicyLink *link, const char *effective, bool adopted) {
+        int r;
+
+        r = sd_event_add_io(u->manager->event, &u->link_source, link->fd, EPOLLHUP, on_link_event, u);
+        if (r < 0)
+                return r;
+        (void) sd_event_source_set_description(u->link_source, u->name);
+
+        r = free_and_strdup(&u->effective, effective);
+        if (r < 0)
+                return r;
+
+        u->link = link;
+        u->adopted = adopted;
+        u->hung_up = false;
+        u->attached_at = now_usec(CLOCK_MONOTONIC);
+        unit_watch_events(u);
+        return 0;
+}
+
+void unit_watch_events(Unit *u) {
+        const PolicyLink *link = u->link;
+        int r;
+
+        u->events = policy_events_free(u->events);
+        if (link->program_fd < 0)
+                return;
+
+        r = policy_events_new(u->manager->event, u->name, link->events_fd, link->program_fd, link->counts_fd,
+                              &u->events);
+        if (r < 0)
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name, .policy = u->effective),
+                                "%s: Cannot watch what the cache policy asks for, it goes on without: %m",
+                                u->name);
+}
+
+void unit_drop_link(Unit *u) {
+        const PolicyBackend *b = u->manager->backend;
+        int r;
+
+        if (!u->link)
+                return;
+
+        u->link_source = sd_event_source_disable_unref(u->link_source);
+        u->events = policy_events_free(u->events);
+
+        r = b->detach(b->userdata, u->link);
+        if (r < 0)
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name, .policy = u->effective),
+                                "%s: Cannot remove the pins of cache policy '%s', ignoring: %m",
+                                u->name, strna(u->effective));
+
+        u->link = policy_link_free(u->link);
+        free(u->dropped);
+        u->dropped = TAKE_PTR(u->effective);
+        u->adopted = u->hung_up = false;
+        u->policy_id = 0;
+}
+
+/* ---- trying again */
+
+static int on_retry(sd_event_source *s, uint64_t usec, void *userdata) {
+        Unit *u = ASSERT_PTR(userdata);
+
+        u->retry_at = 0;
+        manager_mark_dirty(u->manager, u);
+        return 0;
+}
+
+void unit_schedule_retry(Unit *u, bool transient) {
+        uint64_t delay;
+        int r;
+
+        if (u->attached_at > 0 && now_usec(CLOCK_MONOTONIC) - u->attached_at > RETRY_FORGET_USEC)
+                u->n_attempts = 0;
+        u->attached_at = 0;
+
+        u->retry_source = sd_event_source_disable_unref(u->retry_source);
+        u->retry_at = UINT64_MAX;
+
+        if (!transient || u->n_attempts >= RETRY_MAX)
+                return;
+
+        delay = RETRY_FIRST_USEC << u->n_attempts++;
+        r = sd_event_add_time_relative(u->manager->event, &u->retry_source, CLOCK_MONOTONIC, delay, 0,
+                                       on_retry, u);
+        if (r < 0) {
+                log_warning_errno(r, "%s: Cannot arm the timer for another attempt, ignoring: %m", u->name);
+                return;
+        }
+
+        u->retry_at = now_usec(CLOCK_MONOTONIC) + delay;
+}
+
+void unit_reset_retry(Unit *u) {
+        u->retry_source = sd_event_source_disable_unref(u->retry_source);
+        u->retry_at = 0;
+        u->n_attempts = 0;
+}
+
+bool unit_may_try(const Unit *u) {
+        return u->retry_at == 0;
+}

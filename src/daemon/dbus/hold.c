@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Holds on D-Bus: conversion only. */
+
+#include "bus.h"
+#include "daemon/control/hold.h"
+#include "hold.h"
+#include "request.h"
+
+/* ---- properties */
+
+static int append_settings(sd_bus_message *reply, const PolicySetting *s) {
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "s");
+
+        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(s); i++) {
+                const PolicyLine *l = policy_setting_get_line(s, i);
+                g_autofree char *text = g_strdup_printf("%s=%s", l->key, l->value);
+
+                r = sd_bus_message_append(reply, "s", text);
+        }
+
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int append_hold(sd_bus_message *reply, const Hold *h) {
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'r', "usasssuut");
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "us", h->cookie, h->unit);
+        if (r >= 0)
+                r = append_settings(reply, &h->setting);
+        if (r >= 0)
+                r = sd_bus_message_append(reply, "ssuut", h->program, strempty(h->reason), (uint32_t) h->pid,
+                                          (uint32_t) h->uid, h->since);
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int append_holds(sd_bus_message *reply, Manager *m, const char *unit) {
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "(usasssuut)");
+        for (guint i = 0; r >= 0 && m->holds && i < m->holds->len; i++) {
+                const Hold *h = m->holds->pdata[i];
+
+                if (!unit || streq(h->unit, unit))
+                        r = append_hold(reply, h);
+        }
+
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+int hold_bus_get_all(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return append_holds(reply, userdata, NULL);
+}
+
+int hold_bus_get_of_unit(sd_bus *bus, const char *path, const char *interface, const char *property,
+                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        Unit *u = ASSERT_PTR(userdata);
+
+        return append_holds(reply, u->manager, u->name);
+}
+
+/* ---- methods */
+
+static int reply_hold(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        if (reply->outcome->error < 0)
+                return config_bus_reply_error(msg, reply);
+
+        return sd_bus_reply_method_return(msg, "u", reply->hold->cookie);
+}
+
+int hold_bus_begin(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        _cleanup_strv_free_ char **assignments = NULL;
+        const char *unit, *program, *reason;
+        int r;
+
+        r = config_bus_read_settings(msg, &unit, &assignments, error);
+        if (r >= 0)
+                r = sd_bus_message_read(msg, "ss", &program, &reason);
+        if (r < 0)
+                return r;
+
+        return config_bus_request(msg, userdata, &(const ConfigRequestArguments) {
+                                                         .change = {
+                                                                 .unit = unit,
+                                                                 .assignments = assignments,
+                                                         },
+                                                         .hold = true,
+                                                         .program = program,
+                                                         .reason = reason,
+                                                         .reply = reply_hold,
+                                                 });
+}
+
+/* Nobody but who holds may: to others the hold does not exist. */
+int hold_bus_release(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        uint32_t cookie;
+        Hold *h;
+        int r;
+
+        r = sd_bus_message_read(msg, "u", &cookie);
+        if (r < 0)
+                return r;
+
+        h = hold_find(userdata, cookie);
+        if (!h || !h->track || !sd_bus_track_contains(h->track, sd_bus_message_get_sender(msg)))
+                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_HOLD,
+                                         "You have no hold with the cookie %u", cookie);
+
+        hold_end(h);
+        return sd_bus_reply_method_return(msg, NULL);
+}

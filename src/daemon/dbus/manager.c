@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The manager object on D-Bus: conversion only. */
+
+#include "bus.h"
+#include "daemon/core/unit-kernel.h"
+#include "hold.h"
+#include "manager.h"
+#include "request.h"
+#include "threads.h"
+#include "unit.h"
+
+#include "config.h"
+
+static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return sd_bus_message_append(reply, "s", PROJECT_VERSION);
+}
+
+static int get_kernel_support(sd_bus *bus, const char *path, const char *interface, const char *property,
+                              sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Manager *m = ASSERT_PTR(userdata);
+
+        return sd_bus_message_append(reply, "b", m->kernel.supported);
+}
+
+static int get_kernel_reason(sd_bus *bus, const char *path, const char *interface, const char *property,
+                             sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Manager *m = ASSERT_PTR(userdata);
+
+        return sd_bus_message_append(reply, "s", strempty(m->kernel.reason));
+}
+
+static int get_kernel_abi(sd_bus *bus, const char *path, const char *interface, const char *property,
+                          sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Manager *m = ASSERT_PTR(userdata);
+
+        return sd_bus_message_append(reply, "t", m->kernel.abi);
+}
+
+static int get_kernel_features(sd_bus *bus, const char *path, const char *interface, const char *property,
+                               sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Manager *m = ASSERT_PTR(userdata);
+
+        return sd_bus_message_append_strv(reply, m->kernel.features);
+}
+
+static int get_policy_directories(sd_bus *bus, const char *path, const char *interface, const char *property,
+                                  sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Manager *m = ASSERT_PTR(userdata);
+
+        return sd_bus_message_append_strv(reply, (char **) m->paths.policies);
+}
+
+static int get_policies(sd_bus *bus, const char *path, const char *interface, const char *property,
+                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Manager *m = ASSERT_PTR(userdata);
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "(ssss)");
+
+        for (guint i = 0; r >= 0 && i < m->policies->len; i++) {
+                const Policy *p = m->policies->pdata[i];
+
+                r = sd_bus_message_append(reply, "(ssss)", p->name, strempty(p->description), p->path,
+                                          strempty(p->problem));
+        }
+
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int get_count(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        ManagerCounts c = manager_count(ASSERT_PTR(userdata));
+
+        return sd_bus_message_append(reply, "u",
+                                     streq(property, "UnitsConfigured") ? c.configured :
+                                     streq(property, "UnitsAttached") ? c.attached : c.failed);
+}
+
+static int append_unit(sd_bus_message *reply, Unit *u) {
+        _cleanup_kernel_policy_ KernelPolicy k = {};
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        r = unit_bus_path(u, &path);
+        if (r < 0)
+                return r;
+
+        return sd_bus_message_append(reply, "(ssssso)", u->name, strempty(u->setting.policy),
+                                     strempty(u->effective), strempty(unit_read_verified(u, &k)),
+                                     unit_state_to_string(u->state), path);
+}
+
+static int method_list_units(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Manager *m = ASSERT_PTR(userdata);
+        GHashTableIter it;
+        gpointer u;
+        int r;
+
+        r = sd_bus_message_new_method_return(msg, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ssssso)");
+
+        g_hash_table_iter_init(&it, m->units);
+        while (r >= 0 && g_hash_table_iter_next(&it, NULL, &u))
+                if (unit_is_managed(u))
+                        r = append_unit(reply, u);
+
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+
+        return r < 0 ? r : sd_bus_message_send(reply);
+}
+
+static int method_get_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        Manager *m = ASSERT_PTR(userdata);
+        _cleanup_free_ char *path = NULL;
+        const char *name;
+        Unit *u;
+        int r;
+
+        r = sd_bus_message_read(msg, "s", &name);
+        if (r < 0)
+                return r;
+
+        u = manager_find_unit(m, name);
+        if (!u || !unit_is_managed(u))
+                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_UNIT,
+                                         "No cache policy is configured for or attached to unit '%s'", name);
+
+        r = unit_bus_path(u, &path);
+        if (r < 0)
+                return r;
+
+        return sd_bus_reply_method_return(msg, "o", path);
+}
+
+static int method_get_kernel_stat(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Manager *m = ASSERT_PTR(userdata);
+        int r;
+
+        r = sd_bus_message_new_method_return(msg, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "{st}");
+        if (r < 0)
+                return r;
+
+        r = kernel_stat_foreach(&m->paths.kernel, bus_append_counter, reply);
+        if (r < 0 && r != -ENOENT)
+                return r;
+
+        r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_message_send(reply);
+}
+
+static const sd_bus_vtable manager_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Version", "s", get_version, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("KernelSupport", "b", get_kernel_support, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("KernelReason", "s", get_kernel_reason, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("KernelAbi", "t", get_kernel_abi, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("KernelFeatures", "as", get_kernel_features, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("PolicyDirectories", "as", get_policy_directories, 0, SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("Policies", "a(ssss)", get_policies, 0, SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION),
+        SD_BUS_PROPERTY("UnitsConfigured", "u", get_count, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("UnitsAttached", "u", get_count, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("UnitsFailed", "u", get_count, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Holds", HOLD_BUS_ARRAY, hold_bus_get_all, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_METHOD_WITH_ARGS("ListUnits", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssssso)", units),
+                                method_list_units, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetUnit", SD_BUS_ARGS("s", name), SD_BUS_RESULT("o", unit),
+                                method_get_unit, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetKernelStat", SD_BUS_NO_ARGS, SD_BUS_RESULT("a{st}", counters),
+                                method_get_kernel_stat, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetThreadClass", SD_BUS_ARGS("u", thread, "s", class),
+                                SD_BUS_RESULT("u", threads),
+                                threads_bus_set_thread_class, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetProcessClass", SD_BUS_ARGS("u", process, "s", class),
+                                SD_BUS_RESULT("u", threads),
+                                threads_bus_set_process_class, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ListThreads", SD_BUS_ARGS("u", process), SD_BUS_RESULT("a(uss)", threads),
+                                threads_bus_list, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("GetUnitSettings", SD_BUS_ARGS("s", unit),
+                                SD_BUS_RESULT("a(ssssb)", settings),
+                                config_bus_get_unit_settings, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("SetUnitSettings",
+                                SD_BUS_ARGS("s", unit, "as", settings, "b", persistent, "b", dry_run),
+                                SD_BUS_RESULT("as", files), config_bus_set_unit_settings,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ResetUnit", SD_BUS_ARGS("s", unit, "b", persistent, "b", dry_run),
+                                SD_BUS_RESULT("as", files), config_bus_reset_unit,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("HoldUnit",
+                                SD_BUS_ARGS("s", unit, "as", settings, "s", program, "s", reason),
+                                SD_BUS_RESULT("u", cookie), hold_bus_begin, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ReleaseHold", SD_BUS_ARGS("u", cookie), SD_BUS_NO_RESULT, hold_bus_release,
+                                SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_RESULT("as", problems),
+                                config_bus_reload, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
+
+int manager_bus_add(Manager *m, sd_bus *bus) {
+        return sd_bus_add_object_vtable(bus, NULL, BUS_PATH, BUS_INTERFACE_MANAGER, manager_vtable, m);
+}
+
+void manager_bus_counts_changed(Manager *m) {
+        if (m->bus)
+                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                                      "UnitsConfigured", "UnitsAttached", "UnitsFailed",
+                                                      NULL);
+}
+
+void manager_bus_policies_changed(Manager *m) {
+        if (m->bus)
+                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Policies",
+                                                      NULL);
+}
+
+void manager_bus_holds_changed(Manager *m) {
+        if (m->bus)
+                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Holds",
+                                                      NULL);
+}

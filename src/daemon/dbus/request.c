@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Settings of units on D-Bus: conversion only. */
+
+#include "bus.h"
+#include "daemon/control/request.h"
+#include "request.h"
+
+static int set_error(sd_bus_error *error, const ConfigReply *reply) {
+        const ConfigOutcome *o = reply->outcome;
+
+        if (o->problem)
+                return sd_bus_error_set(error,
+                                        o->error == -EINVAL ? SD_BUS_ERROR_INVALID_ARGS :
+                                                              BUS_ERROR_CANNOT_STORE,
+                                        o->problem);
+
+        switch (o->error) {
+        case -ESRCH:
+                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_UNIT, "There is no unit '%s'",
+                                         reply->unit);
+        case -EACCES:
+                return sd_bus_error_setf(error, SD_BUS_ERROR_ACCESS_DENIED,
+                                         "Not authorized to change the configuration of cache policies");
+        case -ENOKEY:
+                return sd_bus_error_setf(error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+                                         "Interactive authentication required");
+        default:
+                return sd_bus_error_set_errno(error, o->error);
+        }
+}
+
+int config_bus_reply_error(sd_bus_message *msg, const ConfigReply *reply) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+
+        (void) set_error(&error, reply);
+        return sd_bus_reply_method_error(msg, &error);
+}
+
+static int reply_strings(sd_bus_message *msg, char **strings) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        int r;
+
+        r = sd_bus_message_new_method_return(msg, &reply);
+        if (r >= 0)
+                r = sd_bus_message_append_strv(reply, strings);
+        return r < 0 ? r : sd_bus_message_send(reply);
+}
+
+/* ---- what clients ask for */
+
+int config_bus_request(sd_bus_message *msg, Manager *m, const ConfigRequestArguments *arguments) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        ConfigRequestArguments a = *arguments;
+        int r;
+
+        a.subject = (PolkitSubject) {
+                .bus_name = sd_bus_message_get_sender(msg),
+                .pidfd = -EBADF,
+        };
+        a.interactive = sd_bus_message_get_allow_interactive_authorization(msg) > 0;
+        a.msg = msg;
+
+        r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
+        if (r >= 0)
+                r = sd_bus_creds_get_euid(creds, &a.subject.uid);
+        if (r >= 0) {
+                (void) sd_bus_creds_get_pid(creds, &a.pid); /* of a container's process there may be none */
+                r = config_request(m, &a);
+        }
+        return r < 0 ? r : 1;
+}
+
+static int request(sd_bus_message *msg, Manager *m, const ConfigChange *change,
+                   config_request_reply_t reply) {
+        return config_bus_request(msg, m,
+                                  &(const ConfigRequestArguments) { .change = *change, .reply = reply });
+}
+
+static int reply_files(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        GPtrArray *files = reply->outcome->files;
+
+        if (reply->outcome->error < 0)
+                return config_bus_reply_error(msg, reply);
+
+        if (files)
+                g_ptr_array_add(files, NULL);
+        return reply_strings(msg, files ? (char **) files->pdata : NULL);
+}
+
+int config_bus_read_settings(sd_bus_message *msg, const char **ret_unit, char ***ret_assignments,
+                             sd_bus_error *error) {
+        _cleanup_strv_free_ char **assignments = NULL;
+        int r;
+
+        r = sd_bus_message_read(msg, "s", ret_unit);
+        if (r >= 0)
+                r = sd_bus_message_read_strv(msg, &assignments);
+        if (r < 0)
+                return r;
+        if (!assignments || !assignments[0])
+                return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS,
+                                        "There are no settings in the call");
+
+        *ret_assignments = TAKE_PTR(assignments);
+        return 0;
+}
+
+int config_bus_set_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        _cleanup_strv_free_ char **assignments = NULL;
+        int persistent, dry_run, r;
+        const char *unit;
+
+        r = config_bus_read_settings(msg, &unit, &assignments, error);
+        if (r >= 0)
+                r = sd_bus_message_read(msg, "bb", &persistent, &dry_run);
+        if (r < 0)
+                return r;
+
+        return request(msg, userdata, &(const ConfigChange) {
+                                              .unit = unit,
+                                              .assignments = assignments,
+                                              .persistent = persistent,
+                                              .dry_run = dry_run,
+                                      },
+                       reply_files);
+}
+
+int config_bus_reset_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        int persistent, dry_run, r;
+        const char *unit;
+
+        r = sd_bus_message_read(msg, "sbb", &unit, &persistent, &dry_run);
+        if (r < 0)
+                return r;
+
+        return request(msg, userdata, &(const ConfigChange) {
+                                              .unit = unit,
+                                              .persistent = persistent,
+                                              .dry_run = dry_run,
+                                      },
+                       reply_files);
+}
+
+static int reply_reload(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        return reply->outcome->error < 0 ? config_bus_reply_error(msg, reply) :
+                                           reply_strings(msg, reply->problems);
+}
+
+int config_bus_reload(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        return request(msg, userdata, &(const ConfigChange) {}, reply_reload);
+}
+
+/* ---- GetUnitSettings */
+
+int config_bus_get_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(config_outcome_done) ConfigOutcome o = {};
+        const char *unit;
+        int r;
+
+        r = sd_bus_message_read(msg, "s", &unit);
+        if (r < 0)
+                return r;
+
+        config_show(userdata, unit, &o);
+        if (o.error < 0)
+                return set_error(error, &(const ConfigReply) { .unit = unit, .outcome = &o });
+
+        r = sd_bus_message_new_method_return(msg, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(ssssb)");
+
+        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(&o.setting); i++) {
+                const PolicyLine *l = policy_setting_get_line(&o.setting, i);
+                _cleanup_free_ char *source = NULL;
+
+                if (asprintf(&source, SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line)) < 0) {
+                        source = NULL;
+                        return -ENOMEM;
+                }
+
+                r = sd_bus_message_append(reply, "(ssssb)", l->key, l->value, source,
+                                          policy_layer_to_string(l->layer),
+                                          (int) policy_setting_line_counts(&o.setting, l));
+        }
+
+        if (r >= 0)
+                r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_message_send(reply);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Classes of threads on D-Bus: conversion only. */
+
+#include "bus.h"
+#include "daemon/control/thread-request.h"
+#include "shared/string-util.h"
+#include "threads.h"
+
+static int set_error(sd_bus_error *error, const Manager *m, uint32_t pid, int r) {
+        switch (r) {
+        case -ESRCH:
+                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_THREAD, "There is no thread or process %u",
+                                         pid);
+        case -EINVAL:
+                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_THREAD,
+                                         "%u is a thread of a process of another number",
+                                         pid);
+        case -EOPNOTSUPP:
+                return sd_bus_error_setf(error, SD_BUS_ERROR_NOT_SUPPORTED, "%s", strna(m->kernel.reason));
+        case -EACCES:
+                return sd_bus_error_setf(error, SD_BUS_ERROR_ACCESS_DENIED,
+                                         "Not authorized to classify threads of other users");
+        case -ENOKEY:
+                return sd_bus_error_setf(error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+                                         "Interactive authentication required");
+        default:
+                return sd_bus_error_set_errno(error, r);
+        }
+}
+
+static int reply_set(Manager *m, sd_bus_message *msg, sd_varlink *link, const ThreadRequestResult *result) {
+        _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+        uint32_t pid;
+        int r;
+
+        if (result->error == 0)
+                return sd_bus_reply_method_return(msg, "u", result->n_threads);
+
+        r = sd_bus_message_rewind(msg, true);
+        if (r >= 0)
+                r = sd_bus_message_read(msg, "u", &pid);
+        if (r < 0)
+                return r;
+
+        (void) set_error(&error, m, pid, result->error);
+        return sd_bus_reply_method_error(msg, &error);
+}
+
+static int set_class(sd_bus_message *msg, Manager *m, bool process, sd_bus_error *error) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        ThreadRequestArguments a = {
+                .subject = {
+                        .bus_name = sd_bus_message_get_sender(msg),
+                        .pidfd = -EBADF,
+                },
+                .interactive = sd_bus_message_get_allow_interactive_authorization(msg) > 0,
+                .msg = msg,
+                .reply = reply_set,
+        };
+        const char *class;
+        uint32_t pid;
+        int r;
+
+        r = sd_bus_message_read(msg, "us", &pid, &class);
+        if (r < 0)
+                return r;
+
+        a.class = thread_class_from_string(class);
+        if (a.class < 0)
+                return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS,
+                                         "'%s' is no class of threads; normal, scan and background are",
+                                         class);
+
+        r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID, &creds);
+        if (r >= 0)
+                r = sd_bus_creds_get_euid(creds, &a.subject.uid);
+        if (r < 0)
+                return r;
+
+        r = thread_target_open((pid_t) pid, process, &a.target);
+        if (r < 0)
+                return set_error(error, m, pid, r);
+
+        r = thread_request(m, &a);
+        return r < 0 ? r : 1;
+}
+
+int threads_bus_set_thread_class(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        return set_class(msg, userdata, /* process= */ false, error);
+}
+
+int threads_bus_set_process_class(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        return set_class(msg, userdata, /* process= */ true, error);
+}
+
+/* ---- ListThreads */
+
+typedef struct ListThreads {
+        const PolicyBackend *backend;
+        sd_bus_message *reply;
+} ListThreads;
+
+static int list_one(const Thread *t, void *userdata) {
+        ListThreads *l = ASSERT_PTR(userdata);
+        ThreadClass class;
+        int r;
+
+        r = l->backend->get_class(l->backend->userdata, t->fd, &class);
+        return sd_bus_message_append(l->reply, "(uss)", (uint32_t) t->tid, t->name,
+                                     r < 0 ? "" : thread_class_to_string(class));
+}
+
+int threads_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Manager *m = ASSERT_PTR(userdata);
+        ThreadTarget target;
+        uint32_t pid;
+        int r;
+
+        r = sd_bus_message_read(msg, "u", &pid);
+        if (r < 0)
+                return r;
+        if (!m->kernel.supported)
+                return set_error(error, m, pid, -EOPNOTSUPP);
+
+        r = thread_target_open((pid_t) pid, /* process= */ true, &target);
+        if (r < 0)
+                return set_error(error, m, pid, r);
+
+        r = sd_bus_message_new_method_return(msg, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "(uss)");
+        if (r >= 0)
+                r = thread_target_foreach(&target, list_one,
+                                          &(ListThreads) { .backend = m->backend, .reply = reply });
+        thread_target_done(&target);
+        if (r < 0)
+                return set_error(error, m, pid, r);
+
+        r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_message_send(reply);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One object for each managed unit on D-Bus: conversion only. */
+
+#include "bus.h"
+#include "daemon/core/unit-kernel.h"
+#include "hold.h"
+#include "shared/log.h"
+#include "unit.h"
+
+#define UNIT_PATH_PREFIX BUS_PATH "/unit"
+
+int unit_bus_path(const Unit *u, char **ret) {
+        return sd_bus_path_encode(UNIT_PATH_PREFIX, u->name, ret);
+}
+
+static int find_unit(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
+                     sd_bus_error *error) {
+        Manager *m = ASSERT_PTR(userdata);
+        _cleanup_free_ char *name = NULL;
+        Unit *u;
+        int r;
+
+        r = sd_bus_path_decode(path, UNIT_PATH_PREFIX, &name);
+        if (r <= 0)
+                return r;
+
+        u = manager_find_unit(m, name);
+        if (!u || !unit_is_managed(u))
+                return 0;
+
+        *ret_found = u;
+        return 1;
+}
+
+static int enumerate_units(sd_bus *bus, const char *prefix, void *userdata, char ***ret_nodes,
+                           sd_bus_error *error) {
+        Manager *m = ASSERT_PTR(userdata);
+        _cleanup_strv_free_ char **l = NULL;
+        GHashTableIter it;
+        size_t n = 0;
+        gpointer u;
+        int r;
+
+        l = calloc(g_hash_table_size(m->units) + 1, sizeof(char *));
+        if (!l)
+                return -ENOMEM;
+
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &u)) {
+                if (!unit_is_managed(u))
+                        continue;
+
+                r = unit_bus_path(u, l + n);
+                if (r < 0)
+                        return r;
+                n++;
+        }
+
+        *ret_nodes = TAKE_PTR(l);
+        return 1;
+}
+
+/* ---- properties */
+
+/* Strings that are there or not; on D-Bus "not" is the empty string. */
+static int get_string(sd_bus *bus, const char *path, const char *interface, const char *property,
+                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return sd_bus_message_append(reply, "s", strempty(*(char *const *) userdata));
+}
+
+static int get_words(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const PolicyWords *words = ASSERT_PTR(userdata);
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "s");
+        for (guint i = 0; r >= 0 && i < policy_words_count(words); i++)
+                r = sd_bus_message_append(reply, "s", policy_words_get(words, i)->text);
+
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int get_verified(sd_bus *bus, const char *path, const char *interface, const char *property,
+                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        _cleanup_kernel_policy_ KernelPolicy k = {};
+
+        return sd_bus_message_append(reply, "s", strempty(unit_read_verified(userdata, &k)));
+}
+
+static int get_state(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Unit *u = ASSERT_PTR(userdata);
+
+        return sd_bus_message_append(reply, "s", unit_state_to_string(u->state));
+}
+
+static int get_source(sd_bus *bus, const char *path, const char *interface, const char *property,
+                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        _cleanup_free_ char *source = NULL;
+        int r;
+
+        r = unit_source(userdata, &source);
+        if (r < 0)
+                return r;
+
+        return sd_bus_message_append(reply, "s", strempty(source));
+}
+
+static int get_adopted(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Unit *u = ASSERT_PTR(userdata);
+
+        return sd_bus_message_append(reply, "b", u->adopted);
+}
+
+int bus_append_counter(const char *key, const char *value, void *userdata) {
+        uint64_t n;
+
+        if (safe_atou64(value, &n) < 0)
+                return 0;
+
+        return sd_bus_message_append(userdata, "{st}", key, n);
+}
+
+static int method_get_stats(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        Unit *u = ASSERT_PTR(userdata);
+        int r;
+
+        r = sd_bus_message_new_method_return(msg, &reply);
+        if (r >= 0)
+                r = sd_bus_message_open_container(reply, 'a', "{st}");
+        if (r < 0)
+                return r;
+
+        /* No control group, no counters: an empty answer, not an error. */
+        r = unit_stat_foreach(u, bus_append_counter, reply);
+        if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
+                return r;
+
+        r = sd_bus_message_close_container(reply);
+        return r < 0 ? r : sd_bus_message_send(reply);
+}
+
+#define CHANGES SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
+
+static const sd_bus_vtable unit_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("Unit", "s", get_string, offsetof(Unit, name), SD_BUS_VTABLE_PROPERTY_CONST),
+        SD_BUS_PROPERTY("ControlGroup", "s", get_string, offsetof(Unit, cgroup), CHANGES),
+        SD_BUS_PROPERTY("ControlGroupId", "t", NULL, offsetof(Unit, cgroup_id), CHANGES),
+        SD_BUS_PROPERTY("ConfiguredPolicy", "s", get_string, offsetof(Unit, setting.policy), CHANGES),
+        SD_BUS_PROPERTY("PolicyOptions", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_OPTIONS]),
+                        CHANGES),
+        SD_BUS_PROPERTY("ScanThreads", "as", get_words,
+                        offsetof(Unit, setting.more[POLICY_KEY_SCAN_THREADS]), CHANGES),
+        SD_BUS_PROPERTY("Admission", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_ADMISSION]),
+                        CHANGES),
+        SD_BUS_PROPERTY("EffectivePolicy", "s", get_string, offsetof(Unit, effective), CHANGES),
+        SD_BUS_PROPERTY("VerifiedPolicy", "s", get_verified, 0, CHANGES),
+        SD_BUS_PROPERTY("State", "s", get_state, 0, CHANGES),
+        SD_BUS_PROPERTY("StateReason", "s", get_string, offsetof(Unit, reason), CHANGES),
+        SD_BUS_PROPERTY("Source", "s", get_source, 0, CHANGES),
+        SD_BUS_PROPERTY("SinceTimestamp", "t", NULL, offsetof(Unit, since), CHANGES),
+        SD_BUS_PROPERTY("PolicyId", "t", NULL, offsetof(Unit, policy_id), CHANGES),
+        SD_BUS_PROPERTY("Adopted", "b", get_adopted, 0, CHANGES),
+        SD_BUS_PROPERTY("Holds", HOLD_BUS_ARRAY, hold_bus_get_of_unit, 0, CHANGES),
+        SD_BUS_METHOD_WITH_ARGS("GetStats", SD_BUS_NO_ARGS, SD_BUS_RESULT("a{st}", counters),
+                                method_get_stats, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
+
+int unit_bus_add(Manager *m, sd_bus *bus) {
+        int r;
+
+        r = sd_bus_add_fallback_vtable(bus, NULL, UNIT_PATH_PREFIX, BUS_INTERFACE_UNIT, unit_vtable,
+                                       find_unit, m);
+        if (r < 0)
+                return r;
+
+        return sd_bus_add_node_enumerator(bus, NULL, UNIT_PATH_PREFIX, enumerate_units, m);
+}
+
+/* ---- signals */
+
+void unit_bus_removed(Unit *u) {
+        _cleanup_free_ char *path = NULL;
+        int r;
+
+        if (!u->exported)
+                return;
+
+        u->exported = false;
+        if (!u->manager->bus)
+                return;
+
+        r = unit_bus_path(u, &path);
+        if (r >= 0)
+                r = sd_bus_emit_interfaces_removed(u->manager->bus, path, BUS_INTERFACE_UNIT, NULL);
+        if (r < 0)
+                log_debug_errno(r, "%s: Cannot tell the bus that the object went: %m", u->name);
+}
+
+void unit_bus_changed(Unit *u) {
+        _cleanup_free_ char *path = NULL;
+        sd_bus *bus = u->manager->bus;
+        int r;
+
+        if (!bus)
+                return;
+
+        if (!unit_is_managed(u)) {
+                unit_bus_removed(u);
+                return;
+        }
+
+        r = unit_bus_path(u, &path);
+        if (r >= 0) {
+                if (u->exported)
+                        r = sd_bus_emit_properties_changed_strv(bus, path, BUS_INTERFACE_UNIT, NULL);
+                else
+                        r = sd_bus_emit_interfaces_added(bus, path, BUS_INTERFACE_UNIT, NULL);
+        }
+        if (r < 0)
+                log_debug_errno(r, "%s: Cannot tell the bus what changed: %m", u->name);
+
+        u->exported = true;
+}

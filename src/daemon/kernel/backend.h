@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "cgroup.h"
+#include "config/catalog.h"
+#include "config/policy-config.h"
+#include "shared/thread-class.h"
+
+/* The daemon's hold on an attached policy. Closing it detaches nothing: the pin keeps the policy running. */
+typedef struct PolicyLink {
+        uint64_t cgroup_id;
+        int fd;             /* EPOLLHUP when the kernel detached the policy */
+        bool incomplete;    /* an update was interrupted: bring it to its end before relying on the pins */
+        char *config;       /* the fingerprint of the object and the configuration it runs with */
+
+        /* What events.h needs; -EBADF for a policy that asks for nothing. */
+        int events_fd;      /* ring buffer */
+        int program_fd;
+        int counts_fd;
+} PolicyLink;
+
+PolicyLink *policy_link_new(uint64_t cgroup_id, int fd);
+
+PolicyLink *policy_link_free(PolicyLink *link);
+DEFINE_TRIVIAL_CLEANUP_FUNC(PolicyLink *, policy_link_free);
+
+/* The kernel as the reconciler sees it: bpf.c is the real one, the unit tests have another. Where
+ * there is a ret_reason, a failure also gives the sentence for the user. */
+typedef struct PolicyBackend {
+        /* Puts half-written pins in order and gives the
+         * ids of the control groups with a pinned live link. */
+        int (*enumerate)(void *userdata, GArray *ret_ids /* of uint64_t */);
+        /* Opens the pinned link of a control group; -ENOENT if there is none. */
+        int (*open)(void *userdata, uint64_t cgroup_id, PolicyLink **ret);
+        int (*attach)(void *userdata, const Policy *policy, const PolicyConfig *config, uint64_t cgroup_id,
+                      PolicyLink **ret, char **ret_reason);
+        /* Replaces the policy of a link in place, with no moment without a policy. */
+        int (*update)(void *userdata, PolicyLink *link, const Policy *policy, const PolicyConfig *config,
+                      char **ret_reason);
+        /* Detaches and removes the pin; fine if the kernel detached already. */
+        int (*detach)(void *userdata, PolicyLink *link);
+        /* What the kernel says, see cgroup-util.h. */
+        int (*read_policy)(void *userdata, const char *cgroup, uint64_t cgroup_id, KernelPolicy *ret);
+        /* The class of a thread, given by a PIDFD_THREAD; -ESRCH when it has ended. No class: -ENOENT. */
+        int (*set_class)(void *userdata, int pidfd, ThreadClass class);
+        int (*get_class)(void *userdata, int pidfd, ThreadClass *ret);
+        void *userdata;
+} PolicyBackend;
+
+/* The name by which the kernel knows a policy: it allows no '-'. */
+void policy_kernel_name(const char *name, char ret[static POLICY_NAME_MAX + 1]);
+bool policy_kernel_name_equal(const char *name, const char *kernel_name);
+
+/* bpf.c: the pins are below pin_root, the control groups below cgroup_root; both are kept. */
+PolicyBackend *policy_bpf_backend_new(const char *pin_root, const char *cgroup_root);
+PolicyBackend *policy_bpf_backend_free(PolicyBackend *b);
+DEFINE_TRIVIAL_CLEANUP_FUNC(PolicyBackend *, policy_bpf_backend_free);

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The real backend: everything that enters the kernel passes through here. */
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "backend.h"
+#include "events.h"
+#include "load.h"
+#include "pin.h"
+#include "shared/bpf-log.h"
+#include "shared/log.h"
+#include "thread-map.h"
+#include "value.h"
+
+typedef struct BpfContext {
+        char *pin_root;
+        char *cgroup_root;
+        int threads_fd; /* opened, or made, when it is needed first */
+        PolicyValueLayout *layout;
+} BpfContext;
+
+DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct bpf_link *, bpf_link__destroy);
+
+/* ---- adopting */
+
+static bool link_hung_up(int fd) {
+        struct pollfd p = { .fd = fd };
+
+        return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR));
+}
+
+/* Opens a pinned link that is ours and alive.
+ * -ENOENT: no link; -ENOLINK: not alive; -EMEDIUMTYPE: not ours. */
+static int open_link(const char *root, uint64_t cgroup_id) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, PIN_LINK);
+        _cleanup_close_ int fd = -EBADF;
+        struct bpf_link_info info = {};
+        uint32_t size = sizeof(info);
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+
+        fd = bpf_obj_get(path);
+        if (fd < 0)
+                return fd;
+
+        r = bpf_link_get_info_by_fd(fd, &info, &size);
+        if (r < 0 || info.type != BPF_LINK_TYPE_STRUCT_OPS)
+                return -EMEDIUMTYPE;
+        if (link_hung_up(fd))
+                return -ENOLINK;
+
+        return TAKE_FD(fd);
+}
+
+static int open_pin(const char *root, uint64_t cgroup_id, const char *name) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, name);
+
+        return path ? bpf_obj_get(path) : -ENOMEM;
+}
+
+/* Opens what is pinned beside a link. Only policies that ask for something have a program there. */
+static int open_companions(const char *root, PolicyLink *link) {
+        int r;
+
+        link->config = mfree(link->config);
+        r = pin_read_config(root, link->cgroup_id, &link->config);
+        if (r < 0)
+                return r;
+
+        link->program_fd = safe_close(link->program_fd);
+        link->events_fd = safe_close(link->events_fd);
+        link->counts_fd = safe_close(link->counts_fd);
+
+        link->program_fd = open_pin(root, link->cgroup_id, PIN_PROGRAM);
+        if (link->program_fd == -ENOENT)
+                return 0;
+        if (link->program_fd < 0)
+                return link->program_fd;
+
+        link->events_fd = open_pin(root, link->cgroup_id, PIN_MAP_PREFIX POLICY_EVENTS_MAP);
+        if (link->events_fd < 0)
+                return link->events_fd;
+
+        link->counts_fd = open_pin(root, link->cgroup_id, PIN_COUNTS);
+        return link->counts_fd < 0 ? link->counts_fd : 0;
+}
+
+static int backend_open(void *userdata, uint64_t cgroup_id, PolicyLink **ret) {
+        BpfContext *c = ASSERT_PTR(userdata);
+        _cleanup_free_ char *mark = pin_path(c->pin_root, cgroup_id, PIN_UPDATING);
+        _cleanup_(policy_link_freep) PolicyLink *link = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        if (!mark)
+                return -ENOMEM;
+
+        fd = open_link(c->pin_root, cgroup_id);
+        if (IN_ERRNO(fd, -ENOLINK, -ENOENT))
+                return -ENOENT;
+        if (fd < 0)
+                return fd;
+
+        link = policy_link_new(cgroup_id, fd);
+        if (!link)
+                return -ENOMEM;
+        TAKE_FD(fd);
+
+        link->incomplete = access(mark, F_OK) >= 0;
+        r = open_companions(c->pin_root, link);
+        if (r < 0) {
+                log_warning_errno(r, "Cannot open the pins in '%s/%" PRIu64 "', making them anew: %m",
+                                  c->pin_root, cgroup_id);
+                link->incomplete = true;
+        }
+
+        *ret = TAKE_PTR(link);
+        return 0;
+}
+
+static int backend_enumerate(void *userdata, GArray *ret_ids) {
+        BpfContext *c = ASSERT_PTR(userdata);
+        _cleanup_closedir_ DIR *d = opendir(c->pin_root);
+        struct dirent *de;
+        int r;
+
+        if (!d)
+                return errno == ENOENT ? 0 : -errno;
+
+        while ((de = readdir(d))) {
+                _cleanup_close_ int fd = -EBADF;
+                uint64_t id;
+
+                if (safe_atou64(de->d_name, &id) < 0)
+                        continue;
+
+                fd = open_link(c->pin_root, id);
+                if (fd >= 0) {
+                        g_array_append_val(ret_ids, id);
+                        continue;
+                }
+                if (fd == -EMEDIUMTYPE) {
+                        log_warning("Pin '%s/%s/" PIN_LINK "' is not a link of ours, leaving it alone.",
+                                    c->pin_root, de->d_name);
+                        continue;
+                }
+                if (!IN_ERRNO(fd, -ENOENT, -ENOLINK))
+                        return fd;
+
+                log_debug("Removing left-over pins in '%s/%s': %s.", c->pin_root, de->d_name,
+                          fd == -ENOENT ? "nothing was attached" : "the kernel detached the policy");
+                r = pin_directory_remove(c->pin_root, id);
+                if (r < 0)
+                        log_warning_errno(r, "Cannot remove '%s/%s', ignoring: %m", c->pin_root, de->d_name);
+        }
+
+        return 0;
+}
+
+/* ---- attaching */
+
+/* The map with the classes of threads, which belongs to no policy. */
+static int threads_fd(BpfContext *c) {
+        if (c->threads_fd < 0)
+                c->threads_fd = thread_map_open(c->pin_root);
+
+        return c->threads_fd;
+}
+
+static int load(BpfContext *c, const Policy *policy, const PolicyConfig *config, uint64_t cgroup_id,
+                struct bpf_object **ret, struct bpf_map **ret_ops, char **ret_reason) {
+        int fd = -EBADF;
+
+        if (policy->knows_threads) {
+                fd = threads_fd(c);
+                if (fd < 0)
+                        return policy_step_failed(policy, POLICY_STEP_PIN, fd, ret_reason);
+        }
+
+        return policy_load(policy, config, cgroup_id, fd, ret, ret_ops, ret_reason);
+}
+
+/* Pins the policy's writable maps. bpffs keeps names with dots to itself, so ".bss" becomes "_bss". */
+static int pin_maps(const char *root, uint64_t cgroup_id, struct bpf_object *obj) {
+        struct bpf_map *map;
+        int r;
+
+        bpf_object__for_each_map(map, obj) {
+                _cleanup_free_ char *name = NULL, *path = NULL;
+
+                if (bpf_map__type(map) == BPF_MAP_TYPE_STRUCT_OPS ||
+                    endswith(bpf_map__name(map), ".rodata") ||
+                    streq(bpf_map__name(map), POLICY_THREADS_MAP) || bpf_map__fd(map) < 0)
+                        continue;
+
+                if (asprintf(&name, PIN_MAP_PREFIX "%s", bpf_map__name(map)) < 0)
+                        return -ENOMEM;
+                for (char *p = name; *p; p++)
+                        if (*p == '.')
+                                *p = '_';
+
+                path = pin_path(root, cgroup_id, name);
+                if (!path)
+                        return -ENOMEM;
+
+                r = bpf_obj_pin(bpf_map__fd(map), path);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+static int pin_at(const char *root, uint64_t cgroup_id, const char *name, int fd) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, name);
+
+        return path ? bpf_obj_pin(fd, path) : -ENOMEM;
+}
+
+/* For a policy that asks for its program to be run: the program, and a map to count the runs. */
+static int pin_program(const char *root, uint64_t cgroup_id, struct bpf_object *obj) {
+        struct bpf_program *prog = policy_object_find_reconfigure(obj);
+        _cleanup_close_ int counts = -EBADF;
+        int r;
+
+        if (!prog || !bpf_object__find_map_by_name(obj, POLICY_EVENTS_MAP))
+                return 0;
+
+        counts = policy_events_make_counts();
+        if (counts < 0)
+                return counts;
+
+        r = pin_at(root, cgroup_id, PIN_COUNTS, counts);
+        if (r < 0)
+                return r;
+
+        return pin_at(root, cgroup_id, PIN_PROGRAM, bpf_program__fd(prog));
+}
+
+/* All but the link. */
+static int pin_companions(const char *root, uint64_t cgroup_id, struct bpf_object *obj,
+                          const PolicyConfig *config) {
+        int r;
+
+        r = pin_maps(root, cgroup_id, obj);
+        if (r >= 0)
+                r = pin_program(root, cgroup_id, obj);
+        if (r >= 0)
+                r = pin_mark_config(root, cgroup_id, config->fingerprint);
+        return r;
+}
+
+static int attach_and_pin(BpfContext *c, const Policy *policy, const PolicyConfig *config,
+                          uint64_t cgroup_id,
+                          struct bpf_object *obj, struct bpf_map *ops, PolicyLink **ret, char **ret_reason) {
+        _cleanup_(policy_link_freep) PolicyLink *attached = NULL;
+        _cleanup_(bpf_link__destroyp) struct bpf_link *link = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        r = pin_directory_make(c->pin_root, cgroup_id);
+        if (r >= 0)
+                r = pin_companions(c->pin_root, cgroup_id, obj, config);
+        if (r < 0)
+                return policy_step_failed(policy, POLICY_STEP_PIN, r, ret_reason);
+
+        link = bpf_map__attach_struct_ops(ops);
+        if (!link)
+                return policy_step_failed(policy, POLICY_STEP_ATTACH, -errno, ret_reason);
+
+        /* Destroying the libbpf object closes its descriptor and nothing else: the kernel detaches when the
+         * last one is closed and there is no pin, which is what we want if we fail from here on. */
+        fd = fcntl(bpf_link__fd(link), F_DUPFD_CLOEXEC, 3);
+        if (fd < 0)
+                return policy_step_failed(policy, POLICY_STEP_PIN, -errno, ret_reason);
+
+        attached = policy_link_new(cgroup_id, fd);
+        if (!attached)
+                return -ENOMEM;
+        TAKE_FD(fd);
+
+        r = open_companions(c->pin_root, attached);
+        if (r >= 0)
+                r = pin_at(c->pin_root, cgroup_id, PIN_LINK, attached->fd);
+        if (r < 0)
+                return policy_step_failed(policy, POLICY_STEP_PIN, r, ret_reason);
+
+        *ret = TAKE_PTR(attached);
+        return 0;
+}
+
+static int backend_attach(void *userdata, const Policy *policy, const PolicyConfig *config,
+                          uint64_t cgroup_id, PolicyLink **ret, char **ret_reason) {
+        _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
+        BpfContext *c = ASSERT_PTR(userdata);
+        struct bpf_map *ops;
+        int r;
+
+        r = load(c, policy, config, cgroup_id, &obj, &ops, ret_reason);
+        if (r < 0)
+                return r;
+
+        r = attach_and_pin(c, policy, config, cgroup_id, obj, ops, ret, ret_reason);
+        if (r < 0)
+                (void) pin_directory_remove(c->pin_root, cgroup_id);
+
+        return r;
+}
+
+static int backend_update(void *userdata, PolicyLink *link, const Policy *policy, const PolicyConfig *config,
+                          char **ret_reason) {
+        _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
+        BpfContext *c = ASSERT_PTR(userdata);
+        struct bpf_map *ops;
+        int r;
+
+        r = load(c, policy, config, link->cgroup_id, &obj, &ops, ret_reason);
+        if (r < 0)
+                return r;
+
+        r = policy_value_commit(&c->layout, obj, ops);
+        if (r < 0)
+                return policy_step_failed(policy, POLICY_STEP_LOAD, r, ret_reason);
+
+        r = pin_mark_updating(c->pin_root, link->cgroup_id, true);
+        if (r < 0)
+                return policy_step_failed(policy, POLICY_STEP_PIN, r, ret_reason);
+
+        r = bpf_link_update(link->fd, bpf_map__fd(ops), NULL);
+        if (r < 0) {
+                if (!link->incomplete)
+                        (void) pin_mark_updating(c->pin_root, link->cgroup_id, false);
+                return policy_step_failed(policy, POLICY_STEP_ATTACH, r, ret_reason);
+        }
+
+        /* The new policy runs.
+         * Should the rest not get pinned, the mark stays and the next start tries again. */
+        link->incomplete = true;
+        r = pin_directory_clear(c->pin_root, link->cgroup_id);
+        if (r >= 0)
+                r = pin_companions(c->pin_root, link->cgroup_id, obj, config);
+        if (r >= 0)
+                r = open_companions(c->pin_root, link);
+        if (r >= 0)
+                r = pin_mark_updating(c->pin_root, link->cgroup_id, false);
+        if (r < 0)
+                return log_warning_errno(r,
+                                         "Cannot pin what belongs to policy '%s' in '%s/%" PRIu64 "', "
+                                         "ignoring: %m",
+                                         policy->name, c->pin_root, link->cgroup_id), 0;
+
+        link->incomplete = false;
+        return 0;
+}
+
+static int backend_detach(void *userdata, PolicyLink *link) {
+        BpfContext *c = ASSERT_PTR(userdata);
+        int r;
+
+        /* Detach by hand first, so that it has happened when we return; removing the last pin would do it
+         * some time later. -ENOLINK: the kernel was faster. */
+        r = bpf_link_detach(link->fd);
+        if (r < 0 && r != -ENOLINK)
+                log_debug_errno(r, "Cannot detach the policy of control group %" PRIu64 ", unpinning it: %m",
+                                link->cgroup_id);
+
+        return pin_directory_remove(c->pin_root, link->cgroup_id);
+}
+
+static int backend_read_policy(void *userdata, const char *cgroup, uint64_t cgroup_id, KernelPolicy *ret) {
+        BpfContext *c = ASSERT_PTR(userdata);
+
+        return cgroup_read_policy(c->cgroup_root, cgroup, cgroup_id, ret);
+}
+
+/* ---- threads */
+
+static int backend_set_class(void *userdata, int pidfd, ThreadClass class) {
+        int fd = threads_fd(ASSERT_PTR(userdata));
+
+        return fd < 0 ? fd : thread_map_set(fd, pidfd, class);
+}
+
+static int backend_get_class(void *userdata, int pidfd, ThreadClass *ret) {
+        int fd = threads_fd(ASSERT_PTR(userdata));
+
+        return fd < 0 ? fd : thread_map_get(fd, pidfd, ret);
+}
+
+PolicyBackend *policy_bpf_backend_free(PolicyBackend *b) {
+        BpfContext *c;
+
+        if (!b)
+                return NULL;
+
+        c = b->userdata;
+        if (c) {
+                free(c->pin_root);
+                free(c->cgroup_root);
+                safe_close(c->threads_fd);
+                policy_value_layout_free(c->layout);
+                free(c);
+        }
+
+        return mfree(b);
+}
+
+PolicyBackend *policy_bpf_backend_new(const char *pin_root, const char *cgroup_root) {
+        _cleanup_(policy_bpf_backend_freep) PolicyBackend *b = calloc(1, sizeof(PolicyBackend));
+        BpfContext *c = calloc(1, sizeof(BpfContext));
+
+        if (!b || !c) {
+                free(c);
+                return NULL;
+        }
+
+        *b = (PolicyBackend) {
+                .enumerate = backend_enumerate,
+                .open = backend_open,
+                .attach = backend_attach,
+                .update = backend_update,
+                .detach = backend_detach,
+                .read_policy = backend_read_policy,
+                .set_class = backend_set_class,
+                .get_class = backend_get_class,
+                .userdata = c,
+        };
+
+        c->threads_fd = -EBADF;
+        c->pin_root = strdup(pin_root);
+        c->cgroup_root = strdup(cgroup_root);
+        if (!c->pin_root || !c->cgroup_root)
+                return NULL;
+
+        bpf_log_setup();
+        return TAKE_PTR(b);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <fcntl.h>
+#include <glib.h>
+#include <sys/stat.h>
+
+#include "cgroup.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+
+#define CGROUP_FILE_MAX (64U * 1024U)
+
+static_assert(sizeof(ino_t) == sizeof(uint64_t), "a control group's id is its 64-bit inode number");
+
+void kernel_policy_done(KernelPolicy *p) {
+        free(p->name);
+        free(p->ejected);
+        *p = (KernelPolicy) {};
+}
+
+/* Of a control group without a file of the memory controller: whether it never had one. While one is removed
+ * the controllers' files go first, then those that each control group has, and the directory last. */
+static bool lacks_memory_controller(int fd) {
+        _cleanup_free_ char *text = NULL;
+        g_auto(GStrv) controllers = NULL;
+
+        if (read_full_file_at(fd, "cgroup.controllers", CGROUP_FILE_MAX, &text, NULL) < 0)
+                return false;
+
+        controllers = g_strsplit_set(text, " \n", -1);
+        return !g_strv_contains((const char *const *) controllers, "memory");
+}
+
+static int cgroup_read_file(const char *root, const char *path, uint64_t id, const char *name, char **ret) {
+        _cleanup_free_ char *dir = NULL;
+        _cleanup_close_ int fd = -EBADF;
+        struct stat st;
+        int r;
+
+        assert(root);
+        assert(path);
+
+        if (asprintf(&dir, "%s%s", root, path) < 0)
+                return -ENOMEM;
+
+        fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (id != 0 && st.st_ino != id)
+                return -ENOENT;
+
+        r = read_full_file_at(fd, name, CGROUP_FILE_MAX, ret, NULL);
+        if (r == -ENODEV) /* the directory was removed after we opened it */
+                return -ENOENT;
+        if (r == -ENOENT) /* O_PATH keeps a removed directory open: tell a missing file from that */
+                return lacks_memory_controller(fd) ? -EOPNOTSUPP : -ENOENT;
+
+        return r;
+}
+
+/* "NAME id N: REASON" */
+static int parse_ejected(const char *value, KernelPolicy *p) {
+        const char *id = strstr(value, " id "), *reason = id ? strstr(id, ": ") : NULL;
+        _cleanup_free_ char *digits = NULL;
+        uint64_t u;
+
+        if (!reason)
+                return 0;
+
+        id += strlen(" id ");
+        digits = strndup(id, reason - id);
+        if (!digits)
+                return -ENOMEM;
+        if (safe_atou64(digits, &u) < 0)
+                return 0;
+
+        p->ejected_id = u;
+        return free_and_strdup(&p->ejected, reason + strlen(": "));
+}
+
+static int parse_policy_line(const char *key, const char *value, void *userdata) {
+        KernelPolicy *p = ASSERT_PTR(userdata);
+        uint64_t u;
+
+        if (streq(key, "policy"))
+                return free_and_strdup(&p->name, streq(value, "none") ? NULL : value);
+        if (streq(key, "ejected"))
+                return parse_ejected(value, p);
+
+        /* Keys of a later kernel interface may hold anything. */
+        if (safe_atou64(value, &u) < 0)
+                return 0;
+
+        if (streq(key, "id"))
+                p->id = u;
+        else if (streq(key, "cgroup"))
+                p->cgroup_id = u;
+        else if (streq(key, "inherited"))
+                p->inherited = u > 0;
+        else if (streq(key, "updates"))
+                p->updates = u;
+
+        return 0;
+}
+
+int cgroup_read_policy(const char *root, const char *path, uint64_t id, KernelPolicy *ret) {
+        _cleanup_kernel_policy_ KernelPolicy p = {};
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        assert(ret);
+
+        r = cgroup_read_file(root, path, id, "memory.cachebpf.policy", &text);
+        if (r < 0)
+                return r;
+
+        r = flat_keyed_foreach(text, parse_policy_line, &p);
+        if (r < 0)
+                return r;
+
+        *ret = p;
+        p = (KernelPolicy) {};
+        return 0;
+}
+
+int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func,
+                        void *userdata) {
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = cgroup_read_file(root, path, id, "memory.cachebpf.stat", &text);
+        if (r < 0)
+                return r;
+
+        return flat_keyed_foreach(text, func, userdata);
+}

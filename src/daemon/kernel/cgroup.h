@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "shared/file-util.h"
+
+/* memory.cachebpf.policy of a control group: what the kernel says runs there. */
+typedef struct KernelPolicy {
+        char *name;         /* NULL: the stock policy */
+        uint64_t id;        /* of this attachment */
+        uint64_t cgroup_id; /* where it is attached */
+        bool inherited;     /* there, meaning at an ancestor */
+        uint64_t updates;   /* replacements in place */
+        uint64_t ejected_id; /* 0, or the attachment that the kernel ended of its own accord last, */
+        char *ejected;      /* and why */
+} KernelPolicy;
+
+void kernel_policy_done(KernelPolicy *p);
+#define _cleanup_kernel_policy_ _cleanup_(kernel_policy_done)
+
+/* The policy that is attached to the control group itself, or NULL. */
+static inline const char *kernel_policy_own(const KernelPolicy *p) {
+        return p->inherited ? NULL : p->name;
+}
+
+/* The root is where cgroup2 is mounted, the path what systemd calls ControlGroup. Both return -ENOENT when
+ * the control group is gone or about to go, or another one with the same path (id 0: any) took its place,
+ * and -EOPNOTSUPP when it has no memory controller. The kernel is one with cachebpf. */
+int cgroup_read_policy(const char *root, const char *path, uint64_t id, KernelPolicy *ret);
+int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func,
+                        void *userdata);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#include "pin.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+
+char *pin_path(const char *root, uint64_t cgroup_id, const char *name) {
+        char *p;
+
+        if (asprintf(&p, "%s/%" PRIu64 "%s%s", root, cgroup_id, name ? "/" : "", strempty(name)) < 0)
+                return NULL;
+
+        return p;
+}
+
+static int unlink_ignore_missing(int dir_fd, const char *name, int flags) {
+        return unlinkat(dir_fd, name, flags) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+static int remove_entries(const char *root, uint64_t cgroup_id, bool keep_link) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
+        _cleanup_closedir_ DIR *d = NULL;
+        struct dirent *de;
+        int r, ret = 0;
+
+        if (!path)
+                return -ENOMEM;
+
+        d = opendir(path);
+        if (!d)
+                return errno == ENOENT ? 0 : -errno;
+
+        /* Without the link the rest is known to be left over, should we get no further. */
+        if (!keep_link) {
+                r = unlink_ignore_missing(dirfd(d), PIN_LINK, 0);
+                if (r < 0)
+                        return r;
+        }
+
+        while ((de = readdir(d))) {
+                if (streq(de->d_name, ".") || streq(de->d_name, ".."))
+                        continue;
+                if (keep_link && (streq(de->d_name, PIN_LINK) || streq(de->d_name, PIN_UPDATING)))
+                        continue;
+
+                r = unlink_ignore_missing(dirfd(d), de->d_name, de->d_type == DT_DIR ? AT_REMOVEDIR : 0);
+                if (r < 0 && ret == 0)
+                        ret = r;
+        }
+
+        return ret;
+}
+
+int pin_directory_remove(const char *root, uint64_t cgroup_id) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+
+        r = remove_entries(root, cgroup_id, /* keep_link= */ false);
+        if (r < 0)
+                return r;
+
+        return rmdir(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int pin_directory_clear(const char *root, uint64_t cgroup_id) {
+        return remove_entries(root, cgroup_id, /* keep_link= */ true);
+}
+
+int pin_directory_make(const char *root, uint64_t cgroup_id) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
+        int r;
+
+        if (!path)
+                return -ENOMEM;
+
+        r = pin_directory_remove(root, cgroup_id);
+        if (r < 0)
+                return r;
+
+        if (mkdir(root, 0700) < 0 && errno != EEXIST)
+                return -errno;
+
+        return mkdir(path, 0700) < 0 ? -errno : 0;
+}
+
+int pin_mark_updating(const char *root, uint64_t cgroup_id, bool updating) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, PIN_UPDATING);
+
+        if (!path)
+                return -ENOMEM;
+
+        if (updating)
+                return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+
+        return rmdir(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int pin_mark_config(const char *root, uint64_t cgroup_id, const char *fingerprint) {
+        _cleanup_free_ char *name = NULL, *path = NULL;
+
+        if (isempty(fingerprint))
+                return 0;
+        if (asprintf(&name, PIN_CONFIG_PREFIX "%s", fingerprint) < 0)
+                return -ENOMEM;
+
+        path = pin_path(root, cgroup_id, name);
+        if (!path)
+                return -ENOMEM;
+
+        return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int pin_read_config(const char *root, uint64_t cgroup_id, char **ret) {
+        _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
+        _cleanup_closedir_ DIR *d = path ? opendir(path) : NULL;
+        struct dirent *de;
+        char *found = NULL;
+
+        if (!path)
+                return -ENOMEM;
+        if (!d)
+                return -errno;
+
+        while (!found && (de = readdir(d)))
+                found = startswith(de->d_name, PIN_CONFIG_PREFIX);
+
+        *ret = strdup(strempty(found));
+        return *ret ? 0 : -ENOMEM;
+}

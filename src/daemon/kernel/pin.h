@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "shared/macro.h"
+
+/* The pins of one control group: a directory named by its id with
+ *     link          the attached policy; its presence means that everything else here is in place
+ *     map-NAME      the policy's own maps
+ *     reconfigure   the program that the policy asks to be run, if it has one, and
+ *     counts        the map that counts these runs (events.h)
+ *     config-HEX    a mark (directory): the fingerprint of the object and its configuration
+ *     updating      a mark (directory): an update began and did not end
+ * A killed daemon leaves things without link (never attached: removed at the next start) or the mark next to
+ * the link (the rest may be of either policy: the update is done again).
+ *
+ * Beside these directories is
+ *     threads       the map with the classes of threads, which all policies use */
+
+#define PIN_LINK "link"
+#define PIN_MAP_PREFIX "map-"
+#define PIN_PROGRAM "reconfigure"
+#define PIN_COUNTS "counts"
+#define PIN_CONFIG_PREFIX "config-"
+#define PIN_UPDATING "updating"
+#define PIN_THREADS "threads"
+
+/* "ROOT/ID" or "ROOT/ID/NAME" (name may be NULL). */
+char *pin_path(const char *root, uint64_t cgroup_id, const char *name);
+
+/* Makes the directory of a control group, with nothing in it. */
+int pin_directory_make(const char *root, uint64_t cgroup_id);
+/* Removes it with all pins, the link first. */
+int pin_directory_remove(const char *root, uint64_t cgroup_id);
+/* Removes everything but the link and the mark of an update. */
+int pin_directory_clear(const char *root, uint64_t cgroup_id);
+
+int pin_mark_updating(const char *root, uint64_t cgroup_id, bool updating);
+
+/* The fingerprint of object and configuration; no mark is the empty one. */
+int pin_mark_config(const char *root, uint64_t cgroup_id, const char *fingerprint);
+int pin_read_config(const char *root, uint64_t cgroup_id, char **ret);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Holds on varlink: conversion only. A hold lasts as long as the connection does that asked for it. */
+
+#include "daemon/control/hold.h"
+#include "hold.h"
+#include "manager.h"
+#include "request.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
+
+static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
+        int r = 0;
+
+        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(s); i++) {
+                const PolicyLine *l = policy_setting_get_line(s, i);
+                g_autofree char *text = g_strdup_printf("%s=%s", l->key, l->value);
+
+                r = sd_json_variant_append_arrayb(ret, SD_JSON_BUILD_STRING(text));
+        }
+
+        return r;
+}
+
+static int append_hold(const Hold *h, sd_json_variant **array) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
+        int r;
+
+        r = build_settings(&h->setting, &settings);
+        if (r < 0)
+                return r;
+
+        return sd_json_variant_append_arraybo(
+                array,
+                SD_JSON_BUILD_PAIR_UNSIGNED("cookie", h->cookie),
+                SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
+                SD_JSON_BUILD_PAIR_STRING("program", h->program),
+                SD_JSON_BUILD_PAIR_CONDITION(!!h->reason, "reason", SD_JSON_BUILD_STRING(h->reason)),
+                SD_JSON_BUILD_PAIR_UNSIGNED("process", h->pid),
+                SD_JSON_BUILD_PAIR_UNSIGNED("user", h->uid),
+                SD_JSON_BUILD_PAIR_UNSIGNED("sinceUSec", h->since));
+}
+
+int hold_varlink_build_of_unit(const Unit *u, sd_json_variant **ret) {
+        GPtrArray *holds = u->manager->holds;
+        int r = 0;
+
+        for (guint i = 0; r >= 0 && holds && i < holds->len; i++) {
+                const Hold *h = holds->pdata[i];
+
+                if (streq(h->unit, u->name))
+                        r = append_hold(h, ret);
+        }
+
+        return r;
+}
+
+/* The first reply; there is no other, but the call goes on. */
+static int reply_hold(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *unit = NULL;
+        Unit *u;
+        int r;
+
+        if (reply->outcome->error < 0)
+                return config_varlink_refuse(link, reply);
+
+        u = manager_find_unit(m, reply->unit);
+        if (u) {
+                r = manager_varlink_build_unit(u, &unit);
+                if (r < 0)
+                        return r;
+        }
+
+        return sd_varlink_notifybo(link,
+                                   SD_JSON_BUILD_PAIR_UNSIGNED("cookie", reply->hold->cookie),
+                                   SD_JSON_BUILD_PAIR_CONDITION(!!unit, "unit",
+                                                                SD_JSON_BUILD_VARIANT(unit)));
+}
+
+typedef struct Parameters {
+        const char *unit;
+        char **settings;
+        const char *program;
+        const char *reason;
+        int interactive;
+} Parameters;
+
+static void parameters_done(Parameters *p) {
+        strv_free(p->settings);
+}
+
+static int method_hold(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                       void *userdata) {
+        static const sd_json_dispatch_field table[] = {
+                { "unit", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, unit),
+                  SD_JSON_MANDATORY },
+                { "settings", SD_JSON_VARIANT_ARRAY, sd_json_dispatch_strv, offsetof(Parameters, settings),
+                  SD_JSON_MANDATORY },
+                { "program", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string,
+                  offsetof(Parameters, program), SD_JSON_NULLABLE },
+                { "reason", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string,
+                  offsetof(Parameters, reason), SD_JSON_NULLABLE },
+                { "allowInteractiveAuthentication", SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate,
+                  offsetof(Parameters, interactive), SD_JSON_NULLABLE },
+                {},
+        };
+        _cleanup_(parameters_done) Parameters p = {};
+        int r;
+
+        r = sd_varlink_dispatch(link, parameters, table, &p);
+        if (r != 0)
+                return r;
+        if (!(flags & SD_VARLINK_METHOD_MORE))
+                return sd_varlink_error(link, SD_VARLINK_ERROR_EXPECTED_MORE, NULL);
+        if (!p.settings || !p.settings[0])
+                return sd_varlink_error_invalid_parameter_name(link, "settings");
+
+        return config_varlink_request(link, userdata, &(const ConfigRequestArguments) {
+                                                              .change = {
+                                                                      .unit = p.unit,
+                                                                      .assignments = p.settings,
+                                                              },
+                                                              .hold = true,
+                                                              .program = p.program,
+                                                              .reason = p.reason,
+                                                              .interactive = p.interactive > 0,
+                                                              .reply = reply_hold,
+                                                      });
+}
+
+int hold_varlink_bind(sd_varlink_server *s) {
+        return sd_varlink_server_bind_method(s, CACHEBPF_VARLINK_INTERFACE ".HoldUnit", method_hold);
+}

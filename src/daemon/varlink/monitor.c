@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Tells clients of the method Monitor what changes. What they know is kept, for all of them together, so
+ * that they hear of differences only: a unit is noted when it may have changed, and compared when everything
+ * else is done. */
+
+#include "manager.h"
+#include "monitor.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
+
+/* What a client does not read is kept for it,
+ * up to what libsystemd permits: nobody shall make that add up. */
+#define MONITORS_MAX 64U
+
+struct Monitor {
+        Manager *manager;
+        GPtrArray *links;      /* of sd_varlink; the clients, which are all in the same picture */
+        GHashTable *noted;     /* set of names */
+        GHashTable *known;     /* name -> sd_json_variant of the unit; what clients have been told */
+        sd_event_source *source;
+};
+
+static void link_unref(void *p) {
+        sd_varlink_unref(p);
+}
+
+static void variant_unref(void *p) {
+        sd_json_variant_unref(p);
+}
+
+static Monitor *monitor_free(Monitor *o) {
+        sd_event_source_disable_unref(o->source);
+        g_ptr_array_unref(o->links);
+        g_hash_table_unref(o->noted);
+        g_hash_table_unref(o->known);
+        return mfree(o);
+}
+
+static int monitor_new(Manager *m, Monitor **ret) {
+        Monitor *o = calloc(1, sizeof(Monitor));
+
+        if (!o)
+                return -ENOMEM;
+
+        o->manager = m;
+        o->links = g_ptr_array_new_with_free_func(link_unref);
+        o->noted = g_hash_table_new_full(g_str_hash, g_str_equal, free, NULL);
+        o->known = g_hash_table_new_full(g_str_hash, g_str_equal, free, variant_unref);
+        *ret = o;
+        return 0;
+}
+
+/* ---- what is sent */
+
+static int build_change(const char *change, const char *name, sd_json_variant *unit, sd_json_variant **ret) {
+        return sd_json_buildo(ret,
+                              SD_JSON_BUILD_PAIR_STRING("change", change),
+                              SD_JSON_BUILD_PAIR_CONDITION(!!name, "name", SD_JSON_BUILD_STRING(name)),
+                              SD_JSON_BUILD_PAIR_CONDITION(!!unit, "unit", SD_JSON_BUILD_VARIANT(unit)));
+}
+
+static int send_change(sd_varlink *link, const char *change, const char *name, sd_json_variant *unit) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+        int r;
+
+        r = build_change(change, name, unit, &v);
+        return r < 0 ? r : sd_varlink_notify(link, v);
+}
+
+/* To all clients. One that does not read what it is sent (there are megabytes for that) is dropped. */
+static void broadcast(Monitor *o, const char *change, const char *name, sd_json_variant *unit) {
+        for (guint i = o->links->len; i-- > 0;) {
+                sd_varlink *link = o->links->pdata[i];
+                int r;
+
+                r = send_change(link, change, name, unit);
+                if (r >= 0)
+                        continue;
+
+                log_debug_errno(r, "%s: Cannot tell a client that monitors, dropping it: %m", name);
+                sd_varlink_ref(link); /* closing it takes it off the list */
+                (void) sd_varlink_close(link);
+                sd_varlink_unref(link);
+        }
+}
+
+static int remember(Monitor *o, const char *name, sd_json_variant *unit) {
+        char *key = strdup(name);
+
+        if (!key)
+                return -ENOMEM;
+
+        g_hash_table_replace(o->known, key, sd_json_variant_ref(unit));
+        return 0;
+}
+
+static int compare_unit(Monitor *o, const char *name) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *unit = NULL;
+        sd_json_variant *known = g_hash_table_lookup(o->known, name);
+        Unit *u = manager_find_unit(o->manager, name);
+        int r;
+
+        if (!u || !unit_is_managed(u)) {
+                if (known) {
+                        g_hash_table_remove(o->known, name);
+                        broadcast(o, "removed", name, NULL);
+                }
+                return 0;
+        }
+
+        r = manager_varlink_build_unit(u, &unit);
+        if (r < 0)
+                return r;
+        if (sd_json_variant_equal(known, unit))
+                return 0;
+
+        r = remember(o, name, unit);
+        if (r < 0)
+                return r;
+
+        broadcast(o, known ? "changed" : "added", name, unit);
+        return 0;
+}
+
+static int on_settled(sd_event_source *s, void *userdata) {
+        Monitor *o = ASSERT_PTR(userdata);
+        _cleanup_hash_table_ GHashTable *noted = TAKE_PTR(o->noted);
+        GHashTableIter it;
+        gpointer name;
+        int r;
+
+        o->noted = g_hash_table_new_full(g_str_hash, g_str_equal, free, NULL);
+
+        g_hash_table_iter_init(&it, noted);
+        while (g_hash_table_iter_next(&it, &name, NULL)) {
+                r = compare_unit(o, name);
+                if (r < 0)
+                        log_warning_errno(r, "%s: Cannot tell clients that monitor what changed: %m",
+                                          (char *) name);
+        }
+
+        return 0;
+}
+
+void monitor_unit_changed(Unit *u) {
+        Monitor *o = u->manager->monitor;
+        char *name;
+        int r;
+
+        if (!o || o->links->len == 0)
+                return;
+
+        name = strdup(u->name);
+        if (!name) {
+                log_oom();
+                return;
+        }
+        g_hash_table_add(o->noted, name);
+
+        if (!o->source) {
+                r = sd_event_add_defer(o->manager->event, &o->source, on_settled, o);
+                if (r >= 0) /* after the reconcile */
+                        r = sd_event_source_set_priority(o->source, SD_EVENT_PRIORITY_IDLE);
+        } else
+                r = sd_event_source_set_enabled(o->source, SD_EVENT_ONESHOT);
+        if (r < 0)
+                log_warning_errno(r, "%s: Cannot tell clients that monitor what changed: %m", u->name);
+}
+
+/* ---- clients */
+
+/* The first client has everything built, those that come later get what is known. */
+static int take_stock(Monitor *o) {
+        GHashTableIter it;
+        gpointer p;
+        int r;
+
+        if (o->links->len > 0)
+                return 0;
+
+        g_hash_table_remove_all(o->known);
+        g_hash_table_iter_init(&it, o->manager->units);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                _cleanup_(sd_json_variant_unrefp) sd_json_variant *unit = NULL;
+                Unit *u = p;
+
+                if (!unit_is_managed(u))
+                        continue;
+
+                r = manager_varlink_build_unit(u, &unit);
+                if (r >= 0)
+                        r = remember(o, u->name, unit);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
+static int method_monitor(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                          void *userdata) {
+        Manager *m = ASSERT_PTR(userdata);
+        Monitor *o = ASSERT_PTR(m->monitor);
+        GHashTableIter it;
+        gpointer name, unit;
+        int r;
+
+        r = sd_varlink_dispatch(link, parameters, (const sd_json_dispatch_field[]) { {} }, NULL);
+        if (r != 0)
+                return r;
+        if (!(flags & SD_VARLINK_METHOD_MORE))
+                return sd_varlink_error(link, SD_VARLINK_ERROR_EXPECTED_MORE, NULL);
+
+        if (o->links->len >= MONITORS_MAX)
+                return sd_varlink_error_errno(link, -EBUSY);
+
+        r = take_stock(o);
+        if (r < 0)
+                return r;
+
+        g_hash_table_iter_init(&it, o->known);
+        while (g_hash_table_iter_next(&it, &name, &unit)) {
+                r = send_change(link, "listed", name, unit);
+                if (r < 0)
+                        return r;
+        }
+
+        r = send_change(link, "complete", NULL, NULL);
+        if (r < 0)
+                return r;
+
+        g_ptr_array_add(o->links, sd_varlink_ref(link));
+        return 0;
+}
+
+void monitor_varlink_disconnected(Manager *m, sd_varlink *link) {
+        Monitor *o = m->monitor;
+
+        if (!o || !g_ptr_array_remove(o->links, link))
+                return;
+
+        if (o->links->len == 0) { /* nobody is interested: nothing is kept */
+                g_hash_table_remove_all(o->known);
+                g_hash_table_remove_all(o->noted);
+        }
+}
+
+int monitor_varlink_bind(sd_varlink_server *s, Manager *m) {
+        int r;
+
+        r = monitor_new(m, &m->monitor);
+        if (r >= 0)
+                r = sd_varlink_server_bind_method(s, CACHEBPF_VARLINK_INTERFACE ".Monitor", method_monitor);
+        return r;
+}
+
+void monitor_varlink_stop(Manager *m) {
+        Monitor *o = TAKE_PTR(m->monitor);
+
+        if (o)
+                monitor_free(o);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Settings of units on varlink: conversion only. */
+
+#include "daemon/control/request.h"
+#include "request.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
+
+/* Both kinds of change, and Reload. */
+typedef struct Parameters {
+        const char *unit;
+        char **settings;
+        int persistent;
+        int dry_run;
+        int wait;
+        int interactive;
+} Parameters;
+
+#define FIELD_UNIT                                                                                   \
+        { "unit", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, unit), \
+          SD_JSON_MANDATORY }
+#define FIELD_FLAG(name, member)                                                                  \
+        { name, SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate, offsetof(Parameters, member), \
+          SD_JSON_NULLABLE }
+#define FIELD_INTERACTIVE FIELD_FLAG("allowInteractiveAuthentication", interactive)
+#define FIELDS_OF_CHANGE                                                                 \
+        FIELD_UNIT, FIELD_FLAG("persistent", persistent), FIELD_FLAG("dryRun", dry_run), \
+                FIELD_FLAG("wait", wait), FIELD_INTERACTIVE
+
+static void parameters_done(Parameters *p) {
+        strv_free(p->settings);
+}
+
+int config_varlink_refuse(sd_varlink *link, const ConfigReply *reply) {
+        const ConfigOutcome *o = reply->outcome;
+
+        switch (o->error) {
+        case -ESRCH:
+                return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT,
+                                          SD_JSON_BUILD_PAIR_STRING("unit", strempty(reply->unit)));
+        case -EACCES:
+                if (o->problem) /* not the caller's lack of rights, but ours */
+                        break;
+                return sd_varlink_error(link, SD_VARLINK_ERROR_PERMISSION_DENIED, NULL);
+        case -ENOKEY:
+                return sd_varlink_error(link, "io.systemd.InteractiveAuthenticationRequired", NULL);
+        }
+
+        if (!o->problem)
+                return sd_varlink_error_errno(link, o->error);
+
+        return sd_varlink_errorbo(link, o->error == -EINVAL ? CACHEBPF_VARLINK_ERROR_INVALID_SETTING
+                                                            : CACHEBPF_VARLINK_ERROR_CANNOT_STORE,
+                                  SD_JSON_BUILD_PAIR_STRING("problem", o->problem));
+}
+
+static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
+        int r;
+
+        r = sd_json_variant_new_array(ret, NULL, 0);
+
+        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(s); i++) {
+                const PolicyLine *l = policy_setting_get_line(s, i);
+                _cleanup_free_ char *source = NULL;
+
+                if (asprintf(&source, SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line)) < 0) {
+                        source = NULL;
+                        return -ENOMEM;
+                }
+
+                r = sd_json_variant_append_arraybo(
+                        ret,
+                        SD_JSON_BUILD_PAIR_STRING("key", l->key),
+                        SD_JSON_BUILD_PAIR_STRING("value", l->value),
+                        SD_JSON_BUILD_PAIR_STRING("source", source),
+                        SD_JSON_BUILD_PAIR_STRING("layer", policy_layer_to_string(l->layer)),
+                        SD_JSON_BUILD_PAIR_BOOLEAN("effective", policy_setting_line_counts(s, l)));
+        }
+
+        return r;
+}
+
+/* ---- GetUnitSettings */
+
+static int method_get_unit_settings(sd_varlink *link, sd_json_variant *parameters,
+                                    sd_varlink_method_flags_t flags, void *userdata) {
+        static const sd_json_dispatch_field table[] = {
+                FIELD_UNIT,
+                {},
+        };
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
+        _cleanup_(config_outcome_done) ConfigOutcome o = {};
+        Parameters p = {};
+        int r;
+
+        r = sd_varlink_dispatch(link, parameters, table, &p);
+        if (r != 0)
+                return r;
+
+        config_show(userdata, p.unit, &o);
+        if (o.error < 0)
+                return config_varlink_refuse(link, &(const ConfigReply) { .unit = p.unit, .outcome = &o });
+
+        r = build_settings(&o.setting, &settings);
+        if (r < 0)
+                return r;
+
+        return sd_varlink_replybo(link,
+                                  SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
+                                  SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", o.files_known));
+}
+
+/* ---- SetUnitSettings, ResetUnit */
+
+static int reply_change(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL, *files = NULL;
+        const ConfigOutcome *o = reply->outcome;
+        int r;
+
+        if (o->error < 0)
+                return config_varlink_refuse(link, reply);
+
+        r = build_settings(&o->setting, &settings);
+        if (r >= 0)
+                r = sd_json_variant_new_array(&files, NULL, 0);
+        for (guint i = 0; r >= 0 && o->files && i < o->files->len; i++)
+                r = sd_json_variant_append_arrayb(&files,
+                                                  SD_JSON_BUILD_STRING((const char *) o->files->pdata[i]));
+        if (r < 0)
+                return r;
+
+        return sd_varlink_replybo(link,
+                                  SD_JSON_BUILD_PAIR_VARIANT("files", files),
+                                  SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
+                                  SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", o->files_known),
+                                  SD_JSON_BUILD_PAIR_CONDITION(
+                                                  reply->state >= 0, "state",
+                                                  SD_JSON_BUILD_STRING(unit_state_to_string(reply->state))),
+                                  SD_JSON_BUILD_PAIR_CONDITION(!!reply->reason, "reason",
+                                                               SD_JSON_BUILD_STRING(reply->reason)));
+}
+
+int config_varlink_request(sd_varlink *link, Manager *m, const ConfigRequestArguments *arguments) {
+        ConfigRequestArguments a = *arguments;
+        int r;
+
+        r = sd_varlink_get_peer_uid(link, &a.subject.uid);
+        if (r < 0)
+                return r;
+        (void) sd_varlink_get_peer_pid(link, &a.pid);
+        a.subject.pidfd = sd_varlink_get_peer_pidfd(link);
+        a.link = link;
+
+        return config_request(m, &a);
+}
+
+static int request(sd_varlink *link, Manager *m, const Parameters *p, char **assignments,
+                   config_request_reply_t reply) {
+        return config_varlink_request(link, m, &(const ConfigRequestArguments) {
+                                                       .change = {
+                                                               .unit = p->unit,
+                                                               .assignments = assignments,
+                                                               .persistent = p->persistent > 0,
+                                                               .dry_run = p->dry_run > 0,
+                                                       },
+                                                       .interactive = p->interactive > 0,
+                                                       .wait = p->wait > 0,
+                                                       .reply = reply,
+                                               });
+}
+
+static int method_set_unit_settings(sd_varlink *link, sd_json_variant *parameters,
+                                    sd_varlink_method_flags_t flags, void *userdata) {
+        static const sd_json_dispatch_field table[] = {
+                FIELDS_OF_CHANGE,
+                { "settings", SD_JSON_VARIANT_ARRAY, sd_json_dispatch_strv, offsetof(Parameters, settings),
+                  SD_JSON_MANDATORY },
+                {},
+        };
+        _cleanup_(parameters_done) Parameters p = {};
+        int r;
+
+        r = sd_varlink_dispatch(link, parameters, table, &p);
+        if (r != 0)
+                return r;
+        if (!p.settings || !p.settings[0])
+                return sd_varlink_error_invalid_parameter_name(link, "settings");
+
+        return request(link, userdata, &p, p.settings, reply_change);
+}
+
+static int method_reset_unit(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                             void *userdata) {
+        static const sd_json_dispatch_field table[] = {
+                FIELDS_OF_CHANGE,
+                {},
+        };
+        Parameters p = {};
+        int r;
+
+        r = sd_varlink_dispatch(link, parameters, table, &p);
+        return r != 0 ? r : request(link, userdata, &p, /* assignments= */ NULL, reply_change);
+}
+
+/* ---- Reload */
+
+static int reply_reload(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        if (reply->outcome->error < 0)
+                return config_varlink_refuse(link, reply);
+
+        return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_STRV("problems", reply->problems));
+}
+
+static int method_reload(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                         void *userdata) {
+        static const sd_json_dispatch_field table[] = {
+                FIELD_INTERACTIVE,
+                {},
+        };
+        Parameters p = {};
+        int r;
+
+        r = sd_varlink_dispatch(link, parameters, table, &p);
+        return r != 0 ? r : request(link, userdata, &p, /* assignments= */ NULL, reply_reload);
+}
+
+int config_varlink_bind(sd_varlink_server *s) {
+        return sd_varlink_server_bind_method_many(
+                s,
+                CACHEBPF_VARLINK_INTERFACE ".GetUnitSettings", method_get_unit_settings,
+                CACHEBPF_VARLINK_INTERFACE ".SetUnitSettings", method_set_unit_settings,
+                CACHEBPF_VARLINK_INTERFACE ".ResetUnit", method_reset_unit,
+                CACHEBPF_VARLINK_INTERFACE ".Reload", method_reload);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/control/request.h"
+
+/* GetUnitSettings, SetUnitSettings, ResetUnit and Reload of the varlink interface. */
+int config_varlink_bind(sd_varlink_server *s);
+
+/* For other methods that ask for a change: who asks is filled in; answers with an error. */
+int config_varlink_request(sd_varlink *link, Manager *m, const ConfigRequestArguments *arguments);
+int config_varlink_refuse(sd_varlink *link, const ConfigReply *reply);
