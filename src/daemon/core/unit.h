@@ -39,7 +39,7 @@ struct Unit {
         bool want_files, want_cgroup, fetch_queued, files_known;
         bool seen;                  /* by the listing in progress */
         uint64_t files_asked;       /* the number of the last rescan when its files were asked for */
-        GArray *queries;            /* clients that wait for an answer (unit-query.c) */
+        GArray *queries;            /* clients that wait for an answer (daemon/systemd/query.c) */
 
         /* what is configured */
         PolicySetting file_setting; /* by the unit's files */

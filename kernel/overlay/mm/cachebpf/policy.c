@@ -223,7 +223,7 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 		if (!policy->nodes[nid])
 			goto fail;
 		spin_lock_init(&policy->nodes[nid]->lock);
-		policy->nodes[nid]->counted_at = jiffies - HZ;
+		policy->nodes[nid]->counted_at = jiffies;
 	}
 	/* CACHEBPF_UNLISTED */
 	err = cachebpf_lists_add(policy, 0);

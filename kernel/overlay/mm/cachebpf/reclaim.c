@@ -239,6 +239,7 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 		goto no;
 	rcu_read_unlock();
 	cachebpf_check_buckets(policy);
+
 	r->policy = policy;
 	r->own = r->target == policy->memcg && !READ_ONCE(policy->shares);
 	nr_pages = cachebpf_pages_on(policy, nid);
