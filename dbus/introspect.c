@@ -14,9 +14,11 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
+#include "daemon/control/control.h"
 #include "daemon/core/manager.h"
-#include "daemon/dbus/bus.h"
+#include "daemon/core/unit.h"
 #include "daemon/dbus/manager.h"
+#include "daemon/dbus/names.h"
 #include "daemon/dbus/unit.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
@@ -72,13 +74,19 @@ static int on_answer(sd_bus_message *reply, void *userdata, sd_bus_error *error)
         return sd_event_exit(a->event, r);
 }
 
+/* What is made here lasts as long as the process. */
 static int add_objects(Manager *m, sd_bus *bus) {
+        static ManagerObject *manager_object;
+        static UnitObjects *unit_objects;
+        static Control *c;
         int r;
 
         r = sd_bus_add_object_manager(bus, NULL, BUS_PATH);
         if (r >= 0)
-                r = manager_bus_add(m, bus);
-        return r < 0 ? r : unit_bus_add(m, bus);
+                r = control_new(m, &c);
+        if (r >= 0)
+                r = manager_object_new(c, bus, &manager_object);
+        return r < 0 ? r : unit_objects_new(m, bus, &unit_objects);
 }
 
 /* Both ends of a connection without a bus between them. */

@@ -8,14 +8,13 @@
 
 #include <systemd/sd-daemon.h>
 
+#include "daemon/control/control.h"
 #include "daemon/control/hold.h"
 #include "daemon/core/manager.h"
 #include "daemon/core/reconcile.h"
+#include "daemon/core/registry.h"
 #include "daemon/dbus/bus.h"
-#include "daemon/dbus/manager.h"
-#include "daemon/dbus/unit.h"
-#include "daemon/varlink/manager.h"
-#include "daemon/varlink/monitor.h"
+#include "daemon/varlink/server.h"
 #include "shared/log.h"
 
 #include "config.h"
@@ -66,46 +65,51 @@ static int parse_argv(int argc, char *argv[]) {
         return 1;
 }
 
-static void notify_status(Manager *m, const char *prefix) {
-        ManagerCounts c = manager_count(m);
+typedef struct Daemon {
+        sd_event *event;
+        PolicyBackend *backend;
+        Manager *manager;
+        Control *control;
+        Bus *bus;
+        Varlink *varlink;    /* NULL: not before all is known */
+        bool ready;          /* the first reconcile is over, PID 1 has heard of it */
+        bool reloading;      /* SIGHUP came, its reconcile is not over */
+        bool counts_changed; /* maybe: some unit did; a reconcile follows */
+} Daemon;
 
-        if (!m->kernel.supported)
-                (void) sd_notifyf(0, "%sSTATUS=Read-only: %s", prefix, m->kernel.reason);
-        else if (!m->bus)
+static void notify_status(Daemon *d, const char *prefix) {
+        const KernelFeatures *k = &d->manager->kernel;
+        ManagerCounts c = manager_count(d->manager);
+
+        if (!k->supported)
+                (void) sd_notifyf(0, "%sSTATUS=Read-only: %s", prefix, k->reason);
+        else if (!bus_is_connected(d->bus))
                 (void) sd_notifyf(0, "%sSTATUS=Waiting for the system bus", prefix);
         else
                 (void) sd_notifyf(0, "%sSTATUS=%u units configured, %u attached, %u failed", prefix,
                                   c.configured, c.attached, c.failed);
 }
 
-/* After the reconcile that follows the start, or a reload; harmless at other times. */
-static void became_ready(Manager *m) {
+/* ---- what happens in the manager */
+
+/* After the reconcile that follows the start, or a reload, or without a bus; harmless at other times. */
+static void became_ready(void *userdata) {
+        Daemon *d = ASSERT_PTR(userdata);
+
         /* Not earlier: who asks now gets the truth. */
-        if (!m->varlink && manager_varlink_start(m) < 0) {
-                (void) sd_event_exit(m->event, EXIT_FAILURE);
+        if (!d->varlink && varlink_new(d->control, &d->varlink) < 0) {
+                (void) sd_event_exit(d->event, EXIT_FAILURE);
                 return;
         }
 
-        manager_bus_take_name(m);
-        notify_status(m, !m->ready || m->reloading ? "READY=1\n" : "");
-        if (m->reloading)
-                manager_bus_policies_changed(m);
-        m->ready = true;
-        m->reloading = false;
+        bus_take_name(d->bus);
+        notify_status(d, !d->ready || d->reloading ? "READY=1\n" : "");
+        d->ready = true;
+        d->reloading = false;
 }
 
-static void unit_changed(Unit *u) {
-        Manager *m = u->manager;
-
-        unit_bus_changed(u);
-        monitor_unit_changed(u);
-        m->counts_changed = true;
-}
-
-static void unit_removed(Unit *u) {
-        unit_bus_removed(u);
-        monitor_unit_changed(u);
-        u->manager->counts_changed = true;
+static void unit_changed(void *userdata, Unit *u) {
+        ((Daemon *) userdata)->counts_changed = true;
 }
 
 /* Policies that are loaded one after the other use the same memory, which goes back to the kernel in
@@ -115,84 +119,114 @@ static void keep_load_memory(void) {
         (void) mallopt(M_TRIM_THRESHOLD, LOAD_MEMORY_MAX);
 }
 
-/* Once for all units that changed: counting takes a look at each. */
-static void reconciled(Manager *m) {
-        if (!m->counts_changed)
-                return;
+static void reconciled(void *userdata) {
+        Daemon *d = ASSERT_PTR(userdata);
 
-        (void) malloc_trim(0);
-        m->counts_changed = false;
-        manager_bus_counts_changed(m);
-        if (m->ready)
-                notify_status(m, "");
+        if (d->counts_changed) {
+                (void) malloc_trim(0);
+                d->counts_changed = false;
+                if (d->ready)
+                        notify_status(d, "");
+        }
+
+        if (d->manager->settled)
+                became_ready(d);
 }
 
+static const ManagerObserver observer = {
+        .unit_changed = unit_changed,
+        .unit_removed = unit_changed,
+        .reconciled = reconciled,
+};
+
+/* ---- what others want of us */
+
 static int on_sighup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata) {
-        Manager *m = ASSERT_PTR(userdata);
+        Daemon *d = ASSERT_PTR(userdata);
         struct timespec ts;
 
         assert(clock_gettime(CLOCK_MONOTONIC, &ts) == 0);
         (void) sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu\nSTATUS=Reading the configuration again",
                           (unsigned long long) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000);
 
-        m->reloading = true;
-        if (manager_reload(m) < 0 || !m->bus)
-                became_ready(m);
+        d->reloading = true;
+        if (manager_reload(d->manager) < 0 || !bus_is_connected(d->bus))
+                became_ready(d);
 
         return 0;
 }
 
-static int run(void) {
-        _cleanup_(policy_bpf_backend_freep) PolicyBackend *backend = NULL;
-        _cleanup_(sd_event_unrefp) sd_event *event = NULL;
-        _cleanup_(manager_freep) Manager *m = NULL;
+/* While the event loop still works, and before the connections go: holds end, those of varlink and those on
+ * the bus, and the configuration counts again. */
+static int on_exit_loop(sd_event_source *s, void *userdata) {
+        Daemon *d = ASSERT_PTR(userdata);
+
+        (void) sd_notify(0, "STOPPING=1\nSTATUS=Stopping, attached policies stay attached");
+        holds_end_all(d->control);
+        manager_reconcile(d->manager);
+        return 0;
+}
+
+static int add_sources(Daemon *d) {
+        sd_event_source *s;
         int r;
 
-        r = sd_event_default(&event);
+        r = sd_event_set_signal_exit(d->event, true);
         if (r >= 0)
-                r = sd_event_set_signal_exit(event, true);
+                r = sd_event_set_watchdog(d->event, true);
         if (r >= 0)
-                r = sd_event_set_watchdog(event, true);
+                r = sd_event_add_signal(d->event, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_sighup, d);
+        if (r >= 0)
+                r = sd_event_add_exit(d->event, &s, on_exit_loop, d);
+        if (r >= 0)
+                r = sd_event_source_set_priority(s, SD_EVENT_PRIORITY_IMPORTANT - 1);
+        if (r >= 0)
+                r = sd_event_source_set_floating(s, true);
+        return r;
+}
+
+static void daemon_done(Daemon *d) {
+        varlink_free(d->varlink);
+        bus_free(d->bus);
+        control_free(d->control);
+        manager_free(d->manager);
+        sd_event_unref(d->event);
+        policy_bpf_backend_free(d->backend);
+}
+
+static int run(void) {
+        _cleanup_(daemon_done) Daemon d = {};
+        int r;
+
+        r = sd_event_default(&d.event);
+        if (r >= 0)
+                r = add_sources(&d);
         if (r < 0)
                 return log_error_errno(r, "Cannot make the event loop: %m");
 
-        backend = policy_bpf_backend_new("/sys/fs/bpf/cachebpf", manager_default_paths.kernel.cgroup);
-        if (!backend)
+        d.backend = policy_bpf_backend_new("/sys/fs/bpf/cachebpf", manager_default_paths.kernel.cgroup);
+        if (!d.backend)
                 return log_oom();
 
-        r = manager_new(&manager_default_paths, event, backend, &m);
+        r = manager_new(&manager_default_paths, d.event, d.backend, &d.manager);
         if (r < 0)
                 return log_error_errno(r, "Cannot make the manager: %m");
+        manager_observe(d.manager, &observer, &d);
 
-        r = sd_event_add_signal(event, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_sighup, m);
-        if (r < 0)
-                return log_error_errno(r, "Cannot handle SIGHUP: %m");
-
-        m->unit_changed = unit_changed;
-        m->unit_removed = unit_removed;
-        m->reconciled = reconciled;
-        m->became_ready = became_ready;
-
-        r = manager_load(m);
+        r = manager_load(d.manager);
         if (r < 0)
                 return r;
 
-        r = manager_bus_connect(m);
+        r = control_new(d.manager, &d.control);
+        if (r < 0)
+                return log_oom();
+
+        r = bus_new(d.control, became_ready, &d, &d.bus);
         if (r < 0)
                 return r;
 
-        r = sd_event_loop(event);
-        if (r < 0)
-                log_error_errno(r, "The event loop failed: %m");
-
-        (void) sd_notify(0, "STOPPING=1\nSTATUS=Stopping, attached policies go on");
-        /* Holds end: those of varlink have already,
-         * with their connections. The configuration counts again. */
-        holds_end_all(m);
-        manager_reconcile(m);
-        manager_varlink_stop(m);
-        manager_bus_disconnect(m);
-        return r;
+        r = sd_event_loop(d.event);
+        return r < 0 ? log_error_errno(r, "The event loop failed: %m") : r;
 }
 
 int main(int argc, char *argv[]) {

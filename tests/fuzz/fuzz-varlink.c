@@ -11,8 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "daemon/varlink/manager.h"
-#include "daemon/varlink/monitor.h"
+#include "daemon/varlink/server.h"
 #include "fuzz-util.h"
 
 static const char question[] = "{\"method\":\"org.varlink.service.GetInfo\"}";
@@ -66,17 +65,14 @@ static void make_directories(void) {
 
 /* ---- for each input: what is found depends on nothing before */
 
-static void on_change(Unit *u) {
-        monitor_unit_changed(u);
-}
+static Varlink *varlink;
 
 static void start(void) {
         void *state;
 
         CHECK(fixture_setup(&state) == 0);
         fixture->manager->paths.overrides = (const char *const *) directories;
-        fixture->manager->unit_changed = fixture->manager->unit_removed = on_change;
-        CHECK(manager_varlink_start(fixture->manager) == 0);
+        CHECK(varlink_new(fixture->control, &varlink) == 0);
         (void) add_unit("a.slice", "lfu", 1);
         (void) add_unit("b.service", "nonsense", 2);
         (void) add_unit("c.scope", NULL, 3);
@@ -99,7 +95,7 @@ static void empty_directory(const char *path) {
 static void stop(void) {
         void *state = NULL;
 
-        manager_varlink_stop(fixture->manager);
+        varlink = varlink_free(varlink);
         listen_on_3();
         CHECK(fixture_teardown(&state) == 0);
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)

@@ -11,9 +11,13 @@ static const char *const no_directories[] = { NULL };
 
 Fixture *fixture;
 
-static void count_change(Unit *u) {
-        fixture->n_changed++;
+static void count_change(void *userdata, Unit *u) {
+        ((Fixture *) userdata)->n_changed++;
 }
+
+static const ManagerObserver observer = {
+        .unit_changed = count_change,
+};
 
 void add_policy(const char *name, const char *problem) {
         Policy *p = policy_new(name, "/x.bpf.o");
@@ -42,7 +46,8 @@ void start_daemon(void) {
         assert_int_equal(sd_event_new(&f->event), 0);
         assert_int_equal(manager_new(&paths, f->event, &f->kernel.backend, &f->manager), 0);
         assert_int_equal(manager_load(f->manager), 0);
-        f->manager->unit_changed = count_change;
+        manager_observe(f->manager, &observer, f);
+        assert_int_equal(control_new(f->manager, &f->control), 0);
 
         /* manager_load() found a kernel without cachebpf, hence no pins either. */
         assert_false(f->manager->kernel.supported);
@@ -58,6 +63,7 @@ void start_daemon(void) {
 }
 
 void stop_daemon(void) {
+        fixture->control = control_free(fixture->control);
         fixture->manager = manager_free(fixture->manager);
         fixture->event = sd_event_unref(fixture->event);
 }

@@ -6,14 +6,19 @@
 
 #include "test-util.h"
 
+#include "daemon/control/control.h"
 #include "daemon/core/manager.h"
 #include "daemon/core/reconcile.h"
+#include "daemon/core/registry.h"
+#include "daemon/core/unit.h"
+#include "daemon/core/wanted.h"
 #include "fake-backend.h"
 
 typedef struct Fixture {
         FakeKernel kernel;
         sd_event *event;
         Manager *manager;
+        Control *control;
         unsigned n_changed; /* units that were told as changed */
 } Fixture;
 

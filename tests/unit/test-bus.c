@@ -17,6 +17,7 @@
 #include "daemon/control/hold.h"
 #include "daemon/dbus/bus.h"
 #include "daemon/dbus/manager.h"
+#include "daemon/dbus/names.h"
 #include "daemon/dbus/unit.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
@@ -52,25 +53,28 @@ static void stop(pid_t pid) {
 
 static sd_bus *client;
 
-static void unit_changed(Unit *u) {
-        unit_bus_changed(u);
-        manager_bus_counts_changed(u->manager);
-}
+static sd_bus *server;
+static ManagerObject *manager_object;
+static UnitObjects *unit_objects;
 
 static void connect_bus(void) {
-        Manager *m = fixture->manager;
-
-        assert_true(sd_bus_open_system(&m->bus) >= 0);
-        assert_true(sd_bus_attach_event(m->bus, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
-        assert_true(sd_bus_add_object_manager(m->bus, NULL, BUS_PATH) >= 0);
-        assert_true(manager_bus_add(m, m->bus) >= 0);
-        assert_true(unit_bus_add(m, m->bus) >= 0);
-        assert_true(sd_bus_request_name(m->bus, BUS_NAME, 0) >= 0);
-        m->unit_changed = unit_changed;
-        m->unit_removed = unit_bus_removed;
+        assert_true(sd_bus_open_system(&server) >= 0);
+        assert_true(sd_bus_attach_event(server, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+        assert_true(sd_bus_add_object_manager(server, NULL, BUS_PATH) >= 0);
+        assert_int_equal(manager_object_new(fixture->control, server, &manager_object), 0);
+        assert_int_equal(unit_objects_new(fixture->manager, server, &unit_objects), 0);
+        assert_true(sd_bus_request_name(server, BUS_NAME, 0) >= 0);
+        control_connect(fixture->control, server, /* watch= */ NULL);
 
         assert_true(sd_bus_open_system(&client) >= 0);
         assert_true(sd_bus_attach_event(client, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+}
+
+static void disconnect_bus(void) {
+        control_disconnect(fixture->control);
+        unit_objects = unit_objects_free(unit_objects);
+        manager_object = manager_object_free(manager_object);
+        server = sd_bus_flush_close_unref(server);
 }
 
 static int setup(void **state) {
@@ -87,7 +91,7 @@ static int teardown(void **state) {
                 return 0;
 
         client = sd_bus_flush_close_unref(client);
-        fixture->manager->bus = sd_bus_flush_close_unref(fixture->manager->bus);
+        disconnect_bus();
         return fixture_teardown(state);
 }
 
@@ -175,36 +179,41 @@ static void test_objects_and_signals(void **state) {
 
 /* ---- the name */
 
+static void not_connected(void *userdata) {
+        fail();
+}
+
 static void test_name(void **state) {
-        Manager *m = fixture->manager;
+        Bus *bus = NULL;
         int code;
 
         need_bus();
-        (void) sd_bus_release_name(m->bus, BUS_NAME);
-        m->bus = sd_bus_flush_close_unref(m->bus);
+        (void) sd_bus_release_name(server, BUS_NAME);
+        disconnect_bus();
 
-        assert_true(manager_bus_connect(m) >= 0);
+        assert_int_equal(bus_new(fixture->control, not_connected, NULL, &bus), 0);
+        assert_true(bus_is_connected(bus));
         for (unsigned i = 0; i < 10; i++) /* there is no systemd here, and so nothing is known */
                 (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
         assert_int_equal(sd_bus_get_name_creds(client, BUS_NAME, 0, NULL), -ENXIO);
 
-        manager_bus_take_name(m);
-        manager_bus_take_name(m);
+        bus_take_name(bus);
+        bus_take_name(bus);
         for (unsigned i = 0; i < 300 && sd_bus_get_name_creds(client, BUS_NAME, 0, NULL) < 0; i++)
                 (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
         assert_true(sd_bus_get_name_creds(client, BUS_NAME, 0, NULL) >= 0);
         assert_int_equal(sd_event_get_exit_code(fixture->event, &code), -ENODATA);
 
         /* The connection is lost, and meanwhile another daemon has come. */
-        manager_bus_disconnect(m);
+        bus = bus_free(bus);
         for (unsigned i = 0; i < 300 && sd_bus_request_name(client, BUS_NAME, 0) < 0; i++)
                 (void) usleep(100 * USEC_PER_MSEC);
-        assert_true(manager_bus_connect(m) >= 0);
+        assert_int_equal(bus_new(fixture->control, not_connected, NULL, &bus), 0);
         for (unsigned i = 0; i < 300 && sd_event_get_exit_code(fixture->event, &code) < 0; i++)
                 (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
         assert_int_equal(sd_event_get_exit_code(fixture->event, &code), 0);
         assert_int_equal(code, EXIT_FAILURE);
-        manager_bus_disconnect(m);
+        bus_free(bus);
 }
 
 /* ---- holds: of a client that calls, and of one that leaves */
@@ -309,7 +318,7 @@ static void test_holds(void **state) {
 
         /* Our own connection is lost: nobody can tell whether the clients are there. */
         call_hold(client, "mru", &cookie);
-        holds_end_of_bus(fixture->manager);
+        holds_end_of_bus(fixture->control);
         run();
         assert_string_equal(effective_policy(), "lfu");
 

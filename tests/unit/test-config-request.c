@@ -46,7 +46,7 @@ static int teardown(void **state) {
         return 0;
 }
 
-static int on_reply(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+static int on_reply(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         n_replies++;
         last_error = reply->outcome->error;
         free(last_problem);
@@ -70,7 +70,7 @@ static int ask(const char *unit, bool set, bool dry_run, uid_t uid) {
         char *assignments[] = { (char *) "CachePolicy=mru", NULL };
         unsigned before = n_replies;
 
-        assert_true(config_request(fixture->manager,
+        assert_true(config_request(fixture->control,
                                    &(const ConfigRequestArguments) {
                                            .change = {
                                                    .unit = unit,
@@ -102,7 +102,7 @@ static void test_who_may(void **state) {
         assert_string_equal(u->effective, "mru");
         assert_int_equal(ask("a.slice", false, false, 0), 0);
         assert_string_equal(u->effective, "lfu");
-        assert_int_equal(g_hash_table_size(fixture->manager->config_requests), 0);
+        assert_int_equal(g_hash_table_size(fixture->control->pending), 0);
 }
 
 static void test_units(void **state) {
@@ -120,7 +120,7 @@ static void start_change(const char *unit, const char *policy) {
         g_autofree char *assignment = g_strdup_printf("CachePolicy=%s", policy);
         char *assignments[] = { assignment, NULL };
 
-        assert_true(config_request(fixture->manager,
+        assert_true(config_request(fixture->control,
                                    &(const ConfigRequestArguments) {
                                            .change = { .unit = unit, .assignments = assignments },
                                            .subject = { .pidfd = -EBADF },
@@ -164,7 +164,7 @@ static void test_wait(void **state) {
 
         /* The bus goes meanwhile: nobody waits for ever. */
         start_change("a.slice", "mru");
-        config_requests_refuse(fixture->manager);
+        control_disconnect(fixture->control);
         assert_int_equal(last_error, 0);
         assert_int_equal(last_state, UNIT_PENDING);
         run();
@@ -172,7 +172,7 @@ static void test_wait(void **state) {
         set_cgroup(u, 0);
         u->active = false;
         check_change("lfu", UNIT_UNSUPPORTED);
-        assert_int_equal(g_hash_table_size(fixture->manager->config_requests), 0);
+        assert_int_equal(g_hash_table_size(fixture->control->pending), 0);
 
         /* Without being asked to, nobody waits. */
         assert_int_equal(ask("a.slice", true, false, 0), 0);
@@ -204,23 +204,23 @@ static void test_reload(void **state) {
 
         /* And not to those who did not ask. */
         log_warning("This is for the journal.");
-        assert_null(fixture->manager->problems);
+        assert_null(fixture->control->problems);
 }
 
 /* The daemon ends, or the bus goes, before the answer is there. */
 static void test_unfinished(void **state) {
         add_unit("a.slice", "lfu", 1);
-        assert_true(config_request(fixture->manager,
+        assert_true(config_request(fixture->control,
                                    &(const ConfigRequestArguments) {
                                            .subject = { .pidfd = -EBADF },
                                            .reply = on_reply,
                                    }) >= 0);
         assert_int_equal(n_replies, 0);
-        config_requests_refuse(fixture->manager);
+        control_disconnect(fixture->control);
         assert_int_equal(n_replies, 1);
         assert_int_equal(last_error, 0);
 
-        assert_true(config_request(fixture->manager,
+        assert_true(config_request(fixture->control,
                                    &(const ConfigRequestArguments) {
                                            .subject = { .pidfd = -EBADF },
                                            .reply = on_reply,

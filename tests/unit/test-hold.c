@@ -20,7 +20,6 @@ static char *dir, *directories[_OVERRIDE_MAX];
 static void start(void) {
         fixture->manager->paths.overrides = (const char *const *) directories;
         server_start();
-        assert_true(hold_varlink_bind(server) >= 0);
 }
 
 static int setup(void **state) {
@@ -110,7 +109,7 @@ static void test_as_long_as_the_client(void **state) {
         assert_int_equal(fixture->kernel.n_update, 1);
         assert_lines("a.slice", true, "CachePolicy=mru hold");
 
-        h = hold_find(fixture->manager, c.cookie);
+        h = manager_find_hold(fixture->manager, c.cookie);
         assert_non_null(h);
         assert_int_equal(h->pid, getpid());
         assert_int_equal(unit_source(u, &source), 0);
@@ -223,7 +222,7 @@ static void test_refused(void **state) {
         /* One answer and no stream: nothing would tell the end. */
         send_hold(&once, "a.slice", "CachePolicy=mru", sd_varlink_invoke);
         assert_string_equal(once.connection.error, SD_VARLINK_ERROR_EXPECTED_MORE);
-        assert_true(!fixture->manager->holds || fixture->manager->holds->len == 0);
+        assert_int_equal(fixture->manager->holds->len, 0);
 }
 
 /* ---- the journal */
@@ -255,7 +254,7 @@ static void test_journal(void **state) {
 
 static int last_error;
 
-static int note_error(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+static int note_error(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         last_error = reply->outcome->error;
         assert_true(last_error < 0 || reply->hold);
         return 0;
@@ -265,7 +264,7 @@ static int ask(uid_t uid, const char *reason) {
         char *assignments[] = { (char *) "CachePolicy=mru", NULL };
 
         last_error = 1;
-        assert_true(config_request(fixture->manager,
+        assert_true(config_request(fixture->control,
                                    &(const ConfigRequestArguments) {
                                            .change = { .unit = "a.slice", .assignments = assignments },
                                            .hold = true,
@@ -310,10 +309,10 @@ static void test_end_of_the_daemon(void **state) {
         assert_int_equal(fixture->kernel.n_detach, 0);
 
         /* An orderly end leaves what is configured. */
-        holds_end_all(fixture->manager);
+        holds_end_all(fixture->control);
         assert_int_equal(ask(0, NULL), 0);
         assert_string_equal(u->effective, "mru");
-        holds_end_all(fixture->manager);
+        holds_end_all(fixture->control);
         manager_reconcile(fixture->manager);
         assert_string_equal(u->effective, "lfu");
 }

@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include "daemon/varlink/clients.h"
-#include "daemon/varlink/monitor.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
@@ -28,20 +27,6 @@ static void on_reply(sd_json_variant *parameters, void *userdata) {
         assert_true(!unit || streq(text(unit, "unit"), text(parameters, "name")));
         g_string_append_printf(c->heard, "%s:%s:%s ", text(parameters, "change"), text(parameters, "name"),
                                unit ? text(unit, "state") : "-");
-}
-
-static void start_server(void) {
-        Manager *m = fixture->manager;
-
-        server_start();
-        assert_true(monitor_varlink_bind(server, m) >= 0);
-        m->unit_changed = monitor_unit_changed;
-        m->unit_removed = monitor_unit_changed;
-}
-
-static void stop_server(void) {
-        server_stop();
-        monitor_varlink_stop(fixture->manager);
 }
 
 static void client_start(Client *c, send_t send) {
@@ -65,7 +50,7 @@ static void test_changes(void **state) {
         Client c = {}, late = {};
         Unit *a, *b;
 
-        start_server();
+        server_start();
         a = add_unit("a.slice", "lfu", 1);
         (void) add_unit("plain.slice", NULL, 2);
         run();
@@ -97,7 +82,7 @@ static void test_changes(void **state) {
         assert_heard(&c, "added:b.slice:attached ");
 
         client_stop(&c);
-        stop_server();
+        server_stop();
 }
 
 /* That something may have changed is nothing to tell. */
@@ -105,7 +90,7 @@ static void test_no_change(void **state) {
         Client c = {};
         Unit *a;
 
-        start_server();
+        server_start();
         a = add_unit("a.slice", "lfu", 1);
         run();
         client_start(&c, sd_varlink_observe);
@@ -124,7 +109,7 @@ static void test_no_change(void **state) {
         assert_heard(&c, "");
 
         client_stop(&c);
-        stop_server();
+        server_stop();
 }
 
 /* Clients come and go, also while there is something to tell. */
@@ -132,7 +117,7 @@ static void test_clients(void **state) {
         Client c[20] = {};
         Unit *a;
 
-        start_server();
+        server_start();
         a = add_unit("a.slice", "lfu", 1);
         run();
 
@@ -149,7 +134,7 @@ static void test_clients(void **state) {
         /* nobody is there */
         configure(a, "lfu");
         run();
-        stop_server();
+        server_stop();
 }
 
 /* More than anybody needs are refused, and do not disturb the others. */
@@ -158,7 +143,7 @@ static void test_too_many(void **state) {
         size_t n_refused = 0;
         Unit *a;
 
-        start_server();
+        server_start();
         a = add_unit("a.slice", "lfu", 1);
         for (size_t i = 0; i < ELEMENTSOF(c); i++)
                 client_start(c + i, sd_varlink_observe);
@@ -174,31 +159,29 @@ static void test_too_many(void **state) {
                 client_stop(c + i);
         }
         assert_int_equal(n_refused, ELEMENTSOF(c) - 64);
-        stop_server();
+        server_stop();
 }
 
 static void test_needs_more(void **state) {
         Client c = {};
 
-        start_server();
+        server_start();
         client_start(&c, sd_varlink_invoke);
         assert_string_equal(c.connection.error, SD_VARLINK_ERROR_EXPECTED_MORE);
         client_stop(&c);
-        stop_server();
+        server_stop();
 }
 
 /* One that asks, and then reads nothing of what it is sent: the loop ends without it. */
 static void test_end_without_reader(void **state) {
         static const char call[] = "{\"method\":\"" CACHEBPF_VARLINK_INTERFACE ".Monitor\",\"more\":true}";
-        Manager *m = fixture->manager;
         char buffer[4096];
         sd_varlink *link;
         size_t sum = 0;
         ssize_t n;
         int fds[2];
 
-        start_server();
-        assert_true(varlink_clients_start(m) >= 0);
+        server_start();
         for (unsigned i = 0; i < 1000; i++) {
                 _cleanup_free_ char *name = NULL;
 
@@ -209,8 +192,8 @@ static void test_end_without_reader(void **state) {
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
         assert_int_equal(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &(int) { 8192 }, sizeof(int)), 0);
-        assert_true(sd_varlink_server_add_connection(server, fds[0], &link) >= 0);
-        varlink_clients_add(m, link);
+        assert_true(sd_varlink_server_add_connection(varlink->server, fds[0], &link) >= 0);
+        varlink_clients_add(varlink, link); /* as when it connects to the socket */
         assert_int_equal(write(fds[1], call, sizeof(call)), sizeof(call));
         run();
 
@@ -225,8 +208,7 @@ static void test_end_without_reader(void **state) {
         assert_in_range(sum, 1, 64 * 1024);
 
         (void) safe_close(fds[1]);
-        stop_server();
-        varlink_clients_stop(m);
+        server_stop();
 }
 
 int main(void) {

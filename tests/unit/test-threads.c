@@ -12,7 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "daemon/control/control.h"
 #include "daemon/control/thread-request.h"
+#include "daemon/core/manager.h"
 #include "daemon/control/threads.h"
 #include "daemon/core/manager.h"
 #include "fake-backend.h"
@@ -187,13 +189,13 @@ static void test_ended(void **state) {
 static ThreadRequestResult answered;
 static unsigned n_answers;
 
-static int on_answer(Manager *m, sd_bus_message *msg, sd_varlink *link, const ThreadRequestResult *result) {
+static int on_answer(Control *c, sd_bus_message *msg, sd_varlink *link, const ThreadRequestResult *result) {
         answered = *result;
         n_answers++;
         return 0;
 }
 
-static void request(Manager *m, bool process, pid_t pid, uid_t uid) {
+static void request(Control *c, bool process, pid_t pid, uid_t uid) {
         ThreadRequestArguments a = {
                 .class = THREAD_CLASS_SCAN,
                 .subject = { .pidfd = -EBADF, .uid = uid },
@@ -202,7 +204,7 @@ static void request(Manager *m, bool process, pid_t pid, uid_t uid) {
 
         assert_int_equal(thread_target_open(pid, process, &a.target), 0);
         n_answers = 0;
-        assert_int_equal(thread_request(m, &a), 0);
+        assert_int_equal(thread_request(c, &a), 0);
         assert_int_equal(n_answers, 1);
 }
 
@@ -214,40 +216,43 @@ static void test_requests(void **state) {
                 .rules = none,
         };
         _cleanup_(sd_event_unrefp) sd_event *event = NULL;
-        Manager *m;
         FakeKernel k;
+        Control *c;
+        Manager *m;
 
         NEEDS_PIDFD_THREAD(state);
         fake_kernel_init(&k);
         assert_int_equal(sd_event_new(&event), 0);
         assert_int_equal(manager_new(&paths, event, &k.backend, &m), 0);
+        assert_int_equal(control_new(m, &c), 0);
 
-        request(m, true, getpid(), 0);
+        request(c, true, getpid(), 0);
         assert_int_equal(answered.error, -EOPNOTSUPP);
         m->kernel.supported = true;
 
-        request(m, true, getpid(), 0);
+        request(c, true, getpid(), 0);
         assert_int_equal(answered.error, 0);
         assert_int_equal(answered.n_threads, N_THREADS + 1);
         assert_int_equal(k.n_set_class, N_THREADS + 1);
         assert_int_equal(k.last_class, THREAD_CLASS_SCAN);
 
-        request(m, false, tids[0], geteuid());
+        request(c, false, tids[0], geteuid());
         assert_int_equal(answered.n_threads, 1);
 
         /* Somebody else's: without polkit no, and not a single one of them. */
         k.n_set_class = 0;
-        request(m, true, getpid(), geteuid() + 1);
+        request(c, true, getpid(), geteuid() + 1);
         assert_int_equal(answered.error, -EACCES);
         assert_int_equal(k.n_set_class, 0);
 
         k.set_class_error = -ESRCH;
-        request(m, false, tids[0], 0);
+        request(c, false, tids[0], 0);
         assert_int_equal(answered.error, -ESRCH);
         k.set_class_error = -EIO;
-        request(m, true, getpid(), 0);
+        request(c, true, getpid(), 0);
         assert_int_equal(answered.error, -EIO);
 
+        control_free(c);
         manager_free(m);
         fake_kernel_done(&k);
 }

@@ -4,22 +4,17 @@
 
 #include <sys/socket.h>
 
-#include "daemon/varlink/manager.h"
+#include "daemon/varlink/server.h"
 #include "shared/string-util.h"
-#include "shared/varlink-org.cachebpf.Manager.h"
 
-sd_varlink_server *server;
+Varlink *varlink;
 
 void server_start(void) {
-        assert_true(sd_varlink_server_new(&server, SD_VARLINK_SERVER_INHERIT_USERDATA) >= 0);
-        (void) sd_varlink_server_set_userdata(server, fixture->manager);
-        assert_true(sd_varlink_server_add_interface(server, &vl_interface_org_cachebpf_Manager) >= 0);
-        assert_true(sd_varlink_server_bind_disconnect(server, manager_varlink_on_disconnect) >= 0);
-        assert_true(sd_varlink_server_attach_event(server, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
+        assert_int_equal(varlink_new_unconnected(fixture->control, &varlink), 0);
 }
 
 void server_stop(void) {
-        server = sd_varlink_server_unref(server);
+        varlink = varlink_free(varlink);
 }
 
 const char *member_string(sd_json_variant *v, const char *key) {
@@ -50,7 +45,7 @@ void connection_call(Connection *c, send_t send, const char *method, sd_json_var
         c->reply = reply;
         c->userdata = userdata;
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
-        assert_true(sd_varlink_server_add_connection(server, fds[0], NULL) >= 0);
+        assert_true(sd_varlink_server_add_connection(varlink->server, fds[0], NULL) >= 0);
         assert_true(sd_varlink_connect_fd(&c->link, fds[1]) >= 0);
         assert_true(sd_varlink_attach_event(c->link, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
         (void) sd_varlink_set_userdata(c->link, c);

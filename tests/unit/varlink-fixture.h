@@ -3,12 +3,11 @@
 
 /* A server of the daemon's interface without a socket, on the manager of the fixture, and its clients. */
 
-#include <systemd/sd-varlink.h>
-
+#include "daemon/varlink/context.h"
 #include "reconcile-fixture.h"
 
-/* Methods are bound by the test; NULL when it does not run. */
-extern sd_varlink_server *server;
+/* NULL when it does not run. */
+extern Varlink *varlink;
 
 void server_start(void);
 void server_stop(void);

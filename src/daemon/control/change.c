@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "hold.h"
+#include "daemon/core/registry.h"
+#include "daemon/core/wanted.h"
 #include "shared/file-util.h"
 
 /* The two files of a unit as they are to be. */
@@ -103,7 +104,7 @@ static bool forget_keys(PolicySetting *dest, const PolicySetting *keys) {
 /* ---- whether it makes sense */
 
 static int resolve(Manager *m, const ConfigChange *c, const Plan *p, bool with_holds, ConfigOutcome *o) {
-        _cleanup_ptr_array_ GPtrArray *holds = with_holds ? holds_list_settings(m, c->unit) : NULL;
+        _cleanup_ptr_array_ GPtrArray *holds = with_holds ? manager_list_held(m, c->unit) : NULL;
 
         return config_resolve(m, c->unit,
                               (const PolicySetting *[]) { p->settings, p->settings + OVERRIDE_RUNTIME },
@@ -167,7 +168,7 @@ static int commit(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome *o) 
                         return r;
         }
 
-        manager_unit_overridden(m, c->unit);
+        manager_override_unit(m, c->unit);
         return 0;
 }
 

@@ -8,7 +8,8 @@
 #include "config/resolve.h"
 #include "config/unit-file.h"
 #include "config/unit-path.h"
-#include "hold.h"
+#include "daemon/core/registry.h"
+#include "daemon/core/wanted.h"
 
 void config_outcome_done(ConfigOutcome *o) {
         free(o->problem);
@@ -155,7 +156,7 @@ int config_resolve(Manager *m, const char *unit, const PolicySetting *const *ove
 
 void config_show(Manager *m, const char *unit, ConfigOutcome *ret) {
         const PolicySetting *overrides[_OVERRIDE_MAX];
-        _cleanup_ptr_array_ GPtrArray *holds = holds_list_settings(m, unit);
+        _cleanup_ptr_array_ GPtrArray *holds = manager_list_held(m, unit);
         ConfigOutcome o = {};
 
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)

@@ -6,56 +6,42 @@
 
 #include "check.h"
 #include "daemon/core/messages.h"
-#include "daemon/dbus/manager.h"
+#include "daemon/core/wanted.h"
 #include "hold.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
 
-/* More than this at a time is not a system but an attack. */
+/* More than this at a time, of users that are not root, is not a system but an attack. */
 #define HOLDS_MAX 256U
 #define TEXT_MAX 256U
 /* Where settings come from before it is known that they make sense. */
 #define SOURCE_TO_BE "this hold"
 
-static void hold_free(void *p) {
-        Hold *h = p;
+typedef struct Holder {
+        Hold hold;
+        Control *control;
+
+        /* Who has to stay; one of them. */
+        sd_varlink *link;
+        sd_bus_track *track;
+} Holder;
+
+static void holder_free(void *p) {
+        Holder *h = p;
 
         sd_varlink_unref(h->link);
         sd_bus_track_unref(h->track);
-        policy_setting_done(&h->setting);
-        free(h->unit);
-        free(h->program);
-        free(h->reason);
+        policy_setting_done(&h->hold.setting);
+        free(h->hold.unit);
+        free(h->hold.program);
+        free(h->hold.reason);
         free(h);
 }
 
-DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(Hold *, hold_free);
+DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(Holder *, holder_free);
 
-Hold *hold_find(Manager *m, uint32_t cookie) {
-        for (guint i = 0; m->holds && i < m->holds->len; i++) {
-                Hold *h = m->holds->pdata[i];
-
-                if (h->cookie == cookie)
-                        return h;
-        }
-
-        return NULL;
-}
-
-GPtrArray *holds_list_settings(Manager *m, const char *unit) {
-        GPtrArray *l = NULL;
-
-        for (guint i = 0; m->holds && i < m->holds->len; i++) {
-                Hold *h = m->holds->pdata[i];
-
-                if (!streq(h->unit, unit))
-                        continue;
-                if (!l)
-                        l = g_ptr_array_new();
-                g_ptr_array_add(l, &h->setting);
-        }
-
-        return l;
+GPtrArray *holders_new(void) {
+        return g_ptr_array_new_with_free_func(holder_free);
 }
 
 /* ---- who holds */
@@ -136,20 +122,20 @@ static int set_source(PolicySetting *s, const char *source) {
 }
 
 /* Over everything that holds for the unit already. */
-static int check_setting(Hold *h, ConfigOutcome *o) {
-        _cleanup_ptr_array_ GPtrArray *holds = holds_list_settings(h->manager, h->unit) ?: g_ptr_array_new();
+static int check_setting(Manager *m, Hold *h, ConfigOutcome *o) {
+        _cleanup_ptr_array_ GPtrArray *holds = manager_list_held(m, h->unit) ?: g_ptr_array_new();
         const PolicySetting *overrides[_OVERRIDE_MAX];
         int r;
 
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
-                overrides[k] = unit_overrides_get(&h->manager->overrides, k, h->unit);
+                overrides[k] = unit_overrides_get(&m->overrides, k, h->unit);
         g_ptr_array_add(holds, &h->setting);
 
-        r = config_resolve(h->manager, h->unit, overrides, holds, o);
-        return r < 0 ? r : config_check(h->manager, h->unit, &h->setting, SOURCE_TO_BE, o);
+        r = config_resolve(m, h->unit, overrides, holds, o);
+        return r < 0 ? r : config_check(m, h->unit, &h->setting, SOURCE_TO_BE, o);
 }
 
-static int read_setting(Hold *h, char **assignments, ConfigOutcome *o) {
+static int read_setting(Manager *m, Hold *h, char **assignments, ConfigOutcome *o) {
         _cleanup_free_ char *source = NULL;
         int r;
 
@@ -157,7 +143,7 @@ static int read_setting(Hold *h, char **assignments, ConfigOutcome *o) {
         if (r >= 0)
                 r = set_source(&h->setting, SOURCE_TO_BE);
         if (r >= 0)
-                r = check_setting(h, o);
+                r = check_setting(m, h, o);
         if (r >= 0)
                 r = format_source(h, &source);
         return r < 0 ? r : set_source(&h->setting, source);
@@ -165,22 +151,14 @@ static int read_setting(Hold *h, char **assignments, ConfigOutcome *o) {
 
 /* ---- as long as the client is there */
 
-static void changed(Hold *h) {
-        Unit *u = manager_find_unit(h->manager, h->unit);
-
-        manager_unit_overridden(h->manager, h->unit);
-        if (u) /* that it is held is shown, even if that changes nothing */
-                manager_unit_changed(h->manager, u);
-        manager_bus_holds_changed(h->manager);
-        manager_queue_reconcile(h->manager);
-}
+static void end(Holder *h);
 
 static int on_bus_name_gone(sd_bus_track *track, void *userdata) {
-        hold_end(userdata);
+        end(userdata);
         return 0;
 }
 
-static int watch_holder(Hold *h, const HoldArguments *a) {
+static int watch_client(Holder *h, const HoldArguments *a) {
         int r;
 
         if (a->link) {
@@ -190,38 +168,51 @@ static int watch_holder(Hold *h, const HoldArguments *a) {
         if (!a->bus_name)
                 return 0;
 
-        r = sd_bus_track_new(h->manager->bus, &h->track, on_bus_name_gone, h);
+        r = sd_bus_track_new(h->control->bus, &h->track, on_bus_name_gone, h);
         return r < 0 ? r : sd_bus_track_add_name(h->track, a->bus_name);
 }
 
-static uint32_t new_cookie(Manager *m) {
+static uint32_t new_cookie(Control *c) {
         do
-                m->last_cookie++;
-        while (m->last_cookie == 0 || hold_find(m, m->last_cookie));
+                c->last_cookie++;
+        while (c->last_cookie == 0 || manager_find_hold(c->manager, c->last_cookie));
 
-        return m->last_cookie;
+        return c->last_cookie;
 }
 
-static int hold_new(Manager *m, const char *unit, const HoldArguments *a, Hold **ret) {
-        _cleanup_(hold_freep) Hold *h = calloc(1, sizeof(Hold));
+static int holder_new(Control *c, const char *unit, const HoldArguments *a, Holder **ret) {
+        _cleanup_(holder_freep) Holder *h = calloc(1, sizeof(Holder));
         struct timespec ts;
 
         if (!h)
                 return -ENOMEM;
 
         assert(clock_gettime(CLOCK_REALTIME, &ts) == 0);
-        h->since = (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
-        h->manager = m;
-        h->cookie = new_cookie(m);
-        h->pid = a->pid;
-        h->uid = a->uid;
-        h->unit = strdup(unit);
-        h->program = isempty(a->program) ? name_of_process(a->pid) : strdup(a->program);
-        if (!h->unit || !h->program || (!isempty(a->reason) && !(h->reason = strdup(a->reason))))
+        h->control = c;
+        h->hold = (Hold) {
+                .since = (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000,
+                .cookie = new_cookie(c),
+                .pid = a->pid,
+                .uid = a->uid,
+                .unit = strdup(unit),
+                .program = isempty(a->program) ? name_of_process(a->pid) : strdup(a->program),
+                .reason = isempty(a->reason) ? NULL : strdup(a->reason),
+        };
+        if (!h->hold.unit || !h->hold.program || (!isempty(a->reason) && !h->hold.reason))
                 return -ENOMEM;
 
         *ret = TAKE_PTR(h);
         return 0;
+}
+
+/* Root's do not count, so that nobody keeps root out. */
+static bool too_many(Control *c, uid_t uid) {
+        unsigned n = 0;
+
+        for (guint i = 0; i < c->holders->len; i++)
+                n += ((Holder *) c->holders->pdata[i])->hold.uid != 0;
+
+        return uid != 0 && n >= HOLDS_MAX;
 }
 
 static void log_hold(const Hold *h, const char *message_id, const char *what) {
@@ -235,72 +226,80 @@ static void log_hold(const Hold *h, const char *message_id, const char *what) {
                         strempty(h->reason));
 }
 
-int hold_begin(Manager *m, const char *unit, char **assignments, const HoldArguments *a, ConfigOutcome *o,
+int hold_begin(Control *c, const char *unit, char **assignments, const HoldArguments *a, ConfigOutcome *o,
                Hold **ret) {
-        _cleanup_(hold_freep) Hold *h = NULL;
+        _cleanup_(holder_freep) Holder *h = NULL;
         int r;
 
-        if (m->holds && m->holds->len >= HOLDS_MAX)
+        if (too_many(c, a->uid))
                 return -EBUSY;
 
         r = check_text("name of the program", strempty(a->program), o);
         if (r >= 0)
                 r = check_text("reason", strempty(a->reason), o);
         if (r >= 0)
-                r = hold_new(m, unit, a, &h);
+                r = holder_new(c, unit, a, &h);
         if (r >= 0)
-                r = read_setting(h, assignments, o);
+                r = read_setting(c->manager, &h->hold, assignments, o);
         if (r >= 0)
-                r = watch_holder(h, a);
+                r = watch_client(h, a);
         if (r < 0)
                 return r;
 
-        if (!m->holds)
-                m->holds = g_ptr_array_new_with_free_func(hold_free);
-        g_ptr_array_add(m->holds, h);
-        log_hold(h, MESSAGE_HOLD_BEGUN, "Its settings are held from now on by");
-        changed(h);
-        *ret = TAKE_PTR(h);
+        *ret = &h->hold;
+        g_ptr_array_add(c->holders, TAKE_PTR(h));
+        log_hold(*ret, MESSAGE_HOLD_BEGUN, "Its settings are held from now on by");
+        manager_add_hold(c->manager, *ret);
         return 0;
 }
 
-void hold_end(Hold *h) {
-        guint i;
+static void end(Holder *h) {
+        log_hold(&h->hold, MESSAGE_HOLD_ENDED, "Its settings are not held any more by");
+        manager_remove_hold(h->control->manager, &h->hold);
+        (void) g_ptr_array_remove(h->control->holders, h);
+}
 
-        log_hold(h, MESSAGE_HOLD_ENDED, "Its settings are not held any more by");
-        if (g_ptr_array_find(h->manager->holds, h, &i))
-                (void) g_ptr_array_steal_index(h->manager->holds, i);
-        changed(h);
-        hold_free(h);
+int hold_release(Control *c, uint32_t cookie, const char *bus_name) {
+        for (guint i = 0; i < c->holders->len; i++) {
+                Holder *h = c->holders->pdata[i];
+
+                if (h->hold.cookie == cookie && h->track && sd_bus_track_contains(h->track, bus_name)) {
+                        end(h);
+                        return 0;
+                }
+        }
+
+        return -ESRCH;
 }
 
 /* The last one first: what one held that ends as well does not become known. */
-static void end_those(Manager *m, bool (*test)(const Hold *h, const void *userdata), const void *userdata) {
-        for (guint i = m->holds ? m->holds->len : 0; i > 0; i--)
-                if (test(m->holds->pdata[i - 1], userdata))
-                        hold_end(m->holds->pdata[i - 1]);
+static void end_those(Control *c, bool (*test)(const Holder *h, const void *userdata),
+                      const void *userdata) {
+        for (guint i = c->holders->len; i > 0; i--)
+                if (test(c->holders->pdata[i - 1], userdata))
+                        end(c->holders->pdata[i - 1]);
 }
 
-static bool has_link(const Hold *h, const void *link) {
+static bool has_link(const Holder *h, const void *link) {
         return h->link == link;
 }
 
-static bool is_on_bus(const Hold *h, const void *userdata) {
+static bool is_on_bus(const Holder *h, const void *userdata) {
         return h->track;
 }
 
-static bool is_any(const Hold *h, const void *userdata) {
+static bool is_any(const Holder *h, const void *userdata) {
         return true;
 }
 
-void holds_disconnected(Manager *m, sd_varlink *link) {
-        end_those(m, has_link, link);
+void holds_disconnected(Control *c, sd_varlink *link) {
+        end_those(c, has_link, link);
 }
 
-void holds_end_of_bus(Manager *m) {
-        end_those(m, is_on_bus, NULL);
+void holds_end_of_bus(Control *c) {
+        end_those(c, is_on_bus, NULL);
 }
 
-void holds_end_all(Manager *m) {
-        end_those(m, is_any, NULL);
+void holds_end_all(Control *c) {
+        end_those(c, is_any, NULL);
 }

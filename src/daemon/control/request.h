@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <systemd/sd-varlink.h>
+
 #include "authorize.h"
 #include "change.h"
+#include "context.h"
 
 /* A client asks for a change of the configuration, for a hold, or for all of it to be read again. Root may,
  * and whom polkit permits it; polkit may take its time, and so may systemd, which is asked whether there is
  * such a unit. What only asks what would come of it is for everybody. */
-typedef struct ConfigRequest ConfigRequest;
 
 typedef struct ConfigReply {
         const char *unit;
@@ -20,7 +22,7 @@ typedef struct ConfigReply {
 } ConfigReply;
 
 /* Answers the client; exactly one of msg and link is set. */
-typedef int (*config_request_reply_t)(Manager *m, sd_bus_message *msg, sd_varlink *link,
+typedef int (*config_request_reply_t)(Control *c, sd_bus_message *msg, sd_varlink *link,
                                       const ConfigReply *reply);
 
 typedef struct ConfigRequestArguments {
@@ -38,14 +40,13 @@ typedef struct ConfigRequestArguments {
 } ConfigRequestArguments;
 
 /* Carries it out and calls reply, now or later. */
-int config_request(Manager *m, const ConfigRequestArguments *arguments);
+int config_request(Control *c, const ConfigRequestArguments *arguments);
 
 /* The configuration has been read, and what follows from it is done: answers those that wait for that. */
-void config_requests_reloaded(Manager *m);
+void config_requests_reloaded(Control *c);
 /* A reconcile is over: answers those that wait for a unit which it got to, having changed or held it. */
-void config_requests_reconciled(Manager *m);
-/* The client is gone: forgets what it waits for. */
-void config_requests_disconnected(Manager *m, sd_varlink *link);
-/* The bus goes: answers those that wait for polkit or systemd with no, and the others. */
-void config_requests_refuse(Manager *m);
-void config_requests_free(Manager *m);
+void config_requests_reconciled(Control *c);
+/* Nothing more will come: answers those that were carried out, as far as they were. */
+void config_requests_answer(Control *c);
+/* Nobody waits for a reload any more. */
+void config_requests_stop(Control *c);

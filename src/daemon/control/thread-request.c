@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "pending.h"
 #include "shared/log.h"
 #include "thread-request.h"
 
-/* More clients than this do not wait for polkit at the same time. */
-#define REQUESTS_MAX 256U
+typedef struct ThreadRequest {
+        Pending pending;
+        ThreadTarget target;
+        ThreadClass class;
+        thread_request_reply_t reply;
+} ThreadRequest;
 
-struct ThreadRequest {
-        Manager *manager;
-        ThreadRequestArguments a;
-        sd_bus_slot *slot;
-};
+static void request_free(Pending *p) {
+        ThreadRequest *q = (ThreadRequest *) p;
 
-static void request_free(void *p) {
-        ThreadRequest *q = p;
-
-        sd_bus_slot_unref(q->slot);
-        sd_bus_message_unref(q->a.msg);
-        sd_varlink_unref(q->a.link);
-        thread_target_done(&q->a.target);
+        thread_target_done(&q->target);
         free(q);
 }
-
-DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(ThreadRequest *, request_free);
 
 /* ---- what is done to each thread */
 
@@ -54,18 +48,18 @@ static int classify_one(const Thread *t, void *userdata) {
 
 static ThreadRequestResult classify(const ThreadRequest *q, bool privileged) {
         Classify c = {
-                .backend = q->manager->backend,
-                .class = q->a.class,
+                .backend = q->pending.control->manager->backend,
+                .class = q->class,
                 .privileged = privileged,
-                .uid = q->a.subject.uid,
+                .uid = q->pending.uid,
                 .dry = !privileged, /* all of them or none */
         };
         int r;
 
-        r = thread_target_foreach(&q->a.target, classify_one, &c);
+        r = thread_target_foreach(&q->target, classify_one, &c);
         if (r >= 0 && c.dry) {
                 c.dry = false;
-                r = thread_target_foreach(&q->a.target, classify_one, &c);
+                r = thread_target_foreach(&q->target, classify_one, &c);
         }
         if (r >= 0 && c.n == 0)
                 r = -ESRCH;
@@ -78,96 +72,58 @@ static ThreadRequestResult classify(const ThreadRequest *q, bool privileged) {
 
 /* ---- who may */
 
-static int answer(ThreadRequest *q, const ThreadRequestResult *result) {
+/* Forgets the request afterwards. */
+static void answer(ThreadRequest *q, const ThreadRequestResult *result) {
+        int r;
+
         if (result->error == 0)
                 log_debug("Gave class '%s' to %u threads, at the request of user %u.",
-                          thread_class_to_string(q->a.class), result->n_threads,
-                          (unsigned) q->a.subject.uid);
+                          thread_class_to_string(q->class), result->n_threads, (unsigned) q->pending.uid);
 
-        return q->a.reply(q->manager, q->a.msg, q->a.link, result);
-}
-
-static void on_polkit(int result, void *userdata) {
-        ThreadRequest *q = ASSERT_PTR(userdata);
-        ThreadRequestResult done = { .error = result == -ENOKEY ? -ENOKEY : -EACCES };
-        int r;
-
-        if (result > 0)
-                done = classify(q, /* privileged= */ true);
-
-        r = answer(q, &done);
-        if (r < 0)
+        r = q->reply(q->pending.control, q->pending.msg, q->pending.link, result);
+        if (r < 0) /* most likely the client went away */
                 log_debug_errno(r, "Cannot answer a request about threads: %m");
-        g_hash_table_remove(q->manager->thread_requests, q);
+        pending_done(&q->pending);
 }
 
-void thread_requests_refuse(Manager *m) {
-        GHashTableIter it;
-        gpointer q;
+static void permitted(Pending *p) {
+        ThreadRequest *q = (ThreadRequest *) p;
+        ThreadRequestResult result = classify(q, /* privileged= */ true);
 
-        if (!m->thread_requests)
-                return;
-
-        g_hash_table_iter_init(&it, m->thread_requests);
-        while (g_hash_table_iter_next(&it, &q, NULL)) {
-                (void) answer(q, &(const ThreadRequestResult) { .error = -EACCES });
-                g_hash_table_iter_remove(&it);
-        }
+        answer(q, &result);
 }
 
-static int ask_polkit(ThreadRequest *q) {
-        Manager *m = q->manager;
-        int r;
-
-        if (!m->thread_requests)
-                m->thread_requests = g_hash_table_new_full(NULL, NULL, request_free, NULL);
-        if (g_hash_table_size(m->thread_requests) >= REQUESTS_MAX)
-                return -EBUSY;
-
-        r = polkit_check(m->bus, &q->a.subject, POLKIT_ACTION_CLASSIFY_THREADS, q->a.interactive, on_polkit,
-                         q, &q->slot);
-        if (r < 0) {
-                log_debug_errno(r, "Cannot ask polkit: %m");
-                return -EACCES;
-        }
-
-        q->a.subject = (PolkitSubject) { .pidfd = -EBADF, .uid = q->a.subject.uid }; /* not ours */
-        g_hash_table_add(m->thread_requests, q);
-        return 1;
+static void refused(Pending *p, int error) {
+        answer((ThreadRequest *) p, &(const ThreadRequestResult) { .error = error });
 }
 
-int thread_request(Manager *m, ThreadRequestArguments *arguments) {
-        _cleanup_(request_freep) ThreadRequest *q = calloc(1, sizeof(ThreadRequest));
-        ThreadRequestResult result;
+static const PendingKind thread_kind = {
+        .permitted = permitted,
+        .refused = refused,
+        .free = request_free,
+};
+
+int thread_request(Control *c, ThreadRequestArguments *a) {
+        ThreadRequest *q = calloc(1, sizeof(ThreadRequest));
+        ThreadRequestResult result = { .error = -EOPNOTSUPP };
 
         if (!q) {
-                thread_target_done(&arguments->target);
+                thread_target_done(&a->target);
                 return -ENOMEM;
         }
 
-        q->manager = m;
-        q->a = *arguments;
-        arguments->target.fd = -EBADF;
-        if (q->a.msg)
-                sd_bus_message_ref(q->a.msg);
-        if (q->a.link)
-                sd_varlink_ref(q->a.link);
+        q->target = a->target;
+        a->target.fd = -EBADF;
+        q->class = a->class;
+        q->reply = a->reply;
+        if (!pending_begin(&q->pending, &thread_kind, c, a->subject.uid, a->msg, a->link))
+                return 0;
 
-        if (!m->kernel.supported)
-                result.error = -EOPNOTSUPP;
+        if (c->manager->kernel.supported)
+                result = classify(q, /* privileged= */ a->subject.uid == 0);
+        if (result.error == -EACCES)
+                pending_authorize(&q->pending, &a->subject, POLKIT_ACTION_CLASSIFY_THREADS, a->interactive);
         else
-                result = classify(q, /* privileged= */ q->a.subject.uid == 0);
-
-        if (result.error == -EACCES) {
-                int r;
-
-                r = ask_polkit(q);
-                if (r > 0) {
-                        TAKE_PTR(q);
-                        return 1;
-                }
-                result.error = r;
-        }
-
-        return answer(q, &result);
+                answer(q, &result);
+        return 0;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <systemd/sd-varlink.h>
+
 #include "authorize.h"
-#include "daemon/core/manager.h"
+#include "context.h"
 #include "shared/thread-class.h"
 #include "threads.h"
 
 /* A client asks for a class to be given to threads. Everybody may do that with his own: it says no more than
  * posix_fadvise() does about single files, and hurts nobody else. For those of others polkit is asked, and
  * may take its time; without polkit only root may. */
-typedef struct ThreadRequest ThreadRequest;
 
 typedef struct ThreadRequestResult {
         /* 0, -ESRCH: no such thread, -EACCES, -ENOKEY: only after asking the user, … */
@@ -18,7 +19,7 @@ typedef struct ThreadRequestResult {
 } ThreadRequestResult;
 
 /* Answers the client; exactly one of msg and link is set. */
-typedef int (*thread_request_reply_t)(Manager *m, sd_bus_message *msg, sd_varlink *link,
+typedef int (*thread_request_reply_t)(Control *c, sd_bus_message *msg, sd_varlink *link,
                                       const ThreadRequestResult *result);
 
 typedef struct ThreadRequestArguments {
@@ -32,7 +33,4 @@ typedef struct ThreadRequestArguments {
 } ThreadRequestArguments;
 
 /* Carries it out and calls reply, now or later. */
-int thread_request(Manager *m, ThreadRequestArguments *arguments);
-
-/* Answers those that wait for polkit with no: the bus goes. */
-void thread_requests_refuse(Manager *m);
+int thread_request(Control *c, ThreadRequestArguments *arguments);

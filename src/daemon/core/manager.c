@@ -3,15 +3,12 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "config/resolve.h"
-#include "daemon/control/hold.h"
-#include "daemon/control/request.h"
-#include "daemon/systemd/internal.h"
-#include "daemon/systemd/watch.h"
 #include "manager.h"
 #include "messages.h"
 #include "reconcile.h"
+#include "registry.h"
 #include "shared/log.h"
+#include "unit.h"
 
 const ManagerPaths manager_default_paths = {
         .kernel = {
@@ -39,13 +36,7 @@ static int on_reconcile(sd_event_source *s, void *userdata) {
         manager_reconcile(m);
         log_debug("Reconciled %u units in %" PRIu64 " us.", n, now_usec() - begin);
 
-        if (m->reconciled)
-                m->reconciled(m);
-        if (m->settled && m->became_ready)
-                m->became_ready(m);
-        if (m->settled || !m->watch)
-                config_requests_reloaded(m);
-        config_requests_reconciled(m);
+        manager_reconciled(m);
         return 0;
 }
 
@@ -60,7 +51,8 @@ int manager_new(const ManagerPaths *paths, sd_event *event, PolicyBackend *backe
         m->event = sd_event_ref(event);
         m->backend = backend;
         m->units = g_hash_table_new(g_str_hash, g_str_equal);
-        m->units_by_path = g_hash_table_new(g_str_hash, g_str_equal);
+        m->holds = g_ptr_array_new();
+        m->observers = g_array_new(FALSE, FALSE, sizeof(Observer));
         m->dirty = g_hash_table_new(NULL, NULL);
         m->pinned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 
@@ -88,13 +80,9 @@ Manager *manager_free(Manager *m) {
         if (!m)
                 return NULL;
 
-        systemd_watch_free(m->watch);
-        if (m->thread_requests)
-                g_hash_table_unref(m->thread_requests);
-        config_requests_free(m);
-
         /* Nothing is shown any more, and nothing is detached: policies outlive the daemon. */
-        m->unit_changed = m->unit_removed = NULL;
+        if (m->observers)
+                g_array_set_size(m->observers, 0);
         if (m->units) {
                 g_hash_table_iter_init(&it, m->units);
                 while (g_hash_table_iter_next(&it, NULL, &u)) {
@@ -103,8 +91,6 @@ Manager *manager_free(Manager *m) {
                 }
                 g_hash_table_unref(m->units);
         }
-        if (m->units_by_path)
-                g_hash_table_unref(m->units_by_path);
         if (m->dirty)
                 g_hash_table_unref(m->dirty);
         if (m->pinned)
@@ -114,6 +100,8 @@ Manager *manager_free(Manager *m) {
 
         if (m->holds)
                 g_ptr_array_unref(m->holds);
+        if (m->observers)
+                g_array_unref(m->observers);
         policy_rules_done(&m->rules);
         unit_overrides_done(&m->overrides);
         kernel_features_done(&m->kernel);
@@ -217,105 +205,6 @@ int manager_reload(Manager *m) {
                 unit_reset_retry(u);
 
         manager_mark_all_dirty(m);
-        if (m->watch)
-                systemd_watch_rescan(m->watch);
+        manager_reloaded(m);
         return 0;
-}
-
-int manager_resolve(Manager *m, const char *unit, const char *cgroup, const PolicySetting *file_setting,
-                    PolicySetting *ret) {
-        _cleanup_ptr_array_ GPtrArray *holds = holds_list_settings(m, unit);
-        PolicyLayers l = {
-                .rules = &m->rules,
-                .unit = file_setting,
-                .holds = holds,
-        };
-
-        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
-                l.overrides[k] = unit_overrides_get(&m->overrides, k, unit);
-
-        return policy_layers_resolve(&l, unit, cgroup, ret);
-}
-
-void manager_unit_overridden(Manager *m, const char *unit) {
-        Unit *u = manager_find_unit(m, unit);
-
-        if (!u)
-                return;
-
-        if (u->files_known && unit_resolve_setting(u) < 0)
-                log_oom();
-        /* Without a policy its control group is not known, or no longer. */
-        if (u->active && m->watch && !u->link)
-                systemd_fetch_active(m->watch, u);
-        manager_mark_dirty(m, u);
-}
-
-Unit *manager_find_unit(Manager *m, const char *name) {
-        return g_hash_table_lookup(m->units, name);
-}
-
-void manager_forget_unit(Manager *m, Unit *u) {
-        if (m->unit_removed)
-                m->unit_removed(u);
-        if (m->watch)
-                systemd_watch_forget(m->watch, u);
-
-        g_hash_table_remove(m->dirty, u);
-        if (u->path)
-                g_hash_table_remove(m->units_by_path, u->path);
-        if (g_hash_table_lookup(m->units, u->name) == u)
-                g_hash_table_remove(m->units, u->name);
-}
-
-void manager_queue_reconcile(Manager *m) {
-        int r;
-
-        r = sd_event_source_set_enabled(m->reconcile_source, SD_EVENT_ONESHOT);
-        if (r < 0)
-                log_error_errno(r, "Cannot queue the reconcile: %m");
-}
-
-void manager_mark_dirty(Manager *m, Unit *u) {
-        g_hash_table_add(m->dirty, u);
-        manager_queue_reconcile(m);
-}
-
-void manager_mark_all_dirty(Manager *m) {
-        GHashTableIter it;
-        gpointer u;
-
-        g_hash_table_iter_init(&it, m->units);
-        while (g_hash_table_iter_next(&it, NULL, &u))
-                g_hash_table_add(m->dirty, u);
-
-        manager_queue_reconcile(m);
-}
-
-void manager_set_settled(Manager *m, bool settled) {
-        m->settled = settled;
-        if (settled)
-                manager_queue_reconcile(m);
-}
-
-void manager_unit_changed(Manager *m, Unit *u) {
-        if (m->unit_changed)
-                m->unit_changed(u);
-}
-
-ManagerCounts manager_count(Manager *m) {
-        ManagerCounts c = {};
-        GHashTableIter it;
-        gpointer p;
-
-        g_hash_table_iter_init(&it, m->units);
-        while (g_hash_table_iter_next(&it, NULL, &p)) {
-                const Unit *u = p;
-
-                c.configured += !!u->setting.policy;
-                c.attached += u->state == UNIT_ATTACHED;
-                c.failed += u->state == UNIT_FAILED || u->state == UNIT_LOST;
-        }
-
-        return c;
 }

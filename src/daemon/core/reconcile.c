@@ -4,7 +4,10 @@
 
 #include "config/resolve.h"
 #include "reconcile.h"
+#include "registry.h"
 #include "shared/log.h"
+#include "unit.h"
+#include "wanted.h"
 
 /* The sentence is only for the state: if there is no memory for it the state goes without. */
 #define set_statef(u, state, ...)                               \
@@ -14,27 +17,6 @@
                         _reason = NULL;                         \
                 unit_set_state(u, state, _reason);              \
         })
-
-int unit_resolve_setting(Unit *u) {
-        _cleanup_policy_setting_ PolicySetting s = {};
-        bool same;
-        int r;
-
-        r = manager_resolve(u->manager, u->name, u->cgroup, &u->file_setting, &s);
-        if (r < 0)
-                return r;
-
-        same = policy_setting_equal(&s, &u->setting);
-        policy_setting_done(&u->setting);
-        u->setting = s; /* in any case: lines that count for nothing may be others */
-        s = (PolicySetting) {};
-        if (same)
-                return 0;
-
-        unit_reset_retry(u);
-        manager_unit_changed(u->manager, u);
-        return 1;
-}
 
 static bool take_pin(Manager *m, uint64_t cgroup_id) {
         return cgroup_id != 0 && g_hash_table_remove(m->pinned, &cgroup_id);
@@ -145,7 +127,8 @@ static void apply(Unit *u, const Policy *p, const PolicyConfig *config) {
 
         if (link) {
                 r = unit_set_link(u, link, p->name, /* adopted= */ false);
-                if (r < 0) {
+                if (r < 0) { /* not watched: not ours, nor anybody's later */
+                        (void) b->detach(b->userdata, link);
                         policy_link_free(link);
                         return failed(u, r, NULL);
                 }
@@ -234,13 +217,13 @@ static void unit_reconcile(Unit *u) {
         if (!u->loaded) {
                 if (u->link)
                         control_group_gone(u);
-                if (!unit_is_asked_about(u)) /* the last answer comes back here */
+                if (!u->fetching) /* the last answer comes back here */
                         unit_free(u);
                 return;
         }
 
-        /* A half answer is worse than the old one; the rest of it makes the unit dirty again. */
-        if (unit_is_fetching(u))
+        /* The rest of the answer makes the unit dirty again. */
+        if (u->fetching)
                 return;
 
         /* Announced, but not started: not a unit of ours before that. */

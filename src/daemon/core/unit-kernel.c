@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "manager.h"
 #include "unit-kernel.h"
 
 const char *unit_read_verified(Unit *u, KernelPolicy *k) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "unit.h"
+#include "model.h"
 
 /* What the kernel says about a unit at this moment, for whoever shows it. */
 

@@ -3,8 +3,8 @@
 #include <sys/epoll.h>
 #include <time.h>
 
-#include "manager.h"
 #include "messages.h"
+#include "registry.h"
 #include "shared/log.h"
 #include "unit.h"
 
@@ -52,9 +52,6 @@ Unit *unit_free(Unit *u) {
         policy_link_free(u->link);
         policy_setting_done(&u->file_setting);
         policy_setting_done(&u->setting);
-        free(u->path);
-        free(u->fragment);
-        strv_free(u->dropins);
         free(u->cgroup);
         free(u->effective);
         free(u->dropped);
@@ -65,18 +62,6 @@ Unit *unit_free(Unit *u) {
 
 bool unit_is_managed(const Unit *u) {
         return u->setting.policy || u->link;
-}
-
-bool unit_is_asked_about(const Unit *u) {
-        for (UnitFetch i = 0; i < _UNIT_FETCH_MAX; i++)
-                if (u->fetch_slots[i])
-                        return true;
-
-        return false;
-}
-
-bool unit_is_fetching(const Unit *u) {
-        return u->fetch_queued || unit_is_asked_about(u);
 }
 
 int unit_source(const Unit *u, char **ret) {

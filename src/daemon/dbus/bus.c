@@ -1,46 +1,44 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "bus.h"
-#include "daemon/control/hold.h"
-#include "daemon/control/request.h"
-#include "daemon/control/thread-request.h"
-#include "daemon/systemd/watch.h"
+#include "daemon/control/control.h"
 #include "log-control.h"
 #include "manager.h"
+#include "names.h"
 #include "shared/log.h"
 #include "unit.h"
 
 #define RECONNECT_FIRST_USEC (1 * USEC_PER_SEC)
 #define RECONNECT_SHIFT_MAX 5U
 
-static int on_reconnect(sd_event_source *s, uint64_t usec, void *userdata) {
-        Manager *m = ASSERT_PTR(userdata);
+struct Bus {
+        Control *control;
+        sd_event *event;
+        sd_bus *bus;                 /* NULL: there is none now */
+        SystemdWatch *watch;
+        ManagerObject *manager_object;
+        UnitObjects *unit_objects;
+        bool name_requested;         /* on this connection */
+        sd_event_source *retry_source;
+        unsigned n_attempts;
+        void (*failed)(void *userdata);
+        void *userdata;
+};
 
-        m->bus_retry_source = sd_event_source_disable_unref(m->bus_retry_source);
-        return manager_bus_connect(m);
+static void disconnect(Bus *b) {
+        control_disconnect(b->control);
+        b->watch = systemd_watch_free(b->watch);
+        b->unit_objects = unit_objects_free(b->unit_objects);
+        b->manager_object = manager_object_free(b->manager_object);
+        b->bus = sd_bus_close_unref(b->bus);
+        b->name_requested = false;
 }
 
-static int schedule_reconnect(Manager *m) {
-        uint64_t delay = RECONNECT_FIRST_USEC << MIN(m->n_bus_attempts, RECONNECT_SHIFT_MAX);
+/* ---- the name: two daemons would take each other's policies away */
 
-        m->n_bus_attempts++;
-        m->bus_retry_source = sd_event_source_disable_unref(m->bus_retry_source);
-        return sd_event_add_time_relative(m->event, &m->bus_retry_source, CLOCK_MONOTONIC, delay, 0,
-                                          on_reconnect, m);
-}
-
-static int on_disconnected(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        Manager *m = ASSERT_PTR(userdata);
-
-        log_warning("The connection to the system bus is gone, trying to get it back.");
-        manager_bus_disconnect(m);
-        return schedule_reconnect(m);
-}
-
-/* Two would take each other's policies away. */
-static int another_daemon(Manager *m) {
+static int another_daemon(Bus *b) {
         log_error("Another cachebpfd has the name " BUS_NAME " on the system bus.");
-        return sd_event_exit(m->event, EXIT_FAILURE);
+        return sd_event_exit(b->event, EXIT_FAILURE);
 }
 
 static int on_owner_known(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
@@ -48,19 +46,19 @@ static int on_owner_known(sd_bus_message *reply, void *userdata, sd_bus_error *e
 }
 
 /* The answer is here before the first one of systemd, and so before anything is done to a unit. */
-static int look_for_another_daemon(Manager *m, sd_bus *bus) {
-        return sd_bus_call_method_async(bus, NULL, "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                        "org.freedesktop.DBus", "GetNameOwner", on_owner_known, m,
+static int look_for_another_daemon(Bus *b) {
+        return sd_bus_call_method_async(b->bus, NULL, "org.freedesktop.DBus", "/org/freedesktop/DBus",
+                                        "org.freedesktop.DBus", "GetNameOwner", on_owner_known, b,
                                         "s", BUS_NAME);
 }
 
 static int on_name_requested(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        Manager *m = ASSERT_PTR(userdata);
+        Bus *b = ASSERT_PTR(userdata);
         uint32_t result;
         int r;
 
         if (sd_bus_message_is_method_error(reply, NULL)) {
-                /* A private bus without our policy file, say: go on, only nobody finds us by name. */
+                /* A private bus without our policy file, say: only, nobody finds us by name. */
                 log_warning("Cannot take the name " BUS_NAME " on the system bus, ignoring: %s",
                             sd_bus_message_get_error(reply)->message);
                 return 0;
@@ -71,104 +69,131 @@ static int on_name_requested(sd_bus_message *reply, void *userdata, sd_bus_error
                 return log_error_errno(r, "Cannot understand the bus's answer: %m");
 
         if (result != 1 && result != 4) /* not the primary owner */
-                return another_daemon(m);
+                return another_daemon(b);
 
-        m->n_bus_attempts = 0;
+        b->n_attempts = 0;
         return 0;
 }
 
-static int add_objects(Manager *m, sd_bus *bus) {
+void bus_take_name(Bus *b) {
         int r;
 
-        r = sd_bus_add_object_manager(bus, NULL, BUS_PATH);
-        if (r < 0)
-                return r;
-
-        r = manager_bus_add(m, bus);
-        if (r < 0)
-                return r;
-
-        r = unit_bus_add(m, bus);
-        if (r < 0)
-                return r;
-
-        return log_control_bus_add(bus);
-}
-
-static int connect_bus(Manager *m) {
-        _cleanup_(sd_bus_close_unrefp) sd_bus *bus = NULL;
-        int r;
-
-        r = sd_bus_open_system_with_description(&bus, "cachebpfd");
-        if (r < 0)
-                return r;
-
-        r = sd_bus_attach_event(bus, m->event, SD_EVENT_PRIORITY_NORMAL);
-        if (r < 0)
-                return r;
-
-        r = add_objects(m, bus);
-        if (r < 0)
-                return r;
-
-        r = sd_bus_match_signal_async(bus, NULL, "org.freedesktop.DBus.Local", "/org/freedesktop/DBus/Local",
-                                      "org.freedesktop.DBus.Local", "Disconnected", on_disconnected, NULL,
-                                      m);
-        if (r < 0)
-                return r;
-
-        r = look_for_another_daemon(m, bus);
-        if (r < 0)
-                return r;
-
-        m->bus = TAKE_PTR(bus);
-        return systemd_watch_new(m, &m->watch);
-}
-
-void manager_bus_take_name(Manager *m) {
-        int r;
-
-        if (!m->bus || m->name_requested)
+        if (!b->bus || b->name_requested)
                 return;
 
-        r = sd_bus_request_name_async(m->bus, NULL, BUS_NAME, 0, on_name_requested, m);
+        r = sd_bus_request_name_async(b->bus, NULL, BUS_NAME, 0, on_name_requested, b);
         if (r < 0)
                 log_warning_errno(r, "Cannot take the name " BUS_NAME " on the system bus, ignoring: %m");
         else
-                m->name_requested = true;
+                b->name_requested = true;
 }
 
-int manager_bus_connect(Manager *m) {
+bool bus_is_connected(const Bus *b) {
+        return b->bus;
+}
+
+/* ---- the connection */
+
+static int connect_or_retry(Bus *b);
+
+static int on_retry(sd_event_source *s, uint64_t usec, void *userdata) {
+        Bus *b = ASSERT_PTR(userdata);
+
+        b->retry_source = sd_event_source_disable_unref(b->retry_source);
+        return connect_or_retry(b);
+}
+
+static int schedule_retry(Bus *b) {
+        uint64_t delay = RECONNECT_FIRST_USEC << MIN(b->n_attempts, RECONNECT_SHIFT_MAX);
+
+        b->n_attempts++;
+        b->retry_source = sd_event_source_disable_unref(b->retry_source);
+        return sd_event_add_time_relative(b->event, &b->retry_source, CLOCK_MONOTONIC, delay, 0, on_retry,
+                                          b);
+}
+
+static int on_disconnected(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        Bus *b = ASSERT_PTR(userdata);
+
+        log_warning("The connection to the system bus is gone, trying to get it back.");
+        disconnect(b);
+        return schedule_retry(b);
+}
+
+static int add_objects(Bus *b) {
         int r;
 
-        r = connect_bus(m);
-        if (r < 0) {
-                /* Once is enough to say so; later attempts are silent. */
-                if (m->n_bus_attempts == 0)
-                        log_warning_errno(r, "Cannot connect to the system bus, trying again later: %m");
+        r = sd_bus_add_object_manager(b->bus, NULL, BUS_PATH);
+        if (r >= 0)
+                r = manager_object_new(b->control, b->bus, &b->manager_object);
+        if (r >= 0)
+                r = unit_objects_new(b->control->manager, b->bus, &b->unit_objects);
+        return r < 0 ? r : log_control_bus_add(b->bus);
+}
 
-                manager_bus_disconnect(m);
-                r = schedule_reconnect(m);
-                if (r < 0)
-                        return log_error_errno(r, "Cannot arm the timer to reconnect: %m");
+static int connect_bus(Bus *b) {
+        int r;
 
-                if (m->became_ready)
-                        m->became_ready(m);
-        }
+        r = sd_bus_open_system_with_description(&b->bus, "cachebpfd");
+        if (r >= 0)
+                r = sd_bus_attach_event(b->bus, b->event, SD_EVENT_PRIORITY_NORMAL);
+        if (r >= 0)
+                r = add_objects(b);
+        if (r >= 0)
+                r = sd_bus_match_signal_async(b->bus, NULL, "org.freedesktop.DBus.Local",
+                                              "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
+                                              "Disconnected", on_disconnected, NULL, b);
+        if (r >= 0)
+                r = look_for_another_daemon(b);
+        if (r >= 0)
+                r = systemd_watch_new(b->control->manager, b->bus, &b->watch);
+        if (r >= 0)
+                control_connect(b->control, b->bus, b->watch);
+        return r;
+}
 
+static int connect_or_retry(Bus *b) {
+        int r;
+
+        r = connect_bus(b);
+        if (r >= 0)
+                return 0;
+
+        /* Once is enough to say so; later attempts are silent. */
+        if (b->n_attempts == 0)
+                log_warning_errno(r, "Cannot connect to the system bus, trying again later: %m");
+
+        disconnect(b);
+        r = schedule_retry(b);
+        if (r < 0)
+                return log_error_errno(r, "Cannot arm the timer to reconnect: %m");
+
+        b->failed(b->userdata);
         return 0;
 }
 
-static void unit_not_exported(gpointer key, gpointer value, gpointer userdata) {
-        ((Unit *) value)->exported = false;
+int bus_new(Control *c, void (*failed)(void *userdata), void *userdata, Bus **ret) {
+        Bus *b = calloc(1, sizeof(Bus));
+
+        if (!b)
+                return -ENOMEM;
+
+        *b = (Bus) {
+                .control = c,
+                .event = sd_event_ref(c->manager->event),
+                .failed = failed,
+                .userdata = userdata,
+        };
+        *ret = b; /* failed() may want to know it */
+        return connect_or_retry(b);
 }
 
-void manager_bus_disconnect(Manager *m) {
-        thread_requests_refuse(m);
-        config_requests_refuse(m);
-        holds_end_of_bus(m); /* nobody can tell any more whether their clients are there */
-        m->watch = systemd_watch_free(m->watch);
-        m->bus = sd_bus_close_unref(m->bus);
-        m->name_requested = false;
-        g_hash_table_foreach(m->units, unit_not_exported, NULL);
+Bus *bus_free(Bus *b) {
+        if (!b)
+                return NULL;
+
+        disconnect(b);
+        sd_event_source_disable_unref(b->retry_source);
+        sd_event_unref(b->event);
+        return mfree(b);
 }

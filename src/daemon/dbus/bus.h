@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "daemon/core/manager.h"
+#include <systemd/sd-bus.h>
 
-#define BUS_NAME "org.cachebpf1"
-#define BUS_PATH "/org/cachebpf1"
-#define BUS_INTERFACE_MANAGER "org.cachebpf1.Manager"
-#define BUS_INTERFACE_UNIT "org.cachebpf1.Unit"
-#define BUS_ERROR_NO_SUCH_UNIT "org.cachebpf1.NoSuchUnit"
-#define BUS_ERROR_CANNOT_STORE "org.cachebpf1.CannotStore"
-#define BUS_ERROR_NO_SUCH_HOLD "org.cachebpf1.NoSuchHold"
-#define BUS_ERROR_NO_SUCH_THREAD "org.cachebpf1.NoSuchThread"
+#include "daemon/control/context.h"
 
-/* Connects to the system bus: our own objects and the watch on systemd. While there is no bus the daemon
- * goes on with what it knows, and tries again. */
-int manager_bus_connect(Manager *m);
-void manager_bus_disconnect(Manager *m);
+/* Our place on the system bus: our own objects, and the watch on systemd. While there is no bus the daemon
+ * works with what it knows, and tries again. */
+typedef struct Bus Bus;
+
+/* Connects. failed is called each time that it cannot. */
+int bus_new(Control *c, void (*failed)(void *userdata), void *userdata, Bus **ret);
+Bus *bus_free(Bus *b);
+DEFINE_TRIVIAL_CLEANUP_FUNC(Bus *, bus_free);
+
 /* Once everything is known: who finds us by name, or has us started by it, sees all units. */
-void manager_bus_take_name(Manager *m);
+void bus_take_name(Bus *b);
+bool bus_is_connected(const Bus *b);

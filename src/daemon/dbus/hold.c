@@ -2,9 +2,9 @@
 
 /* Holds on D-Bus: conversion only. */
 
-#include "bus.h"
 #include "daemon/control/hold.h"
 #include "hold.h"
+#include "names.h"
 #include "request.h"
 
 /* ---- properties */
@@ -42,7 +42,7 @@ static int append_holds(sd_bus_message *reply, Manager *m, const char *unit) {
         int r;
 
         r = sd_bus_message_open_container(reply, 'a', "(usasssuut)");
-        for (guint i = 0; r >= 0 && m->holds && i < m->holds->len; i++) {
+        for (guint i = 0; r >= 0 && i < m->holds->len; i++) {
                 const Hold *h = m->holds->pdata[i];
 
                 if (!unit || streq(h->unit, unit))
@@ -54,7 +54,7 @@ static int append_holds(sd_bus_message *reply, Manager *m, const char *unit) {
 
 int hold_bus_get_all(sd_bus *bus, const char *path, const char *interface, const char *property,
                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return append_holds(reply, userdata, NULL);
+        return append_holds(reply, ((Control *) userdata)->manager, NULL);
 }
 
 int hold_bus_get_of_unit(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -66,7 +66,7 @@ int hold_bus_get_of_unit(sd_bus *bus, const char *path, const char *interface, c
 
 /* ---- methods */
 
-static int reply_hold(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+static int reply_hold(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         if (reply->outcome->error < 0)
                 return config_bus_reply_error(msg, reply);
 
@@ -99,18 +99,16 @@ int hold_bus_begin(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
 /* Nobody but who holds may: to others the hold does not exist. */
 int hold_bus_release(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         uint32_t cookie;
-        Hold *h;
         int r;
 
         r = sd_bus_message_read(msg, "u", &cookie);
         if (r < 0)
                 return r;
 
-        h = hold_find(userdata, cookie);
-        if (!h || !h->track || !sd_bus_track_contains(h->track, sd_bus_message_get_sender(msg)))
+        r = hold_release(userdata, cookie, sd_bus_message_get_sender(msg));
+        if (r < 0)
                 return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_HOLD,
                                          "You have no hold with the cookie %u", cookie);
 
-        hold_end(h);
         return sd_bus_reply_method_return(msg, NULL);
 }

@@ -2,11 +2,15 @@
 
 /* The manager object on D-Bus: conversion only. */
 
-#include "bus.h"
+#include "daemon/control/lookup.h"
+#include "daemon/core/registry.h"
 #include "daemon/core/unit-kernel.h"
+#include "daemon/core/unit.h"
 #include "hold.h"
 #include "manager.h"
+#include "names.h"
 #include "request.h"
+#include "shared/log.h"
 #include "threads.h"
 #include "unit.h"
 
@@ -19,42 +23,42 @@ static int get_version(sd_bus *bus, const char *path, const char *interface, con
 
 static int get_kernel_support(sd_bus *bus, const char *path, const char *interface, const char *property,
                               sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ASSERT_PTR(userdata);
+        const Manager *m = ((const Control *) userdata)->manager;
 
         return sd_bus_message_append(reply, "b", m->kernel.supported);
 }
 
 static int get_kernel_reason(sd_bus *bus, const char *path, const char *interface, const char *property,
                              sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ASSERT_PTR(userdata);
+        const Manager *m = ((const Control *) userdata)->manager;
 
         return sd_bus_message_append(reply, "s", strempty(m->kernel.reason));
 }
 
 static int get_kernel_abi(sd_bus *bus, const char *path, const char *interface, const char *property,
                           sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ASSERT_PTR(userdata);
+        const Manager *m = ((const Control *) userdata)->manager;
 
         return sd_bus_message_append(reply, "t", m->kernel.abi);
 }
 
 static int get_kernel_features(sd_bus *bus, const char *path, const char *interface, const char *property,
                                sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ASSERT_PTR(userdata);
+        const Manager *m = ((const Control *) userdata)->manager;
 
         return sd_bus_message_append_strv(reply, m->kernel.features);
 }
 
 static int get_policy_directories(sd_bus *bus, const char *path, const char *interface, const char *property,
                                   sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ASSERT_PTR(userdata);
+        const Manager *m = ((const Control *) userdata)->manager;
 
         return sd_bus_message_append_strv(reply, (char **) m->paths.policies);
 }
 
 static int get_policies(sd_bus *bus, const char *path, const char *interface, const char *property,
                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ASSERT_PTR(userdata);
+        const Manager *m = ((const Control *) userdata)->manager;
         int r;
 
         r = sd_bus_message_open_container(reply, 'a', "(ssss)");
@@ -71,7 +75,7 @@ static int get_policies(sd_bus *bus, const char *path, const char *interface, co
 
 static int get_count(sd_bus *bus, const char *path, const char *interface, const char *property,
                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        ManagerCounts c = manager_count(ASSERT_PTR(userdata));
+        ManagerCounts c = manager_count(((Control *) userdata)->manager);
 
         return sd_bus_message_append(reply, "u",
                                      streq(property, "UnitsConfigured") ? c.configured :
@@ -94,7 +98,7 @@ static int append_unit(sd_bus_message *reply, Unit *u) {
 
 static int method_list_units(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Manager *m = ASSERT_PTR(userdata);
+        Manager *m = ((Control *) userdata)->manager;
         GHashTableIter it;
         gpointer u;
         int r;
@@ -114,32 +118,27 @@ static int method_list_units(sd_bus_message *msg, void *userdata, sd_bus_error *
         return r < 0 ? r : sd_bus_message_send(reply);
 }
 
-static int method_get_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        Manager *m = ASSERT_PTR(userdata);
+static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name) {
+        Unit *u = manager_find_unit(c->manager, name);
         _cleanup_free_ char *path = NULL;
-        const char *name;
-        Unit *u;
         int r;
 
-        r = sd_bus_message_read(msg, "s", &name);
-        if (r < 0)
-                return r;
-
-        u = manager_find_unit(m, name);
         if (!u || !unit_is_managed(u))
-                return sd_bus_error_setf(error, BUS_ERROR_NO_SUCH_UNIT,
-                                         "No cache policy is configured for or attached to unit '%s'", name);
+                return sd_bus_reply_method_errorf(
+                        msg, BUS_ERROR_NO_SUCH_UNIT,
+                        "No cache policy is configured for or attached to unit '%s'", name);
 
         r = unit_bus_path(u, &path);
-        if (r < 0)
-                return r;
+        return r < 0 ? r : sd_bus_reply_method_return(msg, "o", path);
+}
 
-        return sd_bus_reply_method_return(msg, "o", path);
+static int method_get_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        return lookup_bus(msg, userdata, reply_unit);
 }
 
 static int method_get_kernel_stat(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Manager *m = ASSERT_PTR(userdata);
+        Manager *m = ((Control *) userdata)->manager;
         int r;
 
         r = sd_bus_message_new_method_return(msg, &reply);
@@ -203,25 +202,77 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-int manager_bus_add(Manager *m, sd_bus *bus) {
-        return sd_bus_add_object_vtable(bus, NULL, BUS_PATH, BUS_INTERFACE_MANAGER, manager_vtable, m);
+/* ---- what changes */
+
+struct ManagerObject {
+        Manager *manager;
+        sd_bus *bus;
+        bool counts_changed; /* maybe: some unit did; a reconcile follows */
+};
+
+static void unit_changed(void *userdata, Unit *u) {
+        ((ManagerObject *) userdata)->counts_changed = true;
 }
 
-void manager_bus_counts_changed(Manager *m) {
-        if (m->bus)
-                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER,
-                                                      "UnitsConfigured", "UnitsAttached", "UnitsFailed",
-                                                      NULL);
+static void emit(ManagerObject *o, const char *const *properties) {
+        int r;
+
+        r = sd_bus_emit_properties_changed_strv(o->bus, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                                (char **) properties);
+        if (r < 0)
+                log_debug_errno(r, "Cannot tell the bus what changed: %m");
 }
 
-void manager_bus_policies_changed(Manager *m) {
-        if (m->bus)
-                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Policies",
-                                                      NULL);
+/* Once for all units that changed: counting takes a look at each. */
+static void reconciled(void *userdata) {
+        ManagerObject *o = ASSERT_PTR(userdata);
+
+        if (o->counts_changed)
+                emit(o, (const char *const[]) { "UnitsConfigured", "UnitsAttached", "UnitsFailed", NULL });
+        o->counts_changed = false;
 }
 
-void manager_bus_holds_changed(Manager *m) {
-        if (m->bus)
-                (void) sd_bus_emit_properties_changed(m->bus, BUS_PATH, BUS_INTERFACE_MANAGER, "Holds",
-                                                      NULL);
+static void reloaded(void *userdata) {
+        emit(userdata, (const char *const[]) { "Policies", NULL });
+}
+
+static void holds_changed(void *userdata) {
+        emit(userdata, (const char *const[]) { "Holds", NULL });
+}
+
+static const ManagerObserver observer = {
+        .unit_changed = unit_changed,
+        .unit_removed = unit_changed,
+        .holds_changed = holds_changed,
+        .reloaded = reloaded,
+        .reconciled = reconciled,
+};
+
+int manager_object_new(Control *c, sd_bus *bus, ManagerObject **ret) {
+        ManagerObject *o = calloc(1, sizeof(ManagerObject));
+        int r;
+
+        if (!o)
+                return -ENOMEM;
+
+        r = sd_bus_add_object_vtable(bus, NULL, BUS_PATH, BUS_INTERFACE_MANAGER, manager_vtable, c);
+        if (r < 0) {
+                free(o);
+                return r;
+        }
+
+        o->manager = c->manager;
+        o->bus = sd_bus_ref(bus);
+        manager_observe(o->manager, &observer, o);
+        *ret = o;
+        return 0;
+}
+
+ManagerObject *manager_object_free(ManagerObject *o) {
+        if (!o)
+                return NULL;
+
+        manager_unobserve(o->manager, &observer, o);
+        sd_bus_unref(o->bus);
+        return mfree(o);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "daemon/core/manager.h"
+#include <systemd/sd-bus.h>
 
-int manager_bus_add(Manager *m, sd_bus *bus);
+#include "daemon/control/context.h"
 
-/* The numbers of units changed, or the policies. */
-void manager_bus_counts_changed(Manager *m);
-void manager_bus_policies_changed(Manager *m);
-/* What clients hold. */
-void manager_bus_holds_changed(Manager *m);
+/* The object of the manager; it tells of changes by itself. */
+typedef struct ManagerObject ManagerObject;
+
+int manager_object_new(Control *c, sd_bus *bus, ManagerObject **ret);
+ManagerObject *manager_object_free(ManagerObject *o);

@@ -2,8 +2,7 @@
 
 /* Settings of units on D-Bus: conversion only. */
 
-#include "bus.h"
-#include "daemon/control/request.h"
+#include "names.h"
 #include "request.h"
 
 static int set_error(sd_bus_error *error, const ConfigReply *reply) {
@@ -49,7 +48,7 @@ static int reply_strings(sd_bus_message *msg, char **strings) {
 
 /* ---- what clients ask for */
 
-int config_bus_request(sd_bus_message *msg, Manager *m, const ConfigRequestArguments *arguments) {
+int config_bus_request(sd_bus_message *msg, Control *c, const ConfigRequestArguments *arguments) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         ConfigRequestArguments a = *arguments;
         int r;
@@ -66,18 +65,18 @@ int config_bus_request(sd_bus_message *msg, Manager *m, const ConfigRequestArgum
                 r = sd_bus_creds_get_euid(creds, &a.subject.uid);
         if (r >= 0) {
                 (void) sd_bus_creds_get_pid(creds, &a.pid); /* of a container's process there may be none */
-                r = config_request(m, &a);
+                r = config_request(c, &a);
         }
         return r < 0 ? r : 1;
 }
 
-static int request(sd_bus_message *msg, Manager *m, const ConfigChange *change,
+static int request(sd_bus_message *msg, Control *c, const ConfigChange *change,
                    config_request_reply_t reply) {
-        return config_bus_request(msg, m,
+        return config_bus_request(msg, c,
                                   &(const ConfigRequestArguments) { .change = *change, .reply = reply });
 }
 
-static int reply_files(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+static int reply_files(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         GPtrArray *files = reply->outcome->files;
 
         if (reply->outcome->error < 0)
@@ -142,7 +141,7 @@ int config_bus_reset_unit(sd_bus_message *msg, void *userdata, sd_bus_error *err
                        reply_files);
 }
 
-static int reply_reload(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+static int reply_reload(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         return reply->outcome->error < 0 ? config_bus_reply_error(msg, reply) :
                                            reply_strings(msg, reply->problems);
 }
@@ -151,41 +150,56 @@ int config_bus_reload(sd_bus_message *msg, void *userdata, sd_bus_error *error) 
         return request(msg, userdata, &(const ConfigChange) {}, reply_reload);
 }
 
-/* ---- GetUnitSettings */
+/* ---- questions about a unit */
 
-int config_bus_get_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        _cleanup_(config_outcome_done) ConfigOutcome o = {};
+int lookup_bus(sd_bus_message *msg, Control *c, lookup_reply_t reply) {
+        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         const char *unit;
+        uid_t uid;
         int r;
 
         r = sd_bus_message_read(msg, "s", &unit);
-        if (r < 0)
-                return r;
+        if (r >= 0)
+                r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID, &creds);
+        if (r >= 0)
+                r = sd_bus_creds_get_euid(creds, &uid);
+        if (r >= 0)
+                r = control_lookup(c, uid, msg, NULL, unit, reply);
+        return r < 0 ? r : 1;
+}
 
-        config_show(userdata, unit, &o);
+static int append_line(sd_bus_message *reply, const PolicySetting *s, const PolicyLine *l) {
+        _cleanup_free_ char *source = NULL;
+
+        if (asprintf(&source, SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line)) < 0) {
+                source = NULL;
+                return -ENOMEM;
+        }
+
+        return sd_bus_message_append(reply, "(ssssb)", l->key, l->value, source,
+                                     policy_layer_to_string(l->layer),
+                                     (int) policy_setting_line_counts(s, l));
+}
+
+static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, const char *unit) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+        _cleanup_(config_outcome_done) ConfigOutcome o = {};
+        int r;
+
+        config_show(c->manager, unit, &o);
         if (o.error < 0)
-                return set_error(error, &(const ConfigReply) { .unit = unit, .outcome = &o });
+                return config_bus_reply_error(msg, &(const ConfigReply) { .unit = unit, .outcome = &o });
 
         r = sd_bus_message_new_method_return(msg, &reply);
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(ssssb)");
-
-        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(&o.setting); i++) {
-                const PolicyLine *l = policy_setting_get_line(&o.setting, i);
-                _cleanup_free_ char *source = NULL;
-
-                if (asprintf(&source, SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line)) < 0) {
-                        source = NULL;
-                        return -ENOMEM;
-                }
-
-                r = sd_bus_message_append(reply, "(ssssb)", l->key, l->value, source,
-                                          policy_layer_to_string(l->layer),
-                                          (int) policy_setting_line_counts(&o.setting, l));
-        }
-
+        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(&o.setting); i++)
+                r = append_line(reply, &o.setting, policy_setting_get_line(&o.setting, i));
         if (r >= 0)
                 r = sd_bus_message_close_container(reply);
         return r < 0 ? r : sd_bus_message_send(reply);
+}
+
+int config_bus_get_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        return lookup_bus(msg, userdata, reply_settings);
 }

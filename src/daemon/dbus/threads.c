@@ -2,8 +2,8 @@
 
 /* Classes of threads on D-Bus: conversion only. */
 
-#include "bus.h"
 #include "daemon/control/thread-request.h"
+#include "names.h"
 #include "shared/string-util.h"
 #include "threads.h"
 
@@ -29,7 +29,7 @@ static int set_error(sd_bus_error *error, const Manager *m, uint32_t pid, int r)
         }
 }
 
-static int reply_set(Manager *m, sd_bus_message *msg, sd_varlink *link, const ThreadRequestResult *result) {
+static int reply_set(Control *c, sd_bus_message *msg, sd_varlink *link, const ThreadRequestResult *result) {
         _cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
         uint32_t pid;
         int r;
@@ -43,11 +43,11 @@ static int reply_set(Manager *m, sd_bus_message *msg, sd_varlink *link, const Th
         if (r < 0)
                 return r;
 
-        (void) set_error(&error, m, pid, result->error);
+        (void) set_error(&error, c->manager, pid, result->error);
         return sd_bus_reply_method_error(msg, &error);
 }
 
-static int set_class(sd_bus_message *msg, Manager *m, bool process, sd_bus_error *error) {
+static int set_class(sd_bus_message *msg, Control *c, bool process, sd_bus_error *error) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
         ThreadRequestArguments a = {
                 .subject = {
@@ -80,9 +80,9 @@ static int set_class(sd_bus_message *msg, Manager *m, bool process, sd_bus_error
 
         r = thread_target_open((pid_t) pid, process, &a.target);
         if (r < 0)
-                return set_error(error, m, pid, r);
+                return set_error(error, c->manager, pid, r);
 
-        r = thread_request(m, &a);
+        r = thread_request(c, &a);
         return r < 0 ? r : 1;
 }
 
@@ -113,7 +113,7 @@ static int list_one(const Thread *t, void *userdata) {
 
 int threads_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Manager *m = ASSERT_PTR(userdata);
+        Manager *m = ((Control *) userdata)->manager;
         ThreadTarget target;
         uint32_t pid;
         int r;

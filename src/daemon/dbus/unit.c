@@ -2,9 +2,11 @@
 
 /* One object for each managed unit on D-Bus: conversion only. */
 
-#include "bus.h"
+#include "daemon/core/registry.h"
 #include "daemon/core/unit-kernel.h"
+#include "daemon/core/unit.h"
 #include "hold.h"
+#include "names.h"
 #include "shared/log.h"
 #include "unit.h"
 
@@ -171,59 +173,84 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_VTABLE_END,
 };
 
-int unit_bus_add(Manager *m, sd_bus *bus) {
-        int r;
-
-        r = sd_bus_add_fallback_vtable(bus, NULL, UNIT_PATH_PREFIX, BUS_INTERFACE_UNIT, unit_vtable,
-                                       find_unit, m);
-        if (r < 0)
-                return r;
-
-        return sd_bus_add_node_enumerator(bus, NULL, UNIT_PATH_PREFIX, enumerate_units, m);
-}
-
 /* ---- signals */
 
-void unit_bus_removed(Unit *u) {
+struct UnitObjects {
+        Manager *manager;
+        sd_bus *bus;
+        GHashTable *shown; /* set of Unit: the bus knows of them */
+};
+
+static void unit_removed(void *userdata, Unit *u) {
+        UnitObjects *o = ASSERT_PTR(userdata);
         _cleanup_free_ char *path = NULL;
         int r;
 
-        if (!u->exported)
-                return;
-
-        u->exported = false;
-        if (!u->manager->bus)
+        if (!g_hash_table_remove(o->shown, u))
                 return;
 
         r = unit_bus_path(u, &path);
         if (r >= 0)
-                r = sd_bus_emit_interfaces_removed(u->manager->bus, path, BUS_INTERFACE_UNIT, NULL);
+                r = sd_bus_emit_interfaces_removed(o->bus, path, BUS_INTERFACE_UNIT, NULL);
         if (r < 0)
                 log_debug_errno(r, "%s: Cannot tell the bus that the object went: %m", u->name);
 }
 
-void unit_bus_changed(Unit *u) {
+static void unit_changed(void *userdata, Unit *u) {
+        UnitObjects *o = ASSERT_PTR(userdata);
         _cleanup_free_ char *path = NULL;
-        sd_bus *bus = u->manager->bus;
         int r;
 
-        if (!bus)
-                return;
-
         if (!unit_is_managed(u)) {
-                unit_bus_removed(u);
+                unit_removed(o, u);
                 return;
         }
 
         r = unit_bus_path(u, &path);
         if (r >= 0) {
-                if (u->exported)
-                        r = sd_bus_emit_properties_changed_strv(bus, path, BUS_INTERFACE_UNIT, NULL);
+                if (g_hash_table_add(o->shown, u))
+                        r = sd_bus_emit_interfaces_added(o->bus, path, BUS_INTERFACE_UNIT, NULL);
                 else
-                        r = sd_bus_emit_interfaces_added(bus, path, BUS_INTERFACE_UNIT, NULL);
+                        r = sd_bus_emit_properties_changed_strv(o->bus, path, BUS_INTERFACE_UNIT, NULL);
         }
         if (r < 0)
                 log_debug_errno(r, "%s: Cannot tell the bus what changed: %m", u->name);
+}
 
-        u->exported = true;
+static const ManagerObserver observer = {
+        .unit_changed = unit_changed,
+        .unit_removed = unit_removed,
+};
+
+int unit_objects_new(Manager *m, sd_bus *bus, UnitObjects **ret) {
+        UnitObjects *o;
+        int r;
+
+        r = sd_bus_add_fallback_vtable(bus, NULL, UNIT_PATH_PREFIX, BUS_INTERFACE_UNIT, unit_vtable,
+                                       find_unit, m);
+        if (r >= 0)
+                r = sd_bus_add_node_enumerator(bus, NULL, UNIT_PATH_PREFIX, enumerate_units, m);
+        if (r < 0)
+                return r;
+
+        o = calloc(1, sizeof(UnitObjects));
+        if (!o)
+                return -ENOMEM;
+
+        o->manager = m;
+        o->bus = sd_bus_ref(bus);
+        o->shown = g_hash_table_new(NULL, NULL);
+        manager_observe(m, &observer, o);
+        *ret = o;
+        return 0;
+}
+
+UnitObjects *unit_objects_free(UnitObjects *o) {
+        if (!o)
+                return NULL;
+
+        manager_unobserve(o->manager, &observer, o);
+        g_hash_table_unref(o->shown);
+        sd_bus_unref(o->bus);
+        return mfree(o);
 }

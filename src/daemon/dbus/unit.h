@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "daemon/core/manager.h"
+#include <systemd/sd-bus.h>
 
-int unit_bus_add(Manager *m, sd_bus *bus);
+#include "daemon/core/model.h"
+
 int unit_bus_path(const Unit *u, char **ret);
 
-/* Manager.unit_changed and Manager.unit_removed: keep our objects in step. */
-void unit_bus_changed(Unit *u);
-void unit_bus_removed(Unit *u);
+/* An object for each managed unit; they come, change and go by themselves. */
+typedef struct UnitObjects UnitObjects;
+
+int unit_objects_new(Manager *m, sd_bus *bus, UnitObjects **ret);
+UnitObjects *unit_objects_free(UnitObjects *o);
 
 /* A flat_keyed_func_t: appends one {st} to the message given as userdata. */
 int bus_append_counter(const char *key, const char *value, void *userdata);

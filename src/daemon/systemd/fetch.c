@@ -1,26 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "config/unit-file.h"
-#include "daemon/core/reconcile.h"
+#include "daemon/core/registry.h"
+#include "daemon/core/unit.h"
+#include "daemon/core/wanted.h"
 #include "internal.h"
-#include "query.h"
 #include "shared/log.h"
 
 /* dbus-daemon refuses a connection more than 128 calls without a reply, by default. */
 #define IN_FLIGHT_MAX 48U
 
+typedef struct UnitQuery {
+        unit_query_reply_t func;
+        void *userdata;
+        void (*destroy)(void *userdata);
+} UnitQuery;
+
+static void query_clear(void *p) {
+        UnitQuery *q = p;
+
+        q->destroy(q->userdata);
+}
+
 static void run_queue(SystemdWatch *w);
 
-void systemd_fetch_queue(SystemdWatch *w, Unit *u, bool files, bool cgroup) {
-        u->want_files = u->want_files || files;
-        u->want_cgroup = u->want_cgroup || cgroup;
+static bool is_asked_about(const SystemdUnit *s) {
+        for (UnitFetch i = 0; i < _UNIT_FETCH_MAX; i++)
+                if (s->slots[i])
+                        return true;
 
-        if (!u->fetch_queued) {
-                u->fetch_queued = true;
-                g_queue_push_tail(&w->queue, u);
+        return false;
+}
+
+static void update_fetching(SystemdUnit *s) {
+        s->unit->fetching = s->queued || is_asked_about(s);
+}
+
+void systemd_fetch_queue(SystemdUnit *s, bool files, bool cgroup) {
+        s->want_files = s->want_files || files;
+        s->want_cgroup = s->want_cgroup || cgroup;
+
+        if (!s->queued) {
+                s->queued = true;
+                g_queue_push_tail(&s->watch->queue, s);
         }
 
-        run_queue(w);
+        run_queue(s->watch);
+        update_fetching(s);
 }
 
 /* Not only what the last reconcile knew:
@@ -31,16 +57,19 @@ static bool wants_cgroup(const Unit *u) {
                 u->manager->rules.by_cgroup;
 }
 
-void systemd_fetch_active(SystemdWatch *w, Unit *u) {
-        bool files = !u->files_known && !u->want_files && !u->fetch_slots[UNIT_FETCH_FRAGMENT] &&
-                !u->fetch_slots[UNIT_FETCH_DROPINS];
+void systemd_fetch_active(SystemdUnit *s) {
+        Unit *u = s->unit;
+        bool files = !u->files_known && !s->want_files && !s->slots[UNIT_FETCH_FRAGMENT] &&
+                !s->slots[UNIT_FETCH_DROPINS];
 
         u->active = true;
         if (files || wants_cgroup(u))
-                systemd_fetch_queue(w, u, files, wants_cgroup(u));
+                systemd_fetch_queue(s, files, wants_cgroup(u));
 }
 
-void systemd_fetch_inactive(Unit *u) {
+void systemd_fetch_inactive(SystemdUnit *s) {
+        Unit *u = s->unit;
+
         u->active = false;
         u->cgroup = mfree(u->cgroup);
         u->cgroup_id = 0;
@@ -48,16 +77,30 @@ void systemd_fetch_inactive(Unit *u) {
                 manager_mark_dirty(u->manager, u);
 }
 
-static bool pair_is_done(const Unit *u, UnitFetch a, UnitFetch b) {
-        return !u->fetch_slots[a] && !u->fetch_slots[b];
+static void leave_queue(SystemdUnit *s) {
+        if (s->queued)
+                g_queue_remove(&s->watch->queue, s);
+        s->queued = s->want_files = s->want_cgroup = false;
+}
+
+void systemd_fetch_gone(SystemdUnit *s) {
+        s->unit->loaded = false;
+        leave_queue(s); /* to ask about it would have systemd load it */
+        update_fetching(s);
+        manager_mark_dirty(s->unit->manager, s->unit);
+}
+
+static bool pair_is_done(const SystemdUnit *s, UnitFetch a, UnitFetch b) {
+        return !s->slots[a] && !s->slots[b];
 }
 
 /* Both answers about the files are in: read them, and find out whether the control group matters. */
-static void files_fetched(SystemdWatch *w, Unit *u) {
-        PolicySetting s;
+static void files_fetched(SystemdUnit *s) {
+        PolicySetting setting;
+        Unit *u = s->unit;
         int r;
 
-        r = unit_file_read_setting(u->name, u->fragment, u->dropins, &s);
+        r = unit_file_read_setting(u->name, s->fragment, s->dropins, &setting);
         if (r < 0) {
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name),
                                 "%s: Cannot read the unit's files, keeping what they said before: %m",
@@ -66,7 +109,7 @@ static void files_fetched(SystemdWatch *w, Unit *u) {
         }
 
         policy_setting_done(&u->file_setting);
-        u->file_setting = s;
+        u->file_setting = setting;
         u->files_known = true;
 
         r = unit_resolve_setting(u);
@@ -74,7 +117,7 @@ static void files_fetched(SystemdWatch *w, Unit *u) {
                 log_oom();
 
         if (u->active && wants_cgroup(u))
-                systemd_fetch_queue(w, u, /* files= */ false, /* cgroup= */ true);
+                systemd_fetch_queue(s, /* files= */ false, /* cgroup= */ true);
 }
 
 static void cgroup_fetched(Unit *u, uint64_t id) {
@@ -84,11 +127,11 @@ static void cgroup_fetched(Unit *u, uint64_t id) {
 }
 
 /* One answer is in. Returns true if it can be used. */
-static bool fetch_done(Unit *u, UnitFetch f, sd_bus_message *reply) {
-        SystemdWatch *w = ASSERT_PTR(u->manager->watch);
+static bool fetch_done(SystemdUnit *s, UnitFetch f, sd_bus_message *reply) {
+        SystemdWatch *w = s->watch;
         const sd_bus_error *e;
 
-        u->fetch_slots[f] = sd_bus_slot_unref(u->fetch_slots[f]);
+        s->slots[f] = sd_bus_slot_unref(s->slots[f]);
         w->n_in_flight--;
 
         e = sd_bus_message_get_error(reply);
@@ -99,84 +142,98 @@ static bool fetch_done(Unit *u, UnitFetch f, sd_bus_message *reply) {
                                    "org.freedesktop.systemd1.NoSuchUnit")) {
                 /* Unloaded since; during a reload it only looks so. */
                 if (!w->reloading)
-                        u->loaded = false;
+                        systemd_fetch_gone(s);
         } else {
-                log_debug("%s: systemd does not answer: %s", u->name, e->message);
+                log_debug("%s: systemd does not answer: %s", s->unit->name, e->message);
                 w->incomplete = true;
         }
 
         return false;
 }
 
-/* Common end of all answers: u may not be used afterwards. */
-static int fetch_finish(Unit *u) {
-        SystemdWatch *w = ASSERT_PTR(u->manager->watch);
+static void answer_queries(SystemdUnit *s) {
+        GArray *queries = TAKE_PTR(s->queries);
 
-        if (!unit_is_fetching(u))
-                unit_query_answer(u);
+        for (guint i = 0; queries && i < queries->len; i++) {
+                UnitQuery *q = &g_array_index(queries, UnitQuery, i);
 
-        manager_mark_dirty(u->manager, u);
+                q->func(s->unit, q->userdata);
+        }
+
+        if (queries)
+                g_array_unref(queries);
+}
+
+/* Common end of all answers. */
+static int fetch_finish(SystemdUnit *s) {
+        SystemdWatch *w = s->watch;
+
+        update_fetching(s);
+        if (!s->unit->fetching)
+                answer_queries(s);
+
+        manager_mark_dirty(w->manager, s->unit);
         run_queue(w);
-        systemd_watch_check_settled(w);
+        (void) sd_event_source_set_enabled(w->settled_source, SD_EVENT_ONESHOT);
         return 0;
 }
 
 static int on_fragment(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        Unit *u = ASSERT_PTR(userdata);
-        const char *s;
+        SystemdUnit *s = ASSERT_PTR(userdata);
+        const char *path;
 
-        if (fetch_done(u, UNIT_FETCH_FRAGMENT, reply) && sd_bus_message_read(reply, "v", "s", &s) >= 0 &&
-            free_and_strdup(&u->fragment, s) < 0)
+        if (fetch_done(s, UNIT_FETCH_FRAGMENT, reply) && sd_bus_message_read(reply, "v", "s", &path) >= 0 &&
+            free_and_strdup(&s->fragment, path) < 0)
                 log_oom();
 
-        if (u->loaded && pair_is_done(u, UNIT_FETCH_FRAGMENT, UNIT_FETCH_DROPINS))
-                files_fetched(u->manager->watch, u);
+        if (s->unit->loaded && pair_is_done(s, UNIT_FETCH_FRAGMENT, UNIT_FETCH_DROPINS))
+                files_fetched(s);
 
-        return fetch_finish(u);
+        return fetch_finish(s);
 }
 
 static int on_dropins(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         _cleanup_strv_free_ char **l = NULL;
-        Unit *u = ASSERT_PTR(userdata);
+        SystemdUnit *s = ASSERT_PTR(userdata);
 
-        if (fetch_done(u, UNIT_FETCH_DROPINS, reply) &&
+        if (fetch_done(s, UNIT_FETCH_DROPINS, reply) &&
             sd_bus_message_enter_container(reply, 'v', "as") >= 0 &&
             sd_bus_message_read_strv(reply, &l) >= 0) {
-                strv_free(u->dropins);
-                u->dropins = TAKE_PTR(l);
+                strv_free(s->dropins);
+                s->dropins = TAKE_PTR(l);
         }
 
-        if (u->loaded && pair_is_done(u, UNIT_FETCH_FRAGMENT, UNIT_FETCH_DROPINS))
-                files_fetched(u->manager->watch, u);
+        if (s->unit->loaded && pair_is_done(s, UNIT_FETCH_FRAGMENT, UNIT_FETCH_DROPINS))
+                files_fetched(s);
 
-        return fetch_finish(u);
+        return fetch_finish(s);
 }
 
 static int on_cgroup(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        Unit *u = ASSERT_PTR(userdata);
-        const char *s;
+        SystemdUnit *s = ASSERT_PTR(userdata);
+        const char *path;
 
         /* An answer may be older than the signal that the unit stopped. */
-        if (fetch_done(u, UNIT_FETCH_CGROUP, reply) && u->active &&
-            sd_bus_message_read(reply, "v", "s", &s) >= 0 &&
-            free_and_strdup(&u->cgroup, empty_to_null(s)) < 0)
+        if (fetch_done(s, UNIT_FETCH_CGROUP, reply) && s->unit->active &&
+            sd_bus_message_read(reply, "v", "s", &path) >= 0 &&
+            free_and_strdup(&s->unit->cgroup, empty_to_null(path)) < 0)
                 log_oom();
 
-        return fetch_finish(u);
+        return fetch_finish(s);
 }
 
 static int on_cgroup_id(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        Unit *u = ASSERT_PTR(userdata);
+        SystemdUnit *s = ASSERT_PTR(userdata);
         uint64_t id;
 
-        if (fetch_done(u, UNIT_FETCH_CGROUP_ID, reply) && u->active &&
+        if (fetch_done(s, UNIT_FETCH_CGROUP_ID, reply) && s->unit->active &&
             sd_bus_message_read(reply, "v", "t", &id) >= 0)
-                cgroup_fetched(u, id);
+                cgroup_fetched(s->unit, id);
 
-        return fetch_finish(u);
+        return fetch_finish(s);
 }
 
-static int start_fetch(SystemdWatch *w, Unit *u, UnitFetch f) {
+static int start_fetch(SystemdUnit *s, UnitFetch f) {
         char type_interface[] = SYSTEMD_SERVICE ".Service"; /* the longest of the three */
         const struct {
                 const char *interface, *property;
@@ -192,34 +249,34 @@ static int start_fetch(SystemdWatch *w, Unit *u, UnitFetch f) {
         static_assert(ELEMENTSOF(table) == _UNIT_FETCH_MAX, "each property needs its handler");
 
         (void) snprintf(type_interface, sizeof(type_interface), SYSTEMD_SERVICE ".%s",
-                        unit_name_to_section(u->name));
+                        unit_name_to_section(s->unit->name));
 
-        r = sd_bus_call_method_async(w->manager->bus, &u->fetch_slots[f], SYSTEMD_SERVICE, u->path,
-                                     "org.freedesktop.DBus.Properties", "Get", table[f].callback, u,
+        r = sd_bus_call_method_async(s->watch->bus, &s->slots[f], SYSTEMD_SERVICE, s->path,
+                                     "org.freedesktop.DBus.Properties", "Get", table[f].callback, s,
                                      "ss", table[f].interface, table[f].property);
         if (r < 0)
                 return r;
 
-        w->n_in_flight++;
+        s->watch->n_in_flight++;
         return 0;
 }
 
-static int start_unit(SystemdWatch *w, Unit *u) {
+static int start_unit(SystemdUnit *s) {
         int r = 0;
 
-        if (u->want_files) {
-                u->want_files = false;
-                u->files_asked = w->n_rescans;
-                r = start_fetch(w, u, UNIT_FETCH_FRAGMENT);
+        if (s->want_files) {
+                s->want_files = false;
+                s->files_asked = s->watch->n_rescans;
+                r = start_fetch(s, UNIT_FETCH_FRAGMENT);
                 if (r >= 0)
-                        r = start_fetch(w, u, UNIT_FETCH_DROPINS);
+                        r = start_fetch(s, UNIT_FETCH_DROPINS);
         }
 
-        if (r >= 0 && u->want_cgroup) {
-                u->want_cgroup = false;
-                r = start_fetch(w, u, UNIT_FETCH_CGROUP);
+        if (r >= 0 && s->want_cgroup) {
+                s->want_cgroup = false;
+                r = start_fetch(s, UNIT_FETCH_CGROUP);
                 if (r >= 0)
-                        r = start_fetch(w, u, UNIT_FETCH_CGROUP_ID);
+                        r = start_fetch(s, UNIT_FETCH_CGROUP_ID);
         }
 
         return r;
@@ -229,21 +286,57 @@ static int start_unit(SystemdWatch *w, Unit *u) {
  * answers that are on their way may be older than the event that put it here. */
 static void run_queue(SystemdWatch *w) {
         for (guint n = g_queue_get_length(&w->queue); n > 0 && w->n_in_flight < IN_FLIGHT_MAX; n--) {
-                Unit *u = g_queue_pop_head(&w->queue);
+                SystemdUnit *s = g_queue_pop_head(&w->queue);
                 int r;
 
-                u->fetch_queued = false;
-                if (unit_is_fetching(u)) {
-                        u->fetch_queued = true;
-                        g_queue_push_tail(&w->queue, u);
+                if (is_asked_about(s)) {
+                        g_queue_push_tail(&w->queue, s);
                         continue;
                 }
 
-                r = start_unit(w, u);
+                s->queued = false;
+                r = start_unit(s);
+                update_fetching(s);
                 if (r < 0) {
-                        log_debug_errno(r, "%s: Cannot ask systemd: %m", u->name);
+                        log_debug_errno(r, "%s: Cannot ask systemd: %m", s->unit->name);
                         w->incomplete = true;
                         break;
                 }
         }
+}
+
+/* ---- who waits */
+
+bool systemd_watch_query(SystemdWatch *w, Unit *u, unit_query_reply_t func, void *userdata,
+                         void (*destroy)(void *userdata)) {
+        SystemdUnit *s = w ? g_hash_table_lookup(w->units, u) : NULL;
+        UnitQuery q = {
+                .func = func,
+                .userdata = userdata,
+                .destroy = destroy,
+        };
+
+        if (!s || !u->active || unit_is_managed(u) || !u->manager->kernel.supported)
+                return false;
+
+        if (!s->queries) {
+                s->queries = g_array_new(FALSE, FALSE, sizeof(UnitQuery));
+                g_array_set_clear_func(s->queries, query_clear);
+        }
+
+        g_array_append_val(s->queries, q);
+        systemd_fetch_queue(s, /* files= */ false, /* cgroup= */ true);
+        return true;
+}
+
+void systemd_fetch_forget(SystemdUnit *s) {
+        for (UnitFetch i = 0; i < _UNIT_FETCH_MAX; i++)
+                if (s->slots[i]) {
+                        s->slots[i] = sd_bus_slot_unref(s->slots[i]);
+                        s->watch->n_in_flight--;
+                }
+
+        leave_queue(s);
+        update_fetching(s);
+        answer_queries(s);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include <glib.h>
-
-#include "daemon/core/manager.h"
+#include "daemon/core/model.h"
+#include "names.h"
+#include "watch.h"
 
 /* What the three parts of the watcher share: watch.c (signals), list.c (which units there
  * are) and fetch.c (questions about single units).
@@ -12,14 +12,38 @@
  * announces like any other new unit: asking about each new unit at once would go on for ever. Hence units
  * are asked about when they are active, or were on the list of what is loaded, and lists load nothing. */
 
-#define SYSTEMD_SERVICE "org.freedesktop.systemd1"
-#define SYSTEMD_PATH "/org/freedesktop/systemd1"
-#define SYSTEMD_MANAGER_INTERFACE "org.freedesktop.systemd1.Manager"
-#define SYSTEMD_UNIT_INTERFACE "org.freedesktop.systemd1.Unit"
 #define SYSTEMD_WATCH_MATCHES 5
+
+/* What is asked about a unit, by pairs of properties. */
+typedef enum UnitFetch {
+        UNIT_FETCH_FRAGMENT,
+        UNIT_FETCH_DROPINS,
+        UNIT_FETCH_CGROUP,
+        UNIT_FETCH_CGROUP_ID,
+        _UNIT_FETCH_MAX,
+} UnitFetch;
+
+/* A unit as systemd has it. */
+typedef struct SystemdUnit {
+        SystemdWatch *watch;
+        Unit *unit;
+        char *path;                 /* object path on the bus */
+        char *fragment;
+        char **dropins;
+        sd_bus_slot *slots[_UNIT_FETCH_MAX];
+        bool want_files, want_cgroup;
+        bool queued;                /* waits for its turn to be asked about */
+        bool seen;                  /* by the listing in progress */
+        uint64_t files_asked;       /* the number of the last rescan when its files were asked for */
+        GArray *queries;            /* clients that wait for an answer (query.c) */
+} SystemdUnit;
 
 struct SystemdWatch {
         Manager *manager;
+        sd_bus *bus;
+        GHashTable *units;          /* Unit -> SystemdUnit, owned */
+        GHashTable *units_by_path;  /* object path -> SystemdUnit */
+        sd_event_source *settled_source; /* something that was asked for is known */
         sd_bus_slot *match_slots[SYSTEMD_WATCH_MATCHES];
         sd_bus_slot *list_slot;
         sd_bus_slot *new_slot;
@@ -32,24 +56,31 @@ struct SystemdWatch {
         uint64_t n_rescans;
         bool incomplete;     /* some answer was an error */
 
-        GQueue queue;        /* of Unit, waiting for their turn to be asked about */
+        GQueue queue;        /* of SystemdUnit, waiting for their turn to be asked about */
         unsigned n_in_flight;
 };
 
+/* ---- list.c */
+
 /* Makes or finds the unit; NULL if it is of no type of ours. */
-Unit *systemd_list_get_unit(SystemdWatch *w, const char *name, const char *path);
+SystemdUnit *systemd_list_get_unit(SystemdWatch *w, const char *name, const char *path);
 /* A unit was announced: find out, a little later and together with others, whether it is active already. */
 void systemd_list_note_new(SystemdWatch *w, const char *name);
+/* Asks for all units and all their files again. */
+void systemd_list_rescan(SystemdWatch *w);
 void systemd_list_schedule_rescan(SystemdWatch *w);
 void systemd_list_stop(SystemdWatch *w);
+bool systemd_active_state(const char *s);
+
+/* ---- fetch.c */
 
 /* The unit became active or is active: make sure that what matters of it is known. */
-void systemd_fetch_active(SystemdWatch *w, Unit *u);
+void systemd_fetch_active(SystemdUnit *s);
 /* The unit has no control group any more; nothing needs to be asked for that. */
-void systemd_fetch_inactive(Unit *u);
+void systemd_fetch_inactive(SystemdUnit *s);
 /* Asks, soon, for the unit's files or its control group, or both. The unit becomes dirty with the answer. */
-void systemd_fetch_queue(SystemdWatch *w, Unit *u, bool files, bool cgroup);
-
-void systemd_watch_check_settled(SystemdWatch *w);
-void systemd_watch_unit_gone(Unit *u);
-bool systemd_active_state(const char *s);
+void systemd_fetch_queue(SystemdUnit *s, bool files, bool cgroup);
+/* systemd does not have it any more. */
+void systemd_fetch_gone(SystemdUnit *s);
+/* Forgets what was asked, and answers who waits for it. */
+void systemd_fetch_forget(SystemdUnit *s);

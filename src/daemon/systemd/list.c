@@ -1,43 +1,64 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "config/unit-file.h"
+#include "daemon/core/registry.h"
+#include "daemon/core/unit.h"
 #include "internal.h"
 #include "shared/log.h"
-#include "watch.h"
 
 #define RESCAN_AFTER_ERROR_USEC (5 * USEC_PER_SEC)
 #define NEW_UNITS_DELAY_USEC (20 * USEC_PER_MSEC)
 
-Unit *systemd_list_get_unit(SystemdWatch *w, const char *name, const char *path) {
+bool systemd_active_state(const char *s) {
+        return !streq(s, "inactive") && !streq(s, "failed");
+}
+
+static SystemdUnit *systemd_unit_new(SystemdWatch *w, Unit *u) {
+        SystemdUnit *s = calloc(1, sizeof(SystemdUnit));
+
+        if (!s)
+                return NULL;
+
+        s->watch = w;
+        s->unit = u;
+        g_hash_table_insert(w->units, u, s);
+        return s;
+}
+
+static int set_path(SystemdUnit *s, const char *path) {
+        if (streq_ptr(s->path, path))
+                return 0;
+
+        if (s->path)
+                g_hash_table_remove(s->watch->units_by_path, s->path);
+        if (free_and_strdup(&s->path, path) < 0)
+                return -ENOMEM;
+        g_hash_table_insert(s->watch->units_by_path, s->path, s);
+        return 0;
+}
+
+SystemdUnit *systemd_list_get_unit(SystemdWatch *w, const char *name, const char *path) {
         Manager *m = w->manager;
+        SystemdUnit *s;
         Unit *u;
-        int r;
 
         if (!unit_name_to_section(name))
                 return NULL;
 
         u = manager_find_unit(m, name);
-        if (!u) {
-                if (g_hash_table_size(m->units) >= UNITS_MAX) {
-                        log_warning("More than %u units, ignoring '%s'.", UNITS_MAX, name);
-                        return NULL;
-                }
-
-                r = unit_new(m, name, &u);
-                if (r < 0)
-                        goto oom;
+        if (!u && g_hash_table_size(m->units) >= UNITS_MAX) {
+                log_warning("More than %u units, ignoring '%s'.", UNITS_MAX, name);
+                return NULL;
         }
+        if (!u && unit_new(m, name, &u) < 0)
+                goto oom;
 
-        if (!streq_ptr(u->path, path)) {
-                if (u->path)
-                        g_hash_table_remove(m->units_by_path, u->path);
-                if (free_and_strdup(&u->path, path) < 0)
-                        goto oom;
-                g_hash_table_insert(m->units_by_path, u->path, u);
-        }
+        s = g_hash_table_lookup(w->units, u) ?: systemd_unit_new(w, u);
+        if (!s || set_path(s, path) < 0)
+                goto oom;
 
         u->loaded = true;
-        return u;
+        return s;
 
 oom:
         log_oom();
@@ -51,7 +72,7 @@ static int call_list(SystemdWatch *w, const char *const *states, const char *con
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         int r;
 
-        r = sd_bus_message_new_method_call(w->manager->bus, &call, SYSTEMD_SERVICE, SYSTEMD_PATH,
+        r = sd_bus_message_new_method_call(w->bus, &call, SYSTEMD_SERVICE, SYSTEMD_PATH,
                                            SYSTEMD_MANAGER_INTERFACE, "ListUnitsByPatterns");
         if (r < 0)
                 return r;
@@ -64,12 +85,12 @@ static int call_list(SystemdWatch *w, const char *const *states, const char *con
         if (r < 0)
                 return r;
 
-        return sd_bus_call_async(w->manager->bus, ret_slot, call, callback, w, 0);
+        return sd_bus_call_async(w->bus, ret_slot, call, callback, w, 0);
 }
 
 /* Calls func for each unit of a reply. */
 static int read_list(SystemdWatch *w, sd_bus_message *reply,
-                     void (*func)(SystemdWatch *w, Unit *u, bool active)) {
+                     void (*func)(SystemdUnit *s, bool active)) {
         const char *name, *active, *path;
         int r;
 
@@ -84,10 +105,10 @@ static int read_list(SystemdWatch *w, sd_bus_message *reply,
         while (r >= 0 &&
                (r = sd_bus_message_read(reply, "(ssssssouso)", &name, NULL, NULL, &active, NULL, NULL,
                                         &path, NULL, NULL, NULL)) > 0) {
-                Unit *u = systemd_list_get_unit(w, name, path);
+                SystemdUnit *u = systemd_list_get_unit(w, name, path);
 
                 if (u)
-                        func(w, u, systemd_active_state(active));
+                        func(u, systemd_active_state(active));
         }
 
         if (r < 0)
@@ -97,27 +118,32 @@ static int read_list(SystemdWatch *w, sd_bus_message *reply,
 
 /* ---- all units */
 
-static void unit_listed(SystemdWatch *w, Unit *u, bool active) {
-        u->seen = true;
-        u->active = active;
+static void unit_listed(SystemdUnit *s, bool active) {
+        s->seen = true;
+        s->unit->active = active;
         if (!active)
-                systemd_fetch_inactive(u);
+                systemd_fetch_inactive(s);
 
         /* A unit that started while the list was made was asked for its files already. */
-        if (u->files_asked < w->n_rescans)
-                systemd_fetch_queue(w, u, /* files= */ true, /* cgroup= */ false);
+        if (s->files_asked < s->watch->n_rescans)
+                systemd_fetch_queue(s, /* files= */ true, /* cgroup= */ false);
+}
+
+static void not_listed(Unit *u) {
+        u->loaded = u->fetching = false;
+        manager_mark_dirty(u->manager, u);
 }
 
 static int on_units_listed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         SystemdWatch *w = ASSERT_PTR(userdata);
         GHashTableIter it;
-        gpointer u;
+        gpointer p;
 
         w->list_slot = sd_bus_slot_unref(w->list_slot);
 
-        g_hash_table_iter_init(&it, w->manager->units);
-        while (g_hash_table_iter_next(&it, NULL, &u))
-                ((Unit *) u)->seen = false;
+        g_hash_table_iter_init(&it, w->units);
+        while (g_hash_table_iter_next(&it, NULL, &p))
+                ((SystemdUnit *) p)->seen = false;
 
         if (read_list(w, reply, unit_listed) < 0) {
                 systemd_list_schedule_rescan(w);
@@ -125,16 +151,21 @@ static int on_units_listed(sd_bus_message *reply, void *userdata, sd_bus_error *
         }
 
         g_hash_table_iter_init(&it, w->manager->units);
-        while (g_hash_table_iter_next(&it, NULL, &u))
-                if (!((Unit *) u)->seen)
-                        systemd_watch_unit_gone(u);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                SystemdUnit *u = g_hash_table_lookup(w->units, p);
+
+                if (!u) /* an earlier watcher knew it */
+                        not_listed(p);
+                else if (!u->seen)
+                        systemd_fetch_gone(u);
+        }
 
         w->listed = true;
-        systemd_watch_check_settled(w);
+        (void) sd_event_source_set_enabled(w->settled_source, SD_EVENT_ONESHOT);
         return 0;
 }
 
-void systemd_watch_rescan(SystemdWatch *w) {
+void systemd_list_rescan(SystemdWatch *w) {
         static const char *const patterns[] = { "*.slice", "*.service", "*.scope", NULL };
         int r;
 
@@ -152,7 +183,7 @@ void systemd_watch_rescan(SystemdWatch *w) {
 }
 
 static int on_rescan(sd_event_source *s, uint64_t usec, void *userdata) {
-        systemd_watch_rescan(userdata);
+        systemd_list_rescan(userdata);
         return 0;
 }
 
@@ -171,9 +202,9 @@ void systemd_list_schedule_rescan(SystemdWatch *w) {
  * One that starts right after it was loaded may be
  * active when it is announced, and then no signal says so. */
 
-static void new_unit_listed(SystemdWatch *w, Unit *u, bool active) {
+static void new_unit_listed(SystemdUnit *s, bool active) {
         if (active)
-                systemd_fetch_active(w, u);
+                systemd_fetch_active(s);
 }
 
 static int on_new_units_listed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {

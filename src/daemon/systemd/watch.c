@@ -1,32 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "daemon/core/reconcile.h"
+#include "daemon/core/registry.h"
 #include "internal.h"
-#include "query.h"
 #include "shared/log.h"
-#include "watch.h"
 
-void systemd_watch_unit_gone(Unit *u) {
-        u->loaded = false;
-        manager_mark_dirty(u->manager, u);
-}
+/* Something that was asked for is known; maybe everything. */
+static int on_progress(sd_event_source *source, void *userdata) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
 
-bool systemd_active_state(const char *s) {
-        return !streq(s, "inactive") && !streq(s, "failed");
-}
-
-void systemd_watch_check_settled(SystemdWatch *w) {
         if (!w->listed || w->n_in_flight > 0 || !g_queue_is_empty(&w->queue))
-                return;
+                return 0;
 
         /* Some answer is missing: what is known is used, but nothing is concluded from what is not. */
         if (w->incomplete) {
                 w->incomplete = false;
                 systemd_list_schedule_rescan(w);
-                return;
+                return 0;
         }
 
         manager_set_settled(w->manager, true);
+        return 0;
 }
 
 /* ---- signals */
@@ -34,6 +27,7 @@ void systemd_watch_check_settled(SystemdWatch *w) {
 static int on_unit_new(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         SystemdWatch *w = ASSERT_PTR(userdata);
         const char *name, *path;
+        SystemdUnit *s;
         bool known;
         Unit *u;
 
@@ -43,11 +37,11 @@ static int on_unit_new(sd_bus_message *msg, void *userdata, sd_bus_error *error)
         u = manager_find_unit(w->manager, name);
         known = u && u->loaded; /* by a list that was faster than the signal */
 
-        u = systemd_list_get_unit(w, name, path);
-        if (u && !known) {
+        s = systemd_list_get_unit(w, name, path);
+        if (s && !known) {
                 /* Loaded from disk, maybe from other files than the last time. */
-                u->files_known = false;
-                manager_mark_dirty(w->manager, u);
+                s->unit->files_known = false;
+                manager_mark_dirty(w->manager, s->unit);
                 systemd_list_note_new(w, name);
         }
 
@@ -56,15 +50,15 @@ static int on_unit_new(sd_bus_message *msg, void *userdata, sd_bus_error *error)
 
 static int on_unit_removed(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         SystemdWatch *w = ASSERT_PTR(userdata);
-        const char *name;
-        Unit *u;
+        const char *name, *path;
+        SystemdUnit *s;
 
-        if (w->reloading || sd_bus_message_read(msg, "so", &name, NULL) < 0)
+        if (w->reloading || sd_bus_message_read(msg, "so", &name, &path) < 0)
                 return 0;
 
-        u = manager_find_unit(w->manager, name);
-        if (u)
-                systemd_watch_unit_gone(u);
+        s = g_hash_table_lookup(w->units_by_path, path);
+        if (s)
+                systemd_fetch_gone(s);
 
         return 0;
 }
@@ -80,7 +74,7 @@ static int on_reloading(sd_bus_message *msg, void *userdata, sd_bus_error *error
 
         w->reloading = begins;
         if (!begins)
-                systemd_watch_rescan(w);
+                systemd_list_rescan(w);
 
         return 0;
 }
@@ -120,16 +114,16 @@ static int read_active_state(sd_bus_message *msg, const char **ret) {
 static int on_properties_changed(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         SystemdWatch *w = ASSERT_PTR(userdata);
         const char *state;
-        Unit *u;
+        SystemdUnit *s;
 
-        u = g_hash_table_lookup(w->manager->units_by_path, sd_bus_message_get_path(msg));
-        if (!u || w->reloading || read_active_state(msg, &state) <= 0)
+        s = g_hash_table_lookup(w->units_by_path, sd_bus_message_get_path(msg));
+        if (!s || w->reloading || read_active_state(msg, &state) <= 0)
                 return 0;
 
         if (systemd_active_state(state))
-                systemd_fetch_active(w, u);
+                systemd_fetch_active(s);
         else
-                systemd_fetch_inactive(u);
+                systemd_fetch_inactive(s);
 
         return 0;
 }
@@ -151,13 +145,13 @@ static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *er
 static int subscribe_and_scan(SystemdWatch *w) {
         int r;
 
-        r = sd_bus_call_method_async(w->manager->bus, NULL, SYSTEMD_SERVICE, SYSTEMD_PATH,
+        r = sd_bus_call_method_async(w->bus, NULL, SYSTEMD_SERVICE, SYSTEMD_PATH,
                                      SYSTEMD_MANAGER_INTERFACE, "Subscribe", on_subscribed, w, NULL);
         if (r < 0)
                 return r;
 
         w->reloading = false;
-        systemd_watch_rescan(w);
+        systemd_list_rescan(w);
         return 0;
 }
 
@@ -209,7 +203,7 @@ static int add_matches(SystemdWatch *w) {
         static_assert(ELEMENTSOF(matches) == SYSTEMD_WATCH_MATCHES, "a slot for each match");
 
         for (size_t i = 0; i < ELEMENTSOF(matches); i++) {
-                r = sd_bus_add_match_async(w->manager->bus, &w->match_slots[i], matches[i].rule,
+                r = sd_bus_add_match_async(w->bus, &w->match_slots[i], matches[i].rule,
                                            matches[i].callback, NULL, w);
                 if (r < 0)
                         return r;
@@ -218,61 +212,87 @@ static int add_matches(SystemdWatch *w) {
         return 0;
 }
 
-int systemd_watch_new(Manager *m, SystemdWatch **ret) {
-        SystemdWatch *w;
+/* ---- the manager */
+
+static void unit_removed(void *userdata, Unit *u) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
+
+        g_hash_table_remove(w->units, u);
+}
+
+/* Without a policy the control group of a unit is not known, or no longer. */
+static void unit_overridden(void *userdata, Unit *u) {
+        SystemdWatch *w = ASSERT_PTR(userdata);
+        SystemdUnit *s = g_hash_table_lookup(w->units, u);
+
+        if (s && u->active && !u->link)
+                systemd_fetch_active(s);
+}
+
+static void reloaded(void *userdata) {
+        systemd_list_rescan(userdata);
+}
+
+static const ManagerObserver observer = {
+        .unit_removed = unit_removed,
+        .unit_overridden = unit_overridden,
+        .reloaded = reloaded,
+};
+
+static void systemd_unit_free(void *p) {
+        SystemdUnit *s = p;
+
+        systemd_fetch_forget(s);
+        if (s->path)
+                g_hash_table_remove(s->watch->units_by_path, s->path);
+        free(s->path);
+        free(s->fragment);
+        strv_free(s->dropins);
+        free(s);
+}
+
+int systemd_watch_new(Manager *m, sd_bus *bus, SystemdWatch **ret) {
+        _cleanup_(systemd_watch_freep) SystemdWatch *w = calloc(1, sizeof(SystemdWatch));
         int r;
 
-        w = calloc(1, sizeof(SystemdWatch));
         if (!w)
                 return -ENOMEM;
 
         w->manager = m;
+        w->bus = sd_bus_ref(bus);
         g_queue_init(&w->queue);
+        w->units = g_hash_table_new_full(NULL, NULL, NULL, systemd_unit_free);
+        w->units_by_path = g_hash_table_new(g_str_hash, g_str_equal);
         w->new_names = g_ptr_array_new_with_free_func(g_free);
-        m->watch = w;
+        manager_observe(m, &observer, w);
 
-        r = add_matches(w);
+        r = sd_event_add_defer(m->event, &w->settled_source, on_progress, w);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(w->settled_source, SD_EVENT_OFF);
+        if (r >= 0)
+                r = add_matches(w);
         if (r >= 0)
                 r = subscribe_and_scan(w);
-        if (r < 0) {
-                systemd_watch_free(w);
+        if (r < 0)
                 return r;
-        }
 
-        *ret = w;
+        *ret = TAKE_PTR(w);
         return 0;
 }
 
 SystemdWatch *systemd_watch_free(SystemdWatch *w) {
-        GHashTableIter it;
-        gpointer u;
-
         if (!w)
                 return NULL;
 
-        g_hash_table_iter_init(&it, w->manager->units);
-        while (g_hash_table_iter_next(&it, NULL, &u))
-                systemd_watch_forget(w, u);
-
+        manager_unobserve(w->manager, &observer, w);
         for (size_t i = 0; i < SYSTEMD_WATCH_MATCHES; i++)
                 sd_bus_slot_unref(w->match_slots[i]);
         systemd_list_stop(w);
+        g_hash_table_unref(w->units);
+        g_hash_table_unref(w->units_by_path);
+        sd_event_source_disable_unref(w->settled_source);
         g_queue_clear(&w->queue);
+        sd_bus_unref(w->bus);
         w->manager->settled = false;
-        w->manager->watch = NULL;
         return mfree(w);
-}
-
-void systemd_watch_forget(SystemdWatch *w, Unit *u) {
-        for (UnitFetch i = 0; i < _UNIT_FETCH_MAX; i++)
-                if (u->fetch_slots[i]) {
-                        u->fetch_slots[i] = sd_bus_slot_unref(u->fetch_slots[i]);
-                        w->n_in_flight--;
-                }
-
-        if (u->fetch_queued)
-                g_queue_remove(&w->queue, u);
-        u->fetch_queued = u->want_files = u->want_cgroup = false;
-        u->files_asked = 0; /* the next watcher counts from the start */
-        unit_query_answer(u);
 }

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "daemon/core/manager.h"
+#include <systemd/sd-bus.h>
 
-/* Keeps the manager's units in step with systemd's, over the manager's bus connection. Everything is
+#include "daemon/core/model.h"
+
+/* Keeps the manager's units in step with systemd's, over a bus connection. Everything is
  * asynchronous; signals are only hints that make it ask again. */
-int systemd_watch_new(Manager *m, SystemdWatch **ret);
+typedef struct SystemdWatch SystemdWatch;
+
+int systemd_watch_new(Manager *m, sd_bus *bus, SystemdWatch **ret);
 SystemdWatch *systemd_watch_free(SystemdWatch *w);
+DEFINE_TRIVIAL_CLEANUP_FUNC(SystemdWatch *, systemd_watch_free);
 
-/* Asks for all units and all their files again. */
-void systemd_watch_rescan(SystemdWatch *w);
-
-/* The unit is about to be freed. */
-void systemd_watch_forget(SystemdWatch *w, Unit *u);
+/* The control groups of units without a policy of their own are not followed: that would be two calls to
+ * systemd for each that starts or stops. Who asks for one by name still wants to know what it inherits, and
+ * waits a moment for systemd's answer.
+ *
+ * Returns true if the reply is put off: func is called when the answer is there, whatever it is, and the
+ * userdata is destroyed after that. */
+typedef void (*unit_query_reply_t)(Unit *u, void *userdata);
+bool systemd_watch_query(SystemdWatch *w, Unit *u, unit_query_reply_t func, void *userdata,
+                         void (*destroy)(void *userdata));

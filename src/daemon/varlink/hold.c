@@ -2,11 +2,11 @@
 
 /* Holds on varlink: conversion only. A hold lasts as long as the connection does that asked for it. */
 
-#include "daemon/control/hold.h"
+#include "daemon/core/registry.h"
 #include "hold.h"
-#include "manager.h"
 #include "request.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
+#include "unit.h"
 
 static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
         int r = 0;
@@ -44,7 +44,7 @@ int hold_varlink_build_of_unit(const Unit *u, sd_json_variant **ret) {
         GPtrArray *holds = u->manager->holds;
         int r = 0;
 
-        for (guint i = 0; r >= 0 && holds && i < holds->len; i++) {
+        for (guint i = 0; r >= 0 && i < holds->len; i++) {
                 const Hold *h = holds->pdata[i];
 
                 if (streq(h->unit, u->name))
@@ -55,7 +55,7 @@ int hold_varlink_build_of_unit(const Unit *u, sd_json_variant **ret) {
 }
 
 /* The first reply; there is no other, but the call goes on. */
-static int reply_hold(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+static int reply_hold(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *unit = NULL;
         Unit *u;
         int r;
@@ -63,9 +63,9 @@ static int reply_hold(Manager *m, sd_bus_message *msg, sd_varlink *link, const C
         if (reply->outcome->error < 0)
                 return config_varlink_refuse(link, reply);
 
-        u = manager_find_unit(m, reply->unit);
+        u = manager_find_unit(c->manager, reply->unit);
         if (u) {
-                r = manager_varlink_build_unit(u, &unit);
+                r = unit_varlink_build(u, &unit);
                 if (r < 0)
                         return r;
         }

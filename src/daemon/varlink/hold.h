@@ -3,7 +3,7 @@
 
 #include <systemd/sd-varlink.h>
 
-#include "daemon/core/manager.h"
+#include "daemon/core/model.h"
 
 /* The method HoldUnit. */
 int hold_varlink_bind(sd_varlink_server *s);

@@ -4,12 +4,14 @@
  * that they hear of differences only: a unit is noted when it may have changed, and compared when everything
  * else is done. */
 
-#include "manager.h"
+#include "daemon/core/registry.h"
+#include "daemon/core/unit.h"
 #include "monitor.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
 #include "shared/string-util.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
+#include "unit.h"
 
 /* What a client does not read is kept for it,
  * up to what libsystemd permits: nobody shall make that add up. */
@@ -111,7 +113,7 @@ static int compare_unit(Monitor *o, const char *name) {
                 return 0;
         }
 
-        r = manager_varlink_build_unit(u, &unit);
+        r = unit_varlink_build(u, &unit);
         if (r < 0)
                 return r;
         if (sd_json_variant_equal(known, unit))
@@ -145,12 +147,12 @@ static int on_settled(sd_event_source *s, void *userdata) {
         return 0;
 }
 
-void monitor_unit_changed(Unit *u) {
-        Monitor *o = u->manager->monitor;
+static void unit_changed(void *userdata, Unit *u) {
+        Monitor *o = ASSERT_PTR(userdata);
         char *name;
         int r;
 
-        if (!o || o->links->len == 0)
+        if (o->links->len == 0)
                 return;
 
         name = strdup(u->name);
@@ -190,7 +192,7 @@ static int take_stock(Monitor *o) {
                 if (!unit_is_managed(u))
                         continue;
 
-                r = manager_varlink_build_unit(u, &unit);
+                r = unit_varlink_build(u, &unit);
                 if (r >= 0)
                         r = remember(o, u->name, unit);
                 if (r < 0)
@@ -202,8 +204,7 @@ static int take_stock(Monitor *o) {
 
 static int method_monitor(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
                           void *userdata) {
-        Manager *m = ASSERT_PTR(userdata);
-        Monitor *o = ASSERT_PTR(m->monitor);
+        Monitor *o = ASSERT_PTR(((Varlink *) userdata)->monitor);
         GHashTableIter it;
         gpointer name, unit;
         int r;
@@ -236,8 +237,8 @@ static int method_monitor(sd_varlink *link, sd_json_variant *parameters, sd_varl
         return 0;
 }
 
-void monitor_varlink_disconnected(Manager *m, sd_varlink *link) {
-        Monitor *o = m->monitor;
+void monitor_varlink_disconnected(Varlink *v, sd_varlink *link) {
+        Monitor *o = v->monitor;
 
         if (!o || !g_ptr_array_remove(o->links, link))
                 return;
@@ -248,18 +249,28 @@ void monitor_varlink_disconnected(Manager *m, sd_varlink *link) {
         }
 }
 
-int monitor_varlink_bind(sd_varlink_server *s, Manager *m) {
+static const ManagerObserver observer = {
+        .unit_changed = unit_changed,
+        .unit_removed = unit_changed,
+};
+
+int monitor_varlink_bind(Varlink *v) {
         int r;
 
-        r = monitor_new(m, &m->monitor);
-        if (r >= 0)
-                r = sd_varlink_server_bind_method(s, CACHEBPF_VARLINK_INTERFACE ".Monitor", method_monitor);
-        return r;
+        r = monitor_new(v->control->manager, &v->monitor);
+        if (r < 0)
+                return r;
+
+        manager_observe(v->control->manager, &observer, v->monitor);
+        return sd_varlink_server_bind_method(v->server, CACHEBPF_VARLINK_INTERFACE ".Monitor",
+                                             method_monitor);
 }
 
-void monitor_varlink_stop(Manager *m) {
-        Monitor *o = TAKE_PTR(m->monitor);
+void monitor_varlink_stop(Varlink *v) {
+        Monitor *o = TAKE_PTR(v->monitor);
 
-        if (o)
-                monitor_free(o);
+        if (!o)
+                return;
+        manager_unobserve(o->manager, &observer, o);
+        monitor_free(o);
 }

@@ -2,7 +2,6 @@
 
 /* Settings of units on varlink: conversion only. */
 
-#include "daemon/control/request.h"
 #include "request.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 
@@ -80,7 +79,34 @@ static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
         return r;
 }
 
+int lookup_varlink(sd_varlink *link, Control *c, const char *name, lookup_reply_t reply) {
+        uid_t uid;
+        int r;
+
+        r = sd_varlink_get_peer_uid(link, &uid);
+        return r < 0 ? r : control_lookup(c, uid, NULL, link, name, reply);
+}
+
 /* ---- GetUnitSettings */
+
+static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, const char *unit) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
+        _cleanup_(config_outcome_done) ConfigOutcome o = {};
+        int r;
+
+        config_show(c->manager, unit, &o);
+        if (o.error < 0)
+                return config_varlink_refuse(link, &(const ConfigReply) { .unit = unit, .outcome = &o });
+
+        r = build_settings(&o.setting, &settings);
+        if (r < 0)
+                return r;
+
+        return sd_varlink_replybo(link,
+                                  SD_JSON_BUILD_PAIR_STRING("unit", unit),
+                                  SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
+                                  SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", o.files_known));
+}
 
 static int method_get_unit_settings(sd_varlink *link, sd_json_variant *parameters,
                                     sd_varlink_method_flags_t flags, void *userdata) {
@@ -88,31 +114,16 @@ static int method_get_unit_settings(sd_varlink *link, sd_json_variant *parameter
                 FIELD_UNIT,
                 {},
         };
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
-        _cleanup_(config_outcome_done) ConfigOutcome o = {};
         Parameters p = {};
         int r;
 
         r = sd_varlink_dispatch(link, parameters, table, &p);
-        if (r != 0)
-                return r;
-
-        config_show(userdata, p.unit, &o);
-        if (o.error < 0)
-                return config_varlink_refuse(link, &(const ConfigReply) { .unit = p.unit, .outcome = &o });
-
-        r = build_settings(&o.setting, &settings);
-        if (r < 0)
-                return r;
-
-        return sd_varlink_replybo(link,
-                                  SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
-                                  SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", o.files_known));
+        return r != 0 ? r : lookup_varlink(link, ((Varlink *) userdata)->control, p.unit, reply_settings);
 }
 
 /* ---- SetUnitSettings, ResetUnit */
 
-static int reply_change(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+static int reply_change(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL, *files = NULL;
         const ConfigOutcome *o = reply->outcome;
         int r;
@@ -130,6 +141,7 @@ static int reply_change(Manager *m, sd_bus_message *msg, sd_varlink *link, const
                 return r;
 
         return sd_varlink_replybo(link,
+                                  SD_JSON_BUILD_PAIR_STRING("unit", reply->unit),
                                   SD_JSON_BUILD_PAIR_VARIANT("files", files),
                                   SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
                                   SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", o->files_known),
@@ -140,7 +152,7 @@ static int reply_change(Manager *m, sd_bus_message *msg, sd_varlink *link, const
                                                                SD_JSON_BUILD_STRING(reply->reason)));
 }
 
-int config_varlink_request(sd_varlink *link, Manager *m, const ConfigRequestArguments *arguments) {
+int config_varlink_request(sd_varlink *link, Varlink *v, const ConfigRequestArguments *arguments) {
         ConfigRequestArguments a = *arguments;
         int r;
 
@@ -151,12 +163,12 @@ int config_varlink_request(sd_varlink *link, Manager *m, const ConfigRequestArgu
         a.subject.pidfd = sd_varlink_get_peer_pidfd(link);
         a.link = link;
 
-        return config_request(m, &a);
+        return config_request(v->control, &a);
 }
 
-static int request(sd_varlink *link, Manager *m, const Parameters *p, char **assignments,
+static int request(sd_varlink *link, Varlink *v, const Parameters *p, char **assignments,
                    config_request_reply_t reply) {
-        return config_varlink_request(link, m, &(const ConfigRequestArguments) {
+        return config_varlink_request(link, v, &(const ConfigRequestArguments) {
                                                        .change = {
                                                                .unit = p->unit,
                                                                .assignments = assignments,
@@ -204,7 +216,7 @@ static int method_reset_unit(sd_varlink *link, sd_json_variant *parameters, sd_v
 
 /* ---- Reload */
 
-static int reply_reload(Manager *m, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+static int reply_reload(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         if (reply->outcome->error < 0)
                 return config_varlink_refuse(link, reply);
 

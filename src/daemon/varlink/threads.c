@@ -2,6 +2,7 @@
 
 /* Classes of threads on varlink: conversion only. */
 
+#include "context.h"
 #include "daemon/control/thread-request.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "stream.h"
@@ -72,9 +73,9 @@ typedef struct SetThreadClass {
         int interactive;
 } SetThreadClass;
 
-static int reply_set(Manager *m, sd_bus_message *msg, sd_varlink *link, const ThreadRequestResult *result) {
+static int reply_set(Control *c, sd_bus_message *msg, sd_varlink *link, const ThreadRequestResult *result) {
         if (result->error < 0)
-                return refuse(link, m, NULL, result->error);
+                return refuse(link, c->manager, NULL, result->error);
 
         return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_UNSIGNED("threads", result->n_threads));
 }
@@ -94,6 +95,7 @@ static int method_set_thread_class(sd_varlink *link, sd_json_variant *parameters
                   offsetof(SetThreadClass, interactive), SD_JSON_NULLABLE },
                 {},
         };
+        Control *c = ((Varlink *) userdata)->control;
         SetThreadClass p = { .target.pidfd = -1 };
         ThreadRequestArguments a = {
                 .link = link,
@@ -115,11 +117,11 @@ static int method_set_thread_class(sd_varlink *link, sd_json_variant *parameters
         a.subject.pidfd = sd_varlink_get_peer_pidfd(link);
         a.interactive = p.interactive > 0;
 
-        r = open_target(link, userdata, &p.target, &a.target);
+        r = open_target(link, c->manager, &p.target, &a.target);
         if (r != 0)
                 return r < 0 ? r : 0;
 
-        return thread_request(userdata, &a);
+        return thread_request(c, &a);
 }
 
 /* ---- ListThreads */
@@ -154,7 +156,7 @@ static int method_list_threads(sd_varlink *link, sd_json_variant *parameters,
                   offsetof(TargetParameters, process), SD_JSON_NULLABLE },
                 {},
         };
-        Manager *m = ASSERT_PTR(userdata);
+        Manager *m = ((Varlink *) userdata)->control->manager;
         ListThreads l = {
                 .backend = m->backend,
                 .stream = { .link = link, .more = flags & SD_VARLINK_METHOD_MORE },

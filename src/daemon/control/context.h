@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "daemon/core/model.h"
+#include "daemon/systemd/watch.h"
+
+/* What clients may do to the daemon, whatever bus they come by. */
+typedef struct Control {
+        Manager *manager;
+
+        /* NULL: there is no system bus now. */
+        sd_bus *bus;
+        SystemdWatch *watch;
+
+        GPtrArray *holders;             /* of Holder, owned; the oldest first */
+        uint32_t last_cookie;           /* of a hold */
+        GHashTable *pending;            /* set of Pending: requests that wait for something */
+        GPtrArray *problems;            /* while clients wait for a reload: what was wrong, strings */
+} Control;

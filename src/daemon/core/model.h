@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the daemon knows: units, what is wanted for them, what is attached. Who changes what:
+ *   registry.h   which units there are, which are to be looked at, who hears of changes
+ *   unit.h       a unit's state, its link to the kernel, its attempts
+ *   wanted.h     what the configuration and holds say of a unit
+ *   reconcile.h  makes the kernel do what is wanted
+ *   manager.h    beginning, end, reload */
+
+#include <sys/types.h>
+#include <systemd/sd-event.h>
+
+#include "config/override.h"
+#include "config/rules.h"
+#include "daemon/kernel/backend.h"
+#include "daemon/kernel/events.h"
+#include "shared/kernel-features.h"
+#include "shared/unit-state.h"
+
+typedef struct Hold Hold;
+typedef struct Manager Manager;
+typedef struct Unit Unit;
+
+/* More units than this are not a system but an attack on our memory. */
+#define UNITS_MAX 65536U
+
+/* Where the manager looks; the defaults are the installed paths, tests give others. */
+typedef struct ManagerPaths {
+        KernelPaths kernel;
+        const char *const *policies;
+        const char *const *rules;
+        const char *const *overrides; /* a directory for each OverrideKind; NULL: none */
+} ManagerPaths;
+
+/* A client holds a unit: it gives the unit settings that are stronger than all configuration, for as long as
+ * the client is there. Several may hold one unit; the later ones are stronger, by the same rule as between
+ * layers of configuration. Nothing of it is on disk: holds end with the daemon, as the connections of their
+ * clients do. */
+struct Hold {
+        uint32_t cookie;         /* tells it from others; never 0 */
+        char *unit;
+        char *program;           /* what the client is, as far as it says so */
+        char *reason;            /* NULL: it does not say */
+        pid_t pid;
+        uid_t uid;
+        uint64_t since;          /* CLOCK_REALTIME */
+        PolicySetting setting;   /* a line a key, from no file */
+};
+
+/* A slice, service or scope that systemd has loaded.
+ * Most have no policy and are here for the day they get one. */
+struct Unit {
+        Manager *manager;
+        char *name;
+
+        /* systemd's view (daemon/systemd) */
+        bool loaded;
+        bool active;
+        bool files_known;           /* file_setting is what its files say */
+        bool fetching;              /* more of this is on its way; half of it is worse than the old */
+        char *cgroup;
+        uint64_t cgroup_id;         /* 0: no control group now */
+
+        /* what is configured */
+        PolicySetting file_setting; /* by the unit's files */
+        PolicySetting setting;      /* by everything */
+
+        /* what is attached */
+        PolicyLink *link;
+        sd_event_source *link_source;
+        PolicyEvents *events;       /* NULL: the policy asks for nothing */
+        bool hung_up;
+        bool adopted;               /* by an earlier instance of the daemon */
+        char *effective;            /* name of the policy behind the link */
+        char *dropped;              /* the last one that was behind it, for the journal */
+        uint64_t policy_id;         /* the kernel's id of the attachment */
+
+        /* how it goes */
+        UnitState state;
+        char *reason;
+        uint64_t since;             /* CLOCK_REALTIME, of the state */
+        uint64_t attached_at;       /* CLOCK_MONOTONIC */
+        unsigned n_attempts;        /* failed in a row */
+        uint64_t retry_at;          /* CLOCK_MONOTONIC; UINT64_MAX: not before something changes */
+        sd_event_source *retry_source;
+};
+
+/* What others want to hear of: the core knows none of them. Each member may be NULL. */
+typedef struct ManagerObserver {
+        /* State or anything else that is shown of a unit changed. */
+        void (*unit_changed)(void *userdata, Unit *u);
+        /* The unit is about to be freed. */
+        void (*unit_removed)(void *userdata, Unit *u);
+        /* Something else is set for the unit: what is known of it may not be enough any more. */
+        void (*unit_overridden)(void *userdata, Unit *u);
+        /* A hold began or ended. */
+        void (*holds_changed)(void *userdata);
+        /* The configuration was read again; units have to be looked at anew. */
+        void (*reloaded)(void *userdata);
+        /* A reconcile is over; if the manager is settled, nothing more follows from what is known. */
+        void (*reconciled)(void *userdata);
+} ManagerObserver;
+
+typedef struct Observer {
+        const ManagerObserver *observer;
+        void *userdata;
+} Observer;
+
+struct Manager {
+        ManagerPaths paths;
+        sd_event *event;
+        sd_event_source *reconcile_source;
+
+        PolicyBackend *backend;
+        KernelFeatures kernel;
+        GPtrArray *policies;         /* of Policy */
+        PolicyRules rules;
+        UnitOverrides overrides;
+        GPtrArray *holds;            /* of Hold, theirs who added them; the oldest first */
+
+        GHashTable *units;           /* name -> Unit, owned */
+        GHashTable *dirty;           /* set of Unit */
+        GHashTable *pinned;          /* set of ids (GArray elements) found at start, not adopted yet */
+
+        bool settled;                /* all that systemd knows is known here */
+        GArray *observers;           /* of Observer */
+};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-json.h>
+
+#include "daemon/core/model.h"
+
+/* A string member that is null when there is none. */
+#define VARLINK_PAIR_NULLABLE(name, s) \
+        SD_JSON_BUILD_PAIR_CONDITION(!!(s), name, SD_JSON_BUILD_STRING(s))
+
+/* A unit as ListUnits shows it. */
+int unit_varlink_build(Unit *u, sd_json_variant **ret);
+/* As the only member, "unit", of a reply. */
+int unit_varlink_build_reply(Unit *u, sd_json_variant **ret);
