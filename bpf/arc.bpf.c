@@ -19,7 +19,7 @@
 /* it has more of them than others, for what they take of memory */
 #define GHOSTS_PER_SET	16
 
-#include "ghost.bpf.h"
+#include "lib/ghost.bpf.h"
 
 #define FRACTION	16
 

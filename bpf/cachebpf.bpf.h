@@ -199,6 +199,6 @@ list_iterate(struct cachebpf_evict *evict, __u32 list, __u32 nr_max, __u32 flags
 #ifdef CACHEBPF_OWN_ADMISSION
 #define __cachebpf_admission
 #else
-#include "admission.bpf.h"
+#include "lib/admission.bpf.h"
 #define __cachebpf_admission	.admit_folio = (void *)cachebpf_admit,
 #endif

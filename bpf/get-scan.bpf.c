@@ -15,7 +15,7 @@
  * where it came in.
  */
 #include "cachebpf.bpf.h"
-#include "threads.bpf.h"
+#include "lib/threads.bpf.h"
 
 CACHEBPF_TUNABLE(__u32, nr_scan, "32..65536", "folios", "ranked per request") = 512;
 CACHEBPF_TUNABLE(__u32, scan_pages, "0..1048576", "pages",

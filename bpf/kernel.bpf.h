@@ -60,7 +60,7 @@ struct task_struct {
 
 /*
  * Ends a policy: its name, one line of description, its source, its callbacks.
- * The admission filter comes with it, see admission.bpf.h.
+ * The admission filter comes with it, see lib/admission.bpf.h.
  */
 #define CACHEBPF_POLICY(id, description, source, callbacks...)			\
 	char LICENSE[] SEC("license") = "GPL";					\

@@ -13,7 +13,7 @@
  * Source: Yang et al., "FIFO queues are all you need for cache eviction",
  * SOSP 2023, algorithm 1, which admits to small from the beginning.
  */
-#include "ghost.bpf.h"
+#include "lib/ghost.bpf.h"
 
 CACHEBPF_TUNABLE(__u32, small_percent, "1..90", "% of the cached pages",
 		 "for what is new; SOSP 2023: 10") = 10;

@@ -18,7 +18,7 @@
  *
  * Source: Einziger et al., "TinyLFU", ACM ToS 13(4), 2017; Caffeine.
  */
-#include "sketch.bpf.h"
+#include "lib/sketch.bpf.h"
 
 CACHEBPF_TUNABLE(__u32, window_percent, "1..90", "% of the cached pages",
 		 "for what is new; Caffeine begins with 1, 3 is better for a page cache") = 3;

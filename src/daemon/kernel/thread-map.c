@@ -13,7 +13,7 @@
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct btf *, btf__free);
 
-/* Like the definition in threads.bpf.h; the kernel wants to know the types of key and value. */
+/* Like the definition in bpf/lib/threads.bpf.h; the kernel wants to know the types of key and value. */
 static int make_map(void) {
         _cleanup_(btf__freep) struct btf *btf = btf__new_empty();
         int key, value, r;

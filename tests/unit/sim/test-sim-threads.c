@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Classes of threads, by their names: bpf/threads.bpf.h. */
+/* Classes of threads, by their names: bpf/lib/threads.bpf.h. */
 
 #include "sim-test.h"
 
@@ -16,7 +16,7 @@ const volatile char cachebpf_scan_threads[8][16] = {
         "a**b",
 };
 
-#include "threads.bpf.h"
+#include "lib/threads.bpf.h"
 
 static bool matches(unsigned nr, const char *name) {
         struct cachebpf_named named = {};

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "cachebpf.bpf.h"
+#include "../cachebpf.bpf.h"
 #include "branchless.bpf.h"
 
 #define GHOSTS_PER_BUCKET	16

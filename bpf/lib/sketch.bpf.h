@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "cachebpf.bpf.h"
+#include "../cachebpf.bpf.h"
 #include "branchless.bpf.h"
 
 /* to be passed to bpf_cachebpf_buckets_create() */
