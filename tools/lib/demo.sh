@@ -12,7 +12,7 @@ make_data() { # --key | OUT.img
         unshare --mount --propagation private bash -euc '
                 mkdir -p "$1/build/project"
                 mount --bind "$2" "$1/build/project"
-                CACHEBPF_BUILDROOT=$1 CACHEBPF_KV=build/project/bench/kv exec "$3" "$4"' \
+                CACHEBPF_BUILDROOT=$1 CACHEBPF_KV=build/project/bench/programs/kv exec "$3" "$4"' \
                 make-data "$BUILDROOT" "$(project_dir)" "$TOP/bench/make-data" "$1"
 }
 
