@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The main demonstration, and measurements of its kind: bench/make-data makes their data here once,
+# The main demonstration, and measurements of its kind: bench/data/make-data makes their data here once,
 # bench/demo runs them in the laboratory.
 
 DEMO_TIMEOUT=3000
@@ -13,7 +13,7 @@ make_data() { # --key | OUT.img
                 mkdir -p "$1/build/project"
                 mount --bind "$2" "$1/build/project"
                 CACHEBPF_BUILDROOT=$1 CACHEBPF_KV=build/project/bench/programs/kv exec "$3" "$4"' \
-                make-data "$BUILDROOT" "$(project_dir)" "$TOP/bench/make-data" "$1"
+                make-data "$BUILDROOT" "$(project_dir)" "$TOP/bench/data/make-data" "$1"
 }
 
 make_demo_data() {
