@@ -82,11 +82,11 @@ parse_demo() {
         [[ -z $TRACE || -d $(dirname "$TRACE") ]] || die "--trace: there is no directory $(dirname "$TRACE")"
 }
 
-# machine_of NAME: what bench/loads.py says of the machine for a load; --disk-us comes before it.
+# machine_of NAME: what bench/loads/loads.py says of the machine for a load; --disk-us comes before it.
 machine_of() {
         local machine disk_us
         locked setup ensure_setup
-        machine=$(python3 -B "$TOP/bench/loads.py" machine "$1") || exit 2
+        machine=$(python3 -B "$TOP/bench/loads/loads.py" machine "$1") || exit 2
         read -r disk_us LOAD_CPUS LOAD_ARGUMENTS <<<"$machine"
         LOAD_DISK_US=${DISK_US:-$disk_us}
 }
@@ -132,7 +132,7 @@ verb_demo() {
         OUTPUT=./cachebpf-demo.json
         parse_demo demo "$@"
         ensure_demo
-        read -ra loads < <(python3 -B "$TOP/bench/loads.py" demo)
+        read -ra loads < <(python3 -B "$TOP/bench/loads/loads.py" demo)
         for name in "${loads[@]}"; do
                 mkfifo "$SCRATCH/$name.told"
                 tell_of "$name" <"$SCRATCH/$name.told" &

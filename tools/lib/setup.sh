@@ -11,7 +11,7 @@ HOST_PACKAGES=(
         gpg # mmdebstrap checks signatures
         jq
         patch
-        python3         # bench/loads.py, tools/bench
+        python3         # bench/loads/loads.py, tools/bench
         rsync
         util-linux # unshare, setpriv, flock
         xz-utils

@@ -11,7 +11,11 @@ and describe(), and with what report.py says of tables.  It may have DISK_US and
 the disk, and LIMIT if what its pages are asked for can be recorded."""
 
 import dataclasses
+import pathlib
 import sys
+
+# in the sources; if installed, reports are here
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "evaluation"))
 
 import report
 import report_demo
