@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "daemon/control/change.h"
+#include "daemon/control/check.h"
 #include "shared/log.h"
 
 static const char *const no_directories[] = { NULL };

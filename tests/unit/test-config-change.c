@@ -10,6 +10,7 @@
 
 #include "config/unit-file.h"
 #include "daemon/control/change.h"
+#include "daemon/control/check.h"
 #include "shared/file-util.h"
 
 static char *dir, *directories[_OVERRIDE_MAX];

@@ -9,7 +9,7 @@
 #include "daemon/control/hold.h"
 #include "daemon/control/request.h"
 #include "daemon/core/messages.h"
-#include "daemon/varlink/hold.h"
+#include "daemon/varlink/unit.h"
 #include "shared/log.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 
@@ -116,7 +116,7 @@ static void test_as_long_as_the_client(void **state) {
         assert_true(asprintf(&expected, "hold %u by backup (PID %i): every night", c.cookie, getpid()) > 0);
         assert_string_equal(source, expected);
 
-        assert_int_equal(hold_varlink_build_of_unit(u, &holds), 0);
+        assert_int_equal(unit_varlink_build_holds(u, &holds), 0);
         assert_int_equal(sd_json_variant_elements(holds), 1);
         assert_string_equal(sd_json_variant_string(sd_json_variant_by_key(sd_json_variant_by_index(holds, 0),
                                                                           "reason")),

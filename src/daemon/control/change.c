@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "change.h"
 #include "check.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/wanted.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "change.h"
-
-/* Sets the sentence of the outcome; returns the error, or -ENOMEM. */
-int config_refuse(ConfigOutcome *o, int error, const char *format, ...) _printf_(3, 4);
+#include "outcome.h"
 
 /* KEY=VALUE each, NULL at the end; the lines have no file yet. */
 int config_read_assignments(char **assignments, PolicySetting *ret, ConfigOutcome *o);
@@ -18,3 +15,6 @@ int config_resolve(Manager *m, const char *unit, const PolicySetting *const *ove
  * is said to come from, which the sentence about a problem leaves out. */
 int config_check(Manager *m, const char *unit, const PolicySetting *asked, const char *source,
                  ConfigOutcome *o);
+
+/* What holds for a unit; -ESRCH if nothing is known of it. */
+void config_show(Manager *m, const char *unit, ConfigOutcome *ret);

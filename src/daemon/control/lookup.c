@@ -2,6 +2,7 @@
 
 #include "config/unit-file.h"
 #include "daemon/core/registry.h"
+#include "daemon/systemd/query.h"
 #include "lookup.h"
 #include "pending.h"
 #include "shared/log.h"
@@ -10,29 +11,34 @@
 typedef struct Lookup {
         Pending pending;
         char *name;
+        bool cgroup;
+        bool queries; /* waits for the control group */
         lookup_reply_t reply;
 } Lookup;
 
 static void lookup_free(Pending *p) {
         Lookup *l = (Lookup *) p;
 
+        if (l->queries && p->control->watch)
+                systemd_query_cancel(p->control->watch, l);
         free(l->name);
         free(l);
 }
 
 /* Forgets the question afterwards. */
-static void answer(Lookup *l) {
+static int answer(Lookup *l) {
         int r;
 
         r = l->reply(l->pending.control, l->pending.msg, l->pending.link, l->name);
         if (r < 0) /* most likely the client went away */
                 log_debug_errno(r, "%s: Cannot answer a question about the unit: %m", l->name);
         pending_done(&l->pending);
+        return r;
 }
 
 /* Too many questions, or nobody to ask: what is known has to do. */
 static void refused(Pending *p, int error) {
-        answer((Lookup *) p);
+        (void) answer((Lookup *) p);
 }
 
 static const PendingKind lookup_kind = {
@@ -40,38 +46,50 @@ static const PendingKind lookup_kind = {
         .free = lookup_free,
 };
 
+static void on_queried(void *userdata) {
+        Lookup *l = ASSERT_PTR(userdata);
+
+        l->queries = false;
+        (void) answer(l);
+}
+
+static int find_cgroup(Lookup *l) {
+        Control *c = l->pending.control;
+        Unit *u = manager_find_unit(c->manager, l->name);
+
+        l->queries = l->cgroup && u && systemd_query(c->watch, u, on_queried, l);
+        return l->queries ? 0 : answer(l);
+}
+
 static void on_resolved(int error, const char *id, const char *problem, void *userdata) {
         Lookup *l = ASSERT_PTR(userdata);
 
         if (error == 0 && free_and_strdup(&l->name, id) < 0)
                 log_oom();
-        answer(l);
+        l->pending.resolve = systemd_resolve_free(l->pending.resolve);
+        (void) find_cgroup(l);
 }
 
-int control_lookup(Control *c, uid_t uid, sd_bus_message *msg, sd_varlink *link, const char *name,
-                   lookup_reply_t reply) {
-        Lookup *l;
+int control_lookup(Control *c, const LookupArguments *a) {
+        Lookup *l = calloc(1, sizeof(Lookup));
         int r;
 
-        if (!c->bus || manager_find_unit(c->manager, name) || !unit_name_is_valid(name))
-                return reply(c, msg, link, name);
-
-        l = calloc(1, sizeof(Lookup));
         if (!l)
                 return -ENOMEM;
-        l->reply = reply;
-        l->name = strdup(name);
+
+        l->reply = a->reply;
+        l->cgroup = a->cgroup;
+        l->name = strdup(a->name);
         if (!l->name) {
-                lookup_free(&l->pending);
+                free(l);
                 return -ENOMEM;
         }
-        if (!pending_begin(&l->pending, &lookup_kind, c, uid, msg, link))
+        if (!pending_begin(&l->pending, &lookup_kind, c, a->uid, a->msg, a->link))
                 return 0;
 
-        r = systemd_resolve(c->bus, name, on_resolved, l, &l->pending.resolve);
-        if (r < 0) {
-                log_debug_errno(r, "%s: Cannot ask systemd about the unit: %m", name);
-                answer(l);
-        }
-        return 0;
+        if (!c->bus || manager_find_unit(c->manager, l->name) || !unit_name_is_valid(l->name))
+                return find_cgroup(l);
+
+        r = systemd_resolve(c->bus, l->name, on_resolved, l, &l->pending.resolve);
+        return r < 0 ? find_cgroup(l) : 0;
 }

@@ -2,6 +2,7 @@
 
 /* Settings of units on D-Bus: conversion only. */
 
+#include "daemon/control/check.h"
 #include "names.h"
 #include "request.h"
 
@@ -164,7 +165,12 @@ int lookup_bus(sd_bus_message *msg, Control *c, lookup_reply_t reply) {
         if (r >= 0)
                 r = sd_bus_creds_get_euid(creds, &uid);
         if (r >= 0)
-                r = control_lookup(c, uid, msg, NULL, unit, reply);
+                r = control_lookup(c, &(const LookupArguments) {
+                                              .uid = uid,
+                                              .msg = msg,
+                                              .name = unit,
+                                              .reply = reply,
+                                      });
         return r < 0 ? r : 1;
 }
 

@@ -4,23 +4,18 @@
 #include "daemon/core/registry.h"
 #include "daemon/core/unit.h"
 #include "daemon/core/wanted.h"
-#include "internal.h"
+#include "fetch.h"
+#include "names.h"
+#include "query.h"
 #include "shared/log.h"
 
 /* dbus-daemon refuses a connection more than 128 calls without a reply, by default. */
 #define IN_FLIGHT_MAX 48U
 
 typedef struct UnitQuery {
-        unit_query_reply_t func;
+        void (*func)(void *userdata);
         void *userdata;
-        void (*destroy)(void *userdata);
 } UnitQuery;
-
-static void query_clear(void *p) {
-        UnitQuery *q = p;
-
-        q->destroy(q->userdata);
-}
 
 static void run_queue(SystemdWatch *w);
 
@@ -157,7 +152,7 @@ static void answer_queries(SystemdUnit *s) {
         for (guint i = 0; queries && i < queries->len; i++) {
                 UnitQuery *q = &g_array_index(queries, UnitQuery, i);
 
-                q->func(s->unit, q->userdata);
+                q->func(q->userdata);
         }
 
         if (queries)
@@ -307,26 +302,35 @@ static void run_queue(SystemdWatch *w) {
 
 /* ---- who waits */
 
-bool systemd_watch_query(SystemdWatch *w, Unit *u, unit_query_reply_t func, void *userdata,
-                         void (*destroy)(void *userdata)) {
+bool systemd_query(SystemdWatch *w, Unit *u, void (*func)(void *userdata), void *userdata) {
         SystemdUnit *s = w ? g_hash_table_lookup(w->units, u) : NULL;
         UnitQuery q = {
                 .func = func,
                 .userdata = userdata,
-                .destroy = destroy,
         };
 
         if (!s || !u->active || unit_is_managed(u) || !u->manager->kernel.supported)
                 return false;
 
-        if (!s->queries) {
+        if (!s->queries)
                 s->queries = g_array_new(FALSE, FALSE, sizeof(UnitQuery));
-                g_array_set_clear_func(s->queries, query_clear);
-        }
-
         g_array_append_val(s->queries, q);
         systemd_fetch_queue(s, /* files= */ false, /* cgroup= */ true);
         return true;
+}
+
+void systemd_query_cancel(SystemdWatch *w, void *userdata) {
+        GHashTableIter it;
+        gpointer p;
+
+        g_hash_table_iter_init(&it, w->units);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                GArray *queries = ((SystemdUnit *) p)->queries;
+
+                for (guint i = queries ? queries->len : 0; i > 0; i--)
+                        if (g_array_index(queries, UnitQuery, i - 1).userdata == userdata)
+                                g_array_remove_index(queries, i - 1);
+        }
 }
 
 void systemd_fetch_forget(SystemdUnit *s) {

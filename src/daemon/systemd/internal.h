@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <systemd/sd-bus.h>
+
 #include "daemon/core/model.h"
-#include "names.h"
-#include "watch.h"
 
 /* What the three parts of the watcher share: watch.c (signals), list.c (which units there
  * are) and fetch.c (questions about single units).
@@ -13,6 +13,8 @@
  * are asked about when they are active, or were on the list of what is loaded, and lists load nothing. */
 
 #define SYSTEMD_WATCH_MATCHES 5
+
+typedef struct SystemdWatch SystemdWatch;
 
 /* What is asked about a unit, by pairs of properties. */
 typedef enum UnitFetch {
@@ -35,7 +37,7 @@ typedef struct SystemdUnit {
         bool queued;                /* waits for its turn to be asked about */
         bool seen;                  /* by the listing in progress */
         uint64_t files_asked;       /* the number of the last rescan when its files were asked for */
-        GArray *queries;            /* clients that wait for an answer (query.c) */
+        GArray *queries;            /* clients that wait for an answer (fetch.h) */
 } SystemdUnit;
 
 struct SystemdWatch {
@@ -59,28 +61,3 @@ struct SystemdWatch {
         GQueue queue;        /* of SystemdUnit, waiting for their turn to be asked about */
         unsigned n_in_flight;
 };
-
-/* ---- list.c */
-
-/* Makes or finds the unit; NULL if it is of no type of ours. */
-SystemdUnit *systemd_list_get_unit(SystemdWatch *w, const char *name, const char *path);
-/* A unit was announced: find out, a little later and together with others, whether it is active already. */
-void systemd_list_note_new(SystemdWatch *w, const char *name);
-/* Asks for all units and all their files again. */
-void systemd_list_rescan(SystemdWatch *w);
-void systemd_list_schedule_rescan(SystemdWatch *w);
-void systemd_list_stop(SystemdWatch *w);
-bool systemd_active_state(const char *s);
-
-/* ---- fetch.c */
-
-/* The unit became active or is active: make sure that what matters of it is known. */
-void systemd_fetch_active(SystemdUnit *s);
-/* The unit has no control group any more; nothing needs to be asked for that. */
-void systemd_fetch_inactive(SystemdUnit *s);
-/* Asks, soon, for the unit's files or its control group, or both. The unit becomes dirty with the answer. */
-void systemd_fetch_queue(SystemdUnit *s, bool files, bool cgroup);
-/* systemd does not have it any more. */
-void systemd_fetch_gone(SystemdUnit *s);
-/* Forgets what was asked, and answers who waits for it. */
-void systemd_fetch_forget(SystemdUnit *s);

@@ -3,7 +3,9 @@
 #include "config/unit-file.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/unit.h"
-#include "internal.h"
+#include "fetch.h"
+#include "list.h"
+#include "names.h"
 #include "shared/log.h"
 
 #define RESCAN_AFTER_ERROR_USEC (5 * USEC_PER_SEC)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "daemon/core/registry.h"
-#include "internal.h"
+#include "fetch.h"
+#include "list.h"
+#include "names.h"
 #include "shared/log.h"
+#include "watch.h"
 
 /* Something that was asked for is known; maybe everything. */
 static int on_progress(sd_event_source *source, void *userdata) {

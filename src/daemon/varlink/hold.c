@@ -8,52 +8,6 @@
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "unit.h"
 
-static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
-        int r = 0;
-
-        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(s); i++) {
-                const PolicyLine *l = policy_setting_get_line(s, i);
-                g_autofree char *text = g_strdup_printf("%s=%s", l->key, l->value);
-
-                r = sd_json_variant_append_arrayb(ret, SD_JSON_BUILD_STRING(text));
-        }
-
-        return r;
-}
-
-static int append_hold(const Hold *h, sd_json_variant **array) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
-        int r;
-
-        r = build_settings(&h->setting, &settings);
-        if (r < 0)
-                return r;
-
-        return sd_json_variant_append_arraybo(
-                array,
-                SD_JSON_BUILD_PAIR_UNSIGNED("cookie", h->cookie),
-                SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
-                SD_JSON_BUILD_PAIR_STRING("program", h->program),
-                SD_JSON_BUILD_PAIR_CONDITION(!!h->reason, "reason", SD_JSON_BUILD_STRING(h->reason)),
-                SD_JSON_BUILD_PAIR_UNSIGNED("process", h->pid),
-                SD_JSON_BUILD_PAIR_UNSIGNED("user", h->uid),
-                SD_JSON_BUILD_PAIR_UNSIGNED("sinceUSec", h->since));
-}
-
-int hold_varlink_build_of_unit(const Unit *u, sd_json_variant **ret) {
-        GPtrArray *holds = u->manager->holds;
-        int r = 0;
-
-        for (guint i = 0; r >= 0 && i < holds->len; i++) {
-                const Hold *h = holds->pdata[i];
-
-                if (streq(h->unit, u->name))
-                        r = append_hold(h, ret);
-        }
-
-        return r;
-}
-
 /* The first reply; there is no other, but the call goes on. */
 static int reply_hold(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *unit = NULL;

@@ -8,7 +8,6 @@
 #include "daemon/core/unit.h"
 #include "manager.h"
 #include "request.h"
-#include "shared/log.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "stream.h"
 #include "unit.h"
@@ -62,47 +61,21 @@ static int reply_all(sd_varlink *link, sd_varlink_method_flags_t flags, Manager 
         return stream_end(&s, r, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT, "unit", NULL);
 }
 
-static void reply_built(sd_varlink *link, Unit *u, build_t build) {
+static int reply_one(Control *c, sd_varlink *link, const char *name, build_t build) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
-        int r;
-
-        r = build(u, &v);
-        if (r >= 0)
-                r = sd_varlink_reply(link, v);
-        if (r < 0) { /* most likely the client went away */
-                log_debug_errno(r, "%s: Cannot answer a question: %m", u->name);
-                (void) sd_varlink_error_errno(link, r);
-        }
-}
-
-static void link_unref(void *link) {
-        sd_varlink_unref(link);
-}
-
-/* The control group of a unit without a policy is not followed; who asks by name still wants to know what it
- * inherits: systemd may have to be asked first. */
-static int reply_one(Control *c, sd_varlink *link, const char *name, build_t build,
-                     unit_query_reply_t reply) {
         Unit *u = manager_find_unit(c->manager, name);
+        int r;
 
         if (!u)
                 return sd_varlink_errorbo(link, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT,
                                           SD_JSON_BUILD_PAIR_STRING("unit", name));
 
-        if (systemd_watch_query(c->watch, u, reply, sd_varlink_ref(link), link_unref))
-                return 0;
-
-        reply_built(link, u, build);
-        sd_varlink_unref(link);
-        return 0;
+        r = build(u, &v);
+        return r < 0 ? sd_varlink_error_errno(link, r) : sd_varlink_reply(link, v);
 }
 
-static void unit_known(Unit *u, void *link) {
-        reply_built(link, u, unit_varlink_build_reply);
-}
-
-static int unit_found(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name) {
-        return reply_one(c, link, name, unit_varlink_build_reply, unit_known);
+static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name) {
+        return reply_one(c, link, name, unit_varlink_build_reply);
 }
 
 static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
@@ -115,7 +88,7 @@ static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_v
         if (r != 0)
                 return r;
 
-        return name ? lookup_varlink(link, c, name, unit_found) :
+        return name ? lookup_varlink(link, c, name, /* cgroup= */ true, reply_unit) :
                       reply_all(link, flags, c->manager, unit_is_managed, unit_varlink_build_reply);
 }
 
@@ -156,12 +129,8 @@ static bool unit_is_attached(const Unit *u) {
         return u->link;
 }
 
-static void stats_known(Unit *u, void *link) {
-        reply_built(link, u, build_stats);
-}
-
-static int stats_found(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name) {
-        return reply_one(c, link, name, build_stats, stats_known);
+static int reply_stats(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name) {
+        return reply_one(c, link, name, build_stats);
 }
 
 static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
@@ -174,7 +143,7 @@ static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_va
         if (r != 0)
                 return r;
 
-        return name ? lookup_varlink(link, c, name, stats_found) :
+        return name ? lookup_varlink(link, c, name, /* cgroup= */ true, reply_stats) :
                       reply_all(link, flags, c->manager, unit_is_attached, build_stats);
 }
 

@@ -2,6 +2,7 @@
 
 /* Settings of units on varlink: conversion only. */
 
+#include "daemon/control/check.h"
 #include "request.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 
@@ -79,12 +80,17 @@ static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
         return r;
 }
 
-int lookup_varlink(sd_varlink *link, Control *c, const char *name, lookup_reply_t reply) {
-        uid_t uid;
+int lookup_varlink(sd_varlink *link, Control *c, const char *name, bool cgroup, lookup_reply_t reply) {
+        LookupArguments a = {
+                .link = link,
+                .name = name,
+                .cgroup = cgroup,
+                .reply = reply,
+        };
         int r;
 
-        r = sd_varlink_get_peer_uid(link, &uid);
-        return r < 0 ? r : control_lookup(c, uid, NULL, link, name, reply);
+        r = sd_varlink_get_peer_uid(link, &a.uid);
+        return r < 0 ? r : control_lookup(c, &a);
 }
 
 /* ---- GetUnitSettings */
@@ -118,7 +124,8 @@ static int method_get_unit_settings(sd_varlink *link, sd_json_variant *parameter
         int r;
 
         r = sd_varlink_dispatch(link, parameters, table, &p);
-        return r != 0 ? r : lookup_varlink(link, ((Varlink *) userdata)->control, p.unit, reply_settings);
+        return r != 0 ? r : lookup_varlink(link, ((Varlink *) userdata)->control, p.unit,
+                                           /* cgroup= */ false, reply_settings);
 }
 
 /* ---- SetUnitSettings, ResetUnit */

@@ -12,5 +12,5 @@ int config_varlink_bind(sd_varlink_server *s);
 int config_varlink_request(sd_varlink *link, Varlink *v, const ConfigRequestArguments *arguments);
 int config_varlink_refuse(sd_varlink *link, const ConfigReply *reply);
 
-/* For methods that ask about a unit. */
-int lookup_varlink(sd_varlink *link, Control *c, const char *name, lookup_reply_t reply);
+/* For methods that ask about a unit; cgroup as in LookupArguments. */
+int lookup_varlink(sd_varlink *link, Control *c, const char *name, bool cgroup, lookup_reply_t reply);

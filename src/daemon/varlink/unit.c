@@ -2,7 +2,6 @@
 
 #include "daemon/core/unit-kernel.h"
 #include "daemon/core/unit.h"
-#include "hold.h"
 #include "unit.h"
 
 static int build_words(const PolicyWords *words, sd_json_variant **ret) {
@@ -14,6 +13,56 @@ static int build_words(const PolicyWords *words, sd_json_variant **ret) {
 
         return r;
 }
+
+/* ---- holds */
+
+static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
+        int r = 0;
+
+        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(s); i++) {
+                const PolicyLine *l = policy_setting_get_line(s, i);
+                g_autofree char *text = g_strdup_printf("%s=%s", l->key, l->value);
+
+                r = sd_json_variant_append_arrayb(ret, SD_JSON_BUILD_STRING(text));
+        }
+
+        return r;
+}
+
+static int append_hold(const Hold *h, sd_json_variant **array) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
+        int r;
+
+        r = build_settings(&h->setting, &settings);
+        if (r < 0)
+                return r;
+
+        return sd_json_variant_append_arraybo(
+                array,
+                SD_JSON_BUILD_PAIR_UNSIGNED("cookie", h->cookie),
+                SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
+                SD_JSON_BUILD_PAIR_STRING("program", h->program),
+                SD_JSON_BUILD_PAIR_CONDITION(!!h->reason, "reason", SD_JSON_BUILD_STRING(h->reason)),
+                SD_JSON_BUILD_PAIR_UNSIGNED("process", h->pid),
+                SD_JSON_BUILD_PAIR_UNSIGNED("user", h->uid),
+                SD_JSON_BUILD_PAIR_UNSIGNED("sinceUSec", h->since));
+}
+
+int unit_varlink_build_holds(const Unit *u, sd_json_variant **ret) {
+        GPtrArray *holds = u->manager->holds;
+        int r = 0;
+
+        for (guint i = 0; r >= 0 && i < holds->len; i++) {
+                const Hold *h = holds->pdata[i];
+
+                if (streq(h->unit, u->name))
+                        r = append_hold(h, ret);
+        }
+
+        return r;
+}
+
+/* ---- units */
 
 int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *options = NULL, *threads = NULL,
@@ -32,7 +81,7 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
         if (r >= 0)
                 r = build_words(u->setting.more + POLICY_KEY_ADMISSION, &admission);
         if (r >= 0)
-                r = hold_varlink_build_of_unit(u, &holds);
+                r = unit_varlink_build_holds(u, &holds);
         if (r < 0)
                 return r;
         verified = unit_read_verified(u, &k);

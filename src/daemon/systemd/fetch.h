@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "internal.h"
+
+/* The unit became active or is active: make sure that what matters of it is known. */
+void systemd_fetch_active(SystemdUnit *s);
+/* The unit has no control group any more; nothing needs to be asked for that. */
+void systemd_fetch_inactive(SystemdUnit *s);
+/* Asks, soon, for the unit's files or its control group, or both. The unit becomes dirty with the answer. */
+void systemd_fetch_queue(SystemdUnit *s, bool files, bool cgroup);
+/* systemd does not have it any more. */
+void systemd_fetch_gone(SystemdUnit *s);
+/* Forgets what was asked, and answers who waits for it. */
+void systemd_fetch_forget(SystemdUnit *s);
