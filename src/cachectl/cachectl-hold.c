@@ -11,6 +11,7 @@
 
 #include "agent.h"
 #include "client.h"
+#include "config/unit-file.h"
 #include "command.h"
 #include "exit-codes.h"
 #include "model.h"
@@ -233,7 +234,7 @@ static int build_parameters(Holder *h, char **settings, size_t n_settings) {
 
 int verb_hold(char **arguments, size_t n_arguments) {
         size_t n_settings = n_arguments - MIN(n_arg_command, n_arguments);
-        g_autofree char *unit = unit_full_name(arguments[0]);
+        _cleanup_free_ char *unit = unit_name_mangle(arguments[0]);
         _cleanup_(holder_done) Holder h = {
                 .unit = unit,
                 .argv = arguments + n_settings,

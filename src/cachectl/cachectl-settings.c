@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "client.h"
+#include "config/unit-file.h"
 #include "exit-codes.h"
 #include "options.h"
 #include "output.h"
@@ -97,9 +98,20 @@ static int check_state(const char *unit, sd_json_variant *reply) {
                           unit, unit);
                 return EXIT_NOT_IN_EFFECT;
 
-        default: /* it has what is configured, or will have when it is started */
+        case UNIT_INACTIVE:
+                if (!arg_quiet)
+                        printf("%s is not active: it gets its policy when it is started.\n", unit);
+                return EXIT_SUCCESS;
+
+        default:
                 return EXIT_SUCCESS;
         }
+}
+
+const char *settings_name_in_reply(const char *unit, sd_json_variant *reply) {
+        sd_json_variant *name = sd_json_variant_by_key(reply, "unit");
+
+        return name && sd_json_variant_is_string(name) ? sd_json_variant_string(name) : unit;
 }
 
 /* ---- set */
@@ -117,10 +129,53 @@ int settings_build(char **words, size_t n_words, sd_json_variant **ret) {
         return r < 0 ? log_error_errno(r, "Cannot build JSON: %m") : 0;
 }
 
+static const char *text_of(sd_json_variant *line, const char *key) {
+        sd_json_variant *v = sd_json_variant_by_key(line, key);
+
+        return v && sd_json_variant_is_string(v) ? sd_json_variant_string(v) : "";
+}
+
+static bool sets_key(sd_json_variant *assignments, const char *key) {
+        for (size_t i = 0; i < sd_json_variant_elements(assignments); i++) {
+                const char *a = sd_json_variant_string(sd_json_variant_by_index(assignments, i));
+                const char *rest = startswith(a, key);
+
+                if (rest && *rest == '=')
+                        return true;
+        }
+
+        return false;
+}
+
+/* Only holds are stronger than what was set. Returns the exit status for that. */
+static int check_stronger(const char *unit, sd_json_variant *assignments, sd_json_variant *reply) {
+        sd_json_variant *settings = sd_json_variant_by_key(reply, "settings");
+        int status = EXIT_SUCCESS;
+
+        for (size_t i = 0; i < sd_json_variant_elements(settings); i++) {
+                sd_json_variant *line = sd_json_variant_by_index(settings, i),
+                                *effective = sd_json_variant_by_key(line, "effective");
+                _cleanup_free_ char *source = NULL;
+
+                if (!sets_key(assignments, text_of(line, "key")) || !effective ||
+                    !sd_json_variant_is_boolean(effective) || !sd_json_variant_boolean(effective) ||
+                    !streq(text_of(line, "layer"), "hold"))
+                        continue;
+
+                source = text_escape(text_of(line, "source"));
+                log_error("What was set does not count for %s as long as there is %s=%s (%s).", unit,
+                          text_of(line, "key"), text_of(line, "value"), source ?: "somewhere else");
+                status = EXIT_NOT_IN_EFFECT;
+        }
+
+        return status;
+}
+
 int verb_set(char **arguments, size_t n_arguments) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL, *reply = NULL;
         _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
-        g_autofree char *unit = unit_full_name(arguments[0]);
+        _cleanup_free_ char *unit = unit_name_mangle(arguments[0]);
+        const char *name;
         int r;
 
         for (size_t i = 1; i < n_arguments; i++)
@@ -139,9 +194,14 @@ int verb_set(char **arguments, size_t n_arguments) {
         if (r != 0)
                 return r;
 
+        name = settings_name_in_reply(unit, reply);
         if (!arg_quiet)
                 print_files(reply, arg_dry_run ? "Would change" : "Changed");
-        return arg_dry_run && !arg_quiet ? print_lines(unit, reply) : check_state(unit, reply);
+        if (arg_dry_run && !arg_quiet)
+                return print_lines(name, reply);
+
+        r = check_state(name, reply);
+        return r != EXIT_SUCCESS ? r : check_stronger(name, settings, reply);
 }
 
 /* ---- reset */
@@ -164,12 +224,14 @@ static bool stays(sd_json_variant *reply) {
 
 static int reset_one(sd_varlink *link, const char *name) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *reply = NULL;
-        g_autofree char *unit = unit_full_name(name);
+        _cleanup_free_ char *asked = unit_name_mangle(name);
+        const char *unit;
         int r;
 
-        r = call(link, CACHEBPF_VARLINK_INTERFACE ".ResetUnit", unit, /* settings= */ NULL, &reply);
+        r = call(link, CACHEBPF_VARLINK_INTERFACE ".ResetUnit", asked, /* settings= */ NULL, &reply);
         if (r != 0)
                 return r;
+        unit = settings_name_in_reply(asked, reply);
         if (arg_quiet)
                 return check_state(unit, reply);
 

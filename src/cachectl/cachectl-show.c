@@ -25,10 +25,6 @@ static const TableColumn columns[] = {
         { .header = "SOURCE", .flags = COLUMN_SHRINK_MID },
 };
 
-char *unit_full_name(const char *name) {
-        return unit_name_to_section(name) ? g_strdup(name) : g_strdup_printf("%s.slice", name);
-}
-
 /* ---- lines */
 
 static const char *member(sd_json_variant *v, const char *key) {
@@ -111,6 +107,7 @@ static int show_one(sd_varlink *link, const char *unit, Table *t, sd_json_varian
         if (r < 0)
                 return r;
 
+        unit = settings_name_in_reply(unit, reply);
         settings = sd_json_variant_by_key(reply, "settings");
         if (json_wanted()) {
                 r = sd_json_variant_append_arraybo(
@@ -141,7 +138,7 @@ int verb_show(char **names, size_t n_names) {
                 return r;
 
         for (size_t i = 0; i < n_names; i++) {
-                g_autofree char *unit = unit_full_name(names[i]);
+                _cleanup_free_ char *unit = unit_name_mangle(names[i]);
 
                 r = show_one(link, unit, t, &array);
                 if (r == -ESRCH) {

@@ -233,7 +233,7 @@ static int verify_file(Verify *v, const char *path) {
 
 static int verify_named(Verify *v, const char *what) {
         if (!strchr(what, '/') && access(what, F_OK) < 0) {
-                g_autofree char *unit = unit_full_name(what);
+                _cleanup_free_ char *unit = unit_name_mangle(what);
 
                 return verify_unit(v, unit);
         }

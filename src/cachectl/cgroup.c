@@ -8,6 +8,7 @@
 #include <systemd/sd-bus.h>
 
 #include "cgroup.h"
+#include "config/unit-file.h"
 #include "shared/log.h"
 #include "shared/string-util.h"
 
@@ -133,7 +134,8 @@ int cgroup_find(const char *name, Cgroup *ret) {
         if (*name == '/')
                 path = normalize(name);
         else {
-                if (asprintf(&unit, "%s%s", name, strchr(name, '.') ? "" : ".slice") < 0)
+                unit = unit_name_mangle(name);
+                if (!unit)
                         return log_oom();
                 r = ask_systemd(unit, &path);
                 if (r < 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "client.h"
+#include "config/unit-file.h"
 #include "objects.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
@@ -24,7 +25,7 @@ const ObjectKind object_kind_unit = {
         .wrapper = "unit",
         .key = "unit",
         .hint = UNIT_HINT,
-        .default_suffix = ".slice",
+        .units = true,
 };
 
 const ObjectKind object_kind_stats = {
@@ -33,7 +34,7 @@ const ObjectKind object_kind_stats = {
         .parameter = "unit",
         .key = "unit",
         .hint = UNIT_HINT,
-        .default_suffix = ".slice",
+        .units = true,
 };
 
 const ObjectKind object_kind_policy = {
@@ -151,27 +152,8 @@ static bool is_pattern(const char *s) {
         return strpbrk(s, "*?[");
 }
 
-/* "batch" means batch.slice, as "foo" means foo.service to systemctl. */
-static int complete_name(const ObjectKind *kind, const char *name, char **ret) {
-        static const char *const suffixes[] = {
-                ".slice", ".service", ".scope", ".socket", ".mount", ".swap",
-        };
-        const char *suffix = kind->default_suffix ?: "";
-        const char *dot = strrchr(name, '.');
-        char *s;
-
-        if (is_pattern(name))
-                suffix = "";
-        else if (dot)
-                for (size_t i = 0; i < ELEMENTSOF(suffixes); i++)
-                        if (streq(dot, suffixes[i]))
-                                suffix = "";
-
-        if (asprintf(&s, "%s%s", name, suffix) < 0)
-                return -ENOMEM;
-
-        *ret = s;
-        return 0;
+static char *complete_name(const ObjectKind *kind, const char *name) {
+        return kind->units ? unit_name_mangle(name) : strdup(name);
 }
 
 static bool object_list_contains(const ObjectKind *kind, const ObjectList *l, sd_json_variant *v) {
@@ -235,8 +217,8 @@ int objects_fetch(
                 _cleanup_free_ char *name = NULL;
                 bool pattern;
 
-                r = complete_name(kind, names[i], &name);
-                if (r < 0)
+                name = complete_name(kind, names[i]);
+                if (!name)
                         return log_oom();
 
                 pattern = is_pattern(name);
@@ -274,15 +256,11 @@ int objects_fetch(
 }
 
 int objects_name_matches(const ObjectKind *kind, const char *name, char **names, size_t n_names) {
-        int r;
-
         for (size_t i = 0; i < n_names; i++) {
-                _cleanup_free_ char *pattern = NULL;
+                _cleanup_free_ char *pattern = complete_name(kind, names[i]);
 
-                r = complete_name(kind, names[i], &pattern);
-                if (r < 0)
-                        return r;
-
+                if (!pattern)
+                        return -ENOMEM;
                 if (fnmatch(pattern, name, FNM_NOESCAPE) == 0)
                         return true;
         }

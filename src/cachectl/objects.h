@@ -24,7 +24,7 @@ typedef struct ObjectKind {
         const char *wrapper;   /* the member of a reply that is the object; NULL: the reply itself is */
         const char *key;       /* the member of the object that holds its name */
         const char *hint;      /* what to do about a name that is unknown */
-        const char *default_suffix; /* completes a name without unit suffix; NULL: names stay as they are */
+        bool units;            /* names without suffix are those of services */
 } ObjectKind;
 
 extern const ObjectKind object_kind_unit;

@@ -14,8 +14,8 @@ typedef struct SettingInfo {
         bool effective;
 } SettingInfo;
 
-/* A unit's name in full: "batch" means batch.slice. NULL only when out of memory. */
-char *unit_full_name(const char *name);
+/* The name that a reply has for the unit, which may have been called by another one. */
+const char *settings_name_in_reply(const char *unit, sd_json_variant *reply);
 
 /* An array of assignments: "lfu" is short for "CachePolicy=lfu". */
 int settings_build(char **words, size_t n_words, sd_json_variant **ret);

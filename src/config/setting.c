@@ -223,12 +223,16 @@ bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line) 
 
 /* ---- settings */
 
-/* All but the lines. */
-static void clear_values(PolicySetting *s) {
+void policy_setting_clear_policy(PolicySetting *s) {
         s->policy = mfree(s->policy);
         s->file = mfree(s->file);
         s->line = 0;
         s->set = false;
+}
+
+/* All but the lines. */
+static void clear_values(PolicySetting *s) {
+        policy_setting_clear_policy(s);
         for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++)
                 policy_words_clear(s->more + k);
 }
@@ -299,7 +303,7 @@ int policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger) {
         }
 
         if (stronger->set) {
-                clear_values(dest);
+                policy_words_clear(dest->more + POLICY_KEY_OPTIONS);
                 r = assign_policy(dest, stronger->policy, stronger->file, stronger->line);
                 if (r < 0)
                         return r;

@@ -76,9 +76,10 @@ int policy_setting_assign(PolicySetting *s, const char *key, const char *value, 
 /* Any key was assigned to. */
 bool policy_setting_is_set(const PolicySetting *s);
 int policy_setting_copy(PolicySetting *dest, const PolicySetting *src);
-/* What is stronger is put over dest: CachePolicy= replaces everything, any other key only itself. */
+/* What is stronger is put over dest: each key replaces itself, and CachePolicy= also takes away the options,
+ * which were for another policy. */
 int policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger);
-/* The same, but the stronger one replaces everything even if it has no CachePolicy=. */
+/* The stronger one replaces all of it. */
 int policy_setting_replace(PolicySetting *dest, const PolicySetting *stronger);
 /* Whether they mean the same, for the same reasons; lines that count for nothing make no difference. */
 bool policy_setting_equal(const PolicySetting *a, const PolicySetting *b);
@@ -95,6 +96,7 @@ bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line);
 const char *policy_setting_key_name(guint i);
 
 /* As if no line had assigned to it. */
+void policy_setting_clear_policy(PolicySetting *s);
 void policy_words_clear(PolicyWords *w);
 guint policy_words_count(const PolicyWords *w);
 const PolicyWord *policy_words_get(const PolicyWords *w, guint i);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <stdio.h>
+
 #include "conf-file.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -30,6 +32,22 @@ const char *unit_name_to_section(const char *unit) {
                         return unit_types[i].section;
 
         return NULL;
+}
+
+char *unit_name_mangle(const char *name) {
+        static const char *const suffixes[] = {
+                ".service", ".slice", ".scope", ".socket", ".mount", ".automount", ".swap", ".target",
+                ".device", ".timer", ".path",
+        };
+        char *s;
+
+        if (strpbrk(name, "*?["))
+                return strdup(name);
+        for (size_t i = 0; i < ELEMENTSOF(suffixes); i++)
+                if (endswith(name, suffixes[i]))
+                        return strdup(name);
+
+        return asprintf(&s, "%s.service", name) < 0 ? NULL : s;
 }
 
 bool unit_name_is_valid(const char *unit) {

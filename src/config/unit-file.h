@@ -7,6 +7,10 @@
  * units of that type have no policy of their own. */
 const char *unit_name_to_section(const char *unit);
 
+/* The full name of the unit that a user means, as systemctl has it: a name without the suffix of a type of
+ * unit is that of a service. Patterns stay as they are. To be freed; NULL: no memory. */
+char *unit_name_mangle(const char *name);
+
 /* Whether systemd could have a unit of that name,
  * of a type that has a policy; the name is safe in a path then. */
 bool unit_name_is_valid(const char *unit);

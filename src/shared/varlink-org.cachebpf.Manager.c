@@ -237,8 +237,8 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_DEFINE_FIELD(effective, SD_VARLINK_BOOL, 0));
 
 /* Fields that several methods have. */
-#define INPUT_UNIT                                         \
-        SD_VARLINK_FIELD_COMMENT("Full name of the unit"), \
+#define INPUT_UNIT                                                   \
+        SD_VARLINK_FIELD_COMMENT("Full name of the unit, or alias"), \
         SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, 0)
 #define INPUT_INTERACTIVE                                            \
         SD_VARLINK_FIELD_COMMENT("Whether polkit may ask the user"), \
@@ -247,7 +247,11 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
         SD_VARLINK_FIELD_COMMENT("Answer when the unit has what was changed, or cannot have it; " \
                                  "after 20 s at the latest"),                                     \
         SD_VARLINK_DEFINE_INPUT(wait, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE)
+#define OUTPUT_UNIT                                          \
+        SD_VARLINK_FIELD_COMMENT("The name that the unit has"), \
+        SD_VARLINK_DEFINE_OUTPUT(unit, SD_VARLINK_STRING, 0)
 #define OUTPUT_OF_CHANGE                                                                    \
+        OUTPUT_UNIT,                                                                        \
         SD_VARLINK_FIELD_COMMENT("What GetUnitSettings says from now on, or would"),        \
         SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),              \
         SD_VARLINK_DEFINE_OUTPUT(unitFilesKnown, SD_VARLINK_BOOL, 0),                       \
@@ -260,6 +264,7 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
 static SD_VARLINK_DEFINE_METHOD(
                 GetUnitSettings,
                 INPUT_UNIT,
+                OUTPUT_UNIT,
                 SD_VARLINK_FIELD_COMMENT("Every line that says something about it, "
                                          "from the weakest to the strongest"),
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(settings, Setting, SD_VARLINK_ARRAY),
@@ -270,7 +275,7 @@ static SD_VARLINK_DEFINE_METHOD(
                 SetUnitSettings,
                 INPUT_UNIT,
                 SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. "
-                                         "CachePolicy= replaces all that was set before"),
+                                         "CachePolicy= takes away the options of another policy"),
                 SD_VARLINK_DEFINE_INPUT(settings, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
                 SD_VARLINK_FIELD_COMMENT("To stay; if false or unset only until the next boot"),
                 SD_VARLINK_DEFINE_INPUT(persistent, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
@@ -300,7 +305,7 @@ static SD_VARLINK_DEFINE_METHOD_FULL(
                 SD_VARLINK_REQUIRES_MORE,
                 INPUT_UNIT,
                 SD_VARLINK_FIELD_COMMENT("KEY=VALUE each, as in unit files. "
-                                         "CachePolicy= replaces all that is configured or held"),
+                                         "CachePolicy= takes away the options of another policy"),
                 SD_VARLINK_DEFINE_INPUT(settings, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
                 SD_VARLINK_FIELD_COMMENT("What the client is, "
                                          "to be shown to others; the name of its process if unset"),

@@ -142,7 +142,7 @@ void assert_lines(const char *unit, bool counting, const char *expected) {
         _cleanup_(config_outcome_done) ConfigOutcome o = {};
         g_autoptr(GString) s = g_string_new(NULL);
 
-        config_show(fixture->manager, unit, &o);
+        config_show(fixture->manager, unit, /* exists= */ true, &o);
         assert_int_equal(o.error, 0);
         for (guint i = 0; i < policy_setting_count_lines(&o.setting); i++) {
                 const PolicyLine *l = policy_setting_get_line(&o.setting, i);

@@ -5,113 +5,20 @@
  *
  *      test-bus EXAMPLE */
 
-#include "reconcile-fixture.h"
+#include "bus-fixture.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "daemon/control/hold.h"
 #include "daemon/dbus/bus.h"
-#include "daemon/dbus/manager.h"
 #include "daemon/dbus/names.h"
-#include "daemon/dbus/unit.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 
-#define DBUS_DAEMON "/usr/bin/dbus-daemon"
 #define A_PATH "/org/cachebpf1/unit/a_2eslice"
 
 static const char *example;
-static char directory[] = "/tmp/test-bus-XXXXXX";
-static char *socket_path;
-static pid_t dbus_daemon;
-
-static pid_t start(char *const argv[], int out_fd) {
-        pid_t pid = fork();
-
-        assert_true(pid >= 0);
-        if (pid == 0) {
-                (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-                (void) dup2(out_fd, STDOUT_FILENO);
-                (void) execvp(argv[0], argv);
-                _exit(127);
-        }
-
-        return pid;
-}
-
-static void stop(pid_t pid) {
-        (void) kill(pid, SIGKILL);
-        assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-/* ---- the daemon's side, in the fixture's event loop */
-
-static sd_bus *client;
-
-static sd_bus *server;
-static ManagerObject *manager_object;
-static UnitObjects *unit_objects;
-
-static void connect_bus(void) {
-        assert_true(sd_bus_open_system(&server) >= 0);
-        assert_true(sd_bus_attach_event(server, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
-        assert_true(sd_bus_add_object_manager(server, NULL, BUS_PATH) >= 0);
-        assert_int_equal(manager_object_new(fixture->control, server, &manager_object), 0);
-        assert_int_equal(unit_objects_new(fixture->manager, server, &unit_objects), 0);
-        assert_true(sd_bus_request_name(server, BUS_NAME, 0) >= 0);
-        control_connect(fixture->control, server, /* watch= */ NULL);
-
-        assert_true(sd_bus_open_system(&client) >= 0);
-        assert_true(sd_bus_attach_event(client, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
-}
-
-static void disconnect_bus(void) {
-        control_disconnect(fixture->control);
-        unit_objects = unit_objects_free(unit_objects);
-        manager_object = manager_object_free(manager_object);
-        server = sd_bus_flush_close_unref(server);
-}
-
-static int setup(void **state) {
-        if (access(DBUS_DAEMON, X_OK) < 0)
-                return 0;
-
-        (void) fixture_setup(state);
-        connect_bus();
-        return 0;
-}
-
-static int teardown(void **state) {
-        if (access(DBUS_DAEMON, X_OK) < 0)
-                return 0;
-
-        client = sd_bus_flush_close_unref(client);
-        disconnect_bus();
-        return fixture_teardown(state);
-}
-
-#define BUS_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-static void need_bus(void) {
-        if (access(DBUS_DAEMON, X_OK) < 0)
-                skip();
-}
-
-/* Runs the loop until the text has come, for half a minute at most. */
-static void run_until(const char *text, const char *(*look)(void)) {
-        for (unsigned i = 0; i < 300; i++) {
-                if (strstr(look(), text))
-                        return;
-                assert_true(sd_event_run(fixture->event, 100 * USEC_PER_MSEC) >= 0);
-        }
-
-        fail_msg("no \"%s\" in: %s", text, look());
-}
 
 /* ---- what is told */
 
@@ -350,7 +257,7 @@ static void test_example(void **state) {
         run();
 
         assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
-        pid = start((char *const[]) { (char *) example, NULL }, fds[1]);
+        pid = start_program((char *const[]) { (char *) example, NULL }, fds[1]);
         (void) close(fds[1]);
         example_fd = fds[0];
 
@@ -363,45 +270,9 @@ static void test_example(void **state) {
         configure(b, NULL);
         run_until("removed b.slice\n", example_text);
 
-        stop(pid);
+        stop_program(pid);
         example_fd = safe_close(example_fd);
         g_string_free(heard, TRUE);
-}
-
-/* ---- the bus */
-
-static int start_bus(void **state) {
-        _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-        _cleanup_free_ char *address = NULL, *option = NULL;
-
-        if (access(DBUS_DAEMON, X_OK) < 0)
-                return 0;
-
-        if (!mkdtemp(directory) || asprintf(&socket_path, "%s/bus", directory) < 0 ||
-            asprintf(&address, "unix:path=%s", socket_path) < 0 ||
-            asprintf(&option, "--address=%s", address) < 0)
-                return -1;
-
-        dbus_daemon = start((char *const[]) { (char *) DBUS_DAEMON, (char *) "--session",
-                                              (char *) "--nofork",
-                                              (char *) "--nopidfile", option, NULL }, null_fd);
-        for (unsigned i = 0; access(socket_path, F_OK) < 0; i++) {
-                if (i > 1000)
-                        return -1;
-                (void) usleep(10 * USEC_PER_MSEC);
-        }
-
-        return setenv("DBUS_SYSTEM_BUS_ADDRESS", address, true);
-}
-
-static int stop_bus(void **state) {
-        if (!dbus_daemon)
-                return 0;
-
-        stop(dbus_daemon);
-        (void) unlink(socket_path);
-        free(socket_path);
-        return rmdir(directory);
 }
 
 int main(int argc, char *argv[]) {

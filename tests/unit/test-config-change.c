@@ -180,18 +180,31 @@ static void test_merging(void **state) {
                     "CachePolicy=lfu runtime, CachePolicyOptions=nr_scan=32 "
                     "nr_scan=33 runtime, CacheAdmission= runtime");
 
-        /* A policy begins anew: what was set may mean nothing to it. */
+        /* The options were for another policy. */
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
-        check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=mru\n");
+        check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=mru\nCacheAdmission=\n");
 
         do_set("a.slice", 0, "CachePolicy=", NULL);
-        check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=\n");
+        check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=\nCacheAdmission=\n");
         assert_state(u, UNIT_UNCONFIGURED);
         assert_null(u->link);
-        assert_lines("a.slice", true, "CachePolicy= runtime");
+        assert_lines("a.slice", true, "CachePolicy= runtime, CacheAdmission= runtime");
 
         do_set("a.slice", 0, "CacheAdmission=no", NULL);
         assert_null(u->link);
+}
+
+/* What the unit's file says besides the policy stays. */
+static void test_other_keys_stay(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        set(u, "CachePolicyOptions", "nr_scan=64", 8);
+        set(u, "CacheAdmission", "yes", 9);
+
+        do_set("a.slice", 0, "CachePolicy=mru", NULL);
+        assert_string_equal(u->effective, "mru");
+        assert_lines("a.slice", true, "CacheAdmission=yes unit, CachePolicy=mru runtime");
+        assert_lines("a.slice", false, "CachePolicy=lfu unit, CachePolicyOptions=nr_scan=64 unit");
 }
 
 static void test_persistent(void **state) {
@@ -212,14 +225,14 @@ static void test_persistent(void **state) {
         check_file(OVERRIDE_PERSISTENT, "a.slice", "CachePolicy=mru\nCacheAdmission=no\n");
         check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=get-scan\n");
         do_set("a.slice", PERSISTENT, "CachePolicy=lfu", NULL);
-        check_file(OVERRIDE_PERSISTENT, "a.slice", "CachePolicy=lfu\n");
+        check_file(OVERRIDE_PERSISTENT, "a.slice", "CachePolicy=lfu\nCacheAdmission=no\n");
         check_file(OVERRIDE_RUNTIME, "a.slice", NULL);
         assert_string_equal(u->effective, "lfu");
-        assert_lines("a.slice", true, "CachePolicy=lfu persistent");
+        assert_lines("a.slice", true, "CachePolicy=lfu persistent, CacheAdmission=no persistent");
 
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
         assert_int_equal(do_reset("a.slice", 0), 1);
-        check_file(OVERRIDE_PERSISTENT, "a.slice", "CachePolicy=lfu\n");
+        check_file(OVERRIDE_PERSISTENT, "a.slice", "CachePolicy=lfu\nCacheAdmission=no\n");
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
         assert_int_equal(do_reset("a.slice", PERSISTENT), 2);
         assert_lines("a.slice", true, "CachePolicy=lfu unit");
@@ -368,7 +381,7 @@ static void test_units(void **state) {
         assert_string_equal((add_unit("later.slice", "lfu", 1), run(),
                              manager_find_unit(fixture->manager, "later.slice")->effective), "mru");
 
-        config_show(fixture->manager, "nothing.slice", &o);
+        config_show(fixture->manager, "nothing.slice", /* exists= */ true, &o);
         assert_int_equal(o.error, -ESRCH);
         change("nothing.slice", 0, NULL, NULL, &reset);
         assert_int_equal(reset.error, -ESRCH);
@@ -413,6 +426,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_stronger_than_files),
                 TEST(test_merging),
+                TEST(test_other_keys_stay),
                 TEST(test_persistent),
                 TEST(test_dry_run),
                 TEST(test_refused),

@@ -207,6 +207,29 @@ static void test_reload(void **state) {
         assert_null(fixture->control->problems);
 }
 
+/* systemd is being asked for all of its units: reconciles before that is over answer nobody. */
+static void test_reload_waits(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        control_connect(fixture->control, NULL, (SystemdWatch *) fixture); /* not looked into */
+        manager_set_settled(fixture->manager, false);
+        assert_true(config_request(fixture->control,
+                                   &(const ConfigRequestArguments) {
+                                           .subject = { .pidfd = -EBADF },
+                                           .reply = on_reply,
+                                   }) >= 0);
+        run();
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_int_equal(n_replies, 0);
+
+        manager_set_settled(fixture->manager, true);
+        run();
+        assert_int_equal(n_replies, 1);
+        assert_int_equal(last_error, 0);
+}
+
 /* The daemon ends, or the bus goes, before the answer is there. */
 static void test_unfinished(void **state) {
         add_unit("a.slice", "lfu", 1);
@@ -236,6 +259,7 @@ int main(void) {
                 TEST(test_units),
                 TEST(test_wait),
                 TEST(test_reload),
+                TEST(test_reload_waits),
                 TEST(test_unfinished),
         };
 

@@ -98,8 +98,26 @@ static void test_garbage(void **state) {
         free(fragment);
 }
 
+static void check_name(const char *name, const char *expected) {
+        _cleanup_free_ char *s = unit_name_mangle(name);
+
+        assert_string_equal(s, expected);
+}
+
+/* As systemctl(1) has it. */
+static void test_names(void **state) {
+        check_name("nginx", "nginx.service");
+        check_name("nginx.conf", "nginx.conf.service");
+        check_name("getty@tty1", "getty@tty1.service");
+        check_name("a.slice", "a.slice");
+        check_name("a.timer", "a.timer");
+        check_name("a.socket", "a.socket");
+        check_name("a-*", "a-*");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_names),
                 cmocka_unit_test(test_section),       cmocka_unit_test(test_precedence),
                 cmocka_unit_test(test_nothing),       cmocka_unit_test(test_wrong_section),
                 cmocka_unit_test(test_garbage),

@@ -83,18 +83,15 @@ static int plan_format(Manager *m, const char *unit, OverrideKind kind, Plan *p,
 
 /* What stays is to be in effect, not hidden by what was set until the next boot. */
 static bool forget_keys(PolicySetting *dest, const PolicySetting *keys) {
-        PolicySetting rest = { .layer = dest->layer };
         bool changed = false;
 
-        if (keys->set) {
-                changed = policy_setting_is_set(dest);
-                policy_setting_done(dest);
-                *dest = rest;
-                return changed;
+        if (keys->set && dest->set) {
+                policy_setting_clear_policy(dest);
+                changed = true;
         }
 
         for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++)
-                if (keys->more[k].set && dest->more[k].set) {
+                if (dest->more[k].set && (keys->more[k].set || (keys->set && k == POLICY_KEY_OPTIONS))) {
                         policy_words_clear(dest->more + k);
                         changed = true;
                 }

@@ -133,7 +133,7 @@ int config_resolve(Manager *m, const char *unit, const PolicySetting *const *ove
         return policy_layers_resolve(&l, unit, u ? u->cgroup : NULL, &o->setting);
 }
 
-void config_show(Manager *m, const char *unit, ConfigOutcome *ret) {
+void config_show(Manager *m, const char *unit, bool exists, ConfigOutcome *ret) {
         const PolicySetting *overrides[_OVERRIDE_MAX];
         _cleanup_ptr_array_ GPtrArray *holds = manager_list_held(m, unit);
         ConfigOutcome o = {};
@@ -142,7 +142,8 @@ void config_show(Manager *m, const char *unit, ConfigOutcome *ret) {
                 overrides[k] = unit_overrides_get(&m->overrides, k, unit);
 
         o.error = config_resolve(m, unit, overrides, holds, &o);
-        if (o.error >= 0 && !manager_find_unit(m, unit) && policy_setting_count_lines(&o.setting) == 0)
+        if (o.error >= 0 && (!exists || !manager_find_unit(m, unit)) &&
+            policy_setting_count_lines(&o.setting) == 0)
                 o.error = -ESRCH;
 
         *ret = o;

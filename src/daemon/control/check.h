@@ -16,5 +16,5 @@ int config_resolve(Manager *m, const char *unit, const PolicySetting *const *ove
 int config_check(Manager *m, const char *unit, const PolicySetting *asked, const char *source,
                  ConfigOutcome *o);
 
-/* What holds for a unit; -ESRCH if nothing is known of it. */
-void config_show(Manager *m, const char *unit, ConfigOutcome *ret);
+/* What holds for a unit; -ESRCH if it does not exist, or is not known here, and nothing is set for it. */
+void config_show(Manager *m, const char *unit, bool exists, ConfigOutcome *ret);

@@ -12,6 +12,7 @@ typedef struct Lookup {
         Pending pending;
         char *name;
         bool cgroup;
+        bool missing; /* systemd has no such unit */
         bool queries; /* waits for the control group */
         lookup_reply_t reply;
 } Lookup;
@@ -29,7 +30,7 @@ static void lookup_free(Pending *p) {
 static int answer(Lookup *l) {
         int r;
 
-        r = l->reply(l->pending.control, l->pending.msg, l->pending.link, l->name);
+        r = l->reply(l->pending.control, l->pending.msg, l->pending.link, l->name, !l->missing);
         if (r < 0) /* most likely the client went away */
                 log_debug_errno(r, "%s: Cannot answer a question about the unit: %m", l->name);
         pending_done(&l->pending);
@@ -57,7 +58,7 @@ static int find_cgroup(Lookup *l) {
         Control *c = l->pending.control;
         Unit *u = manager_find_unit(c->manager, l->name);
 
-        l->queries = l->cgroup && u && systemd_query(c->watch, u, on_queried, l);
+        l->queries = l->cgroup && u && !l->missing && systemd_query(c->watch, u, on_queried, l);
         return l->queries ? 0 : answer(l);
 }
 
@@ -66,6 +67,7 @@ static void on_resolved(int error, const char *id, const char *problem, void *us
 
         if (error == 0 && free_and_strdup(&l->name, id) < 0)
                 log_oom();
+        l->missing = error == -ESRCH;
         l->pending.resolve = systemd_resolve_free(l->pending.resolve);
         (void) find_cgroup(l);
 }

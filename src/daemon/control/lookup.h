@@ -5,8 +5,10 @@
 
 #include "context.h"
 
-/* Answers the client about the unit, which need not be known; exactly one of msg and link is set. */
-typedef int (*lookup_reply_t)(Control *c, sd_bus_message *msg, sd_varlink *link, const char *unit);
+/* Answers the client about the unit; exactly one of msg and link is set. exists: false if systemd says that
+ * there is no such unit, whatever is known of it here. */
+typedef int (*lookup_reply_t)(Control *c, sd_bus_message *msg, sd_varlink *link, const char *unit,
+                              bool exists);
 
 typedef struct LookupArguments {
         uid_t uid;           /* who asks */

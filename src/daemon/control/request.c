@@ -310,7 +310,8 @@ void config_requests_reconciled(Control *c) {
         _cleanup_ptr_array_ GPtrArray *requests = pending_list(c, &config_kind);
 
         for (guint i = 0; i < requests->len; i++)
-                unit_reconciled(requests->pdata[i]);
+                if (!is_reload(requests->pdata[i]))
+                        unit_reconciled(requests->pdata[i]);
 }
 
 void config_requests_answer(Control *c) {

@@ -118,7 +118,7 @@ static int method_list_units(sd_bus_message *msg, void *userdata, sd_bus_error *
         return r < 0 ? r : sd_bus_message_send(reply);
 }
 
-static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name) {
+static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
         Unit *u = manager_find_unit(c->manager, name);
         _cleanup_free_ char *path = NULL;
         int r;

@@ -187,12 +187,12 @@ static int append_line(sd_bus_message *reply, const PolicySetting *s, const Poli
                                      (int) policy_setting_line_counts(s, l));
 }
 
-static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, const char *unit) {
+static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, const char *unit, bool exists) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         _cleanup_(config_outcome_done) ConfigOutcome o = {};
         int r;
 
-        config_show(c->manager, unit, &o);
+        config_show(c->manager, unit, exists, &o);
         if (o.error < 0)
                 return config_bus_reply_error(msg, &(const ConfigReply) { .unit = unit, .outcome = &o });
 

@@ -61,9 +61,9 @@ static int reply_all(sd_varlink *link, sd_varlink_method_flags_t flags, Manager 
         return stream_end(&s, r, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT, "unit", NULL);
 }
 
-static int reply_one(Control *c, sd_varlink *link, const char *name, build_t build) {
+static int reply_one(Control *c, sd_varlink *link, const char *name, bool exists, build_t build) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
-        Unit *u = manager_find_unit(c->manager, name);
+        Unit *u = exists ? manager_find_unit(c->manager, name) : NULL;
         int r;
 
         if (!u)
@@ -74,8 +74,8 @@ static int reply_one(Control *c, sd_varlink *link, const char *name, build_t bui
         return r < 0 ? sd_varlink_error_errno(link, r) : sd_varlink_reply(link, v);
 }
 
-static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name) {
-        return reply_one(c, link, name, unit_varlink_build_reply);
+static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
+        return reply_one(c, link, name, exists, unit_varlink_build_reply);
 }
 
 static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
@@ -129,8 +129,8 @@ static bool unit_is_attached(const Unit *u) {
         return u->link;
 }
 
-static int reply_stats(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name) {
-        return reply_one(c, link, name, build_stats);
+static int reply_stats(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
+        return reply_one(c, link, name, exists, build_stats);
 }
 
 static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,

@@ -95,12 +95,12 @@ int lookup_varlink(sd_varlink *link, Control *c, const char *name, bool cgroup, 
 
 /* ---- GetUnitSettings */
 
-static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, const char *unit) {
+static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, const char *unit, bool exists) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
         _cleanup_(config_outcome_done) ConfigOutcome o = {};
         int r;
 
-        config_show(c->manager, unit, &o);
+        config_show(c->manager, unit, exists, &o);
         if (o.error < 0)
                 return config_varlink_refuse(link, &(const ConfigReply) { .unit = unit, .outcome = &o });
 

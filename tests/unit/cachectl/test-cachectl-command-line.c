@@ -137,12 +137,12 @@ static void test_terminal_width(void **state) {
         (void) setenv("SYSTEMD_COLORS", "0", true);
         (void) setenv("LC_ALL", "C", true); /* a byte is a column: also tests the ASCII ellipsis */
 
-        run_terminal(&fitted, "list", "--no-pager", "batch", "web");
+        run_terminal(&fitted, "list", "--no-pager", "batch.slice", "web.slice");
         assert_true(longest_line(fitted.out) <= 80);
         assert_contains(fitted.out, "...");
         assert_contains(fitted.out, "conf:2\n"); /* the end of the path is what tells where to look */
 
-        run_terminal(&full, "list", "--no-pager", "--full", "batch", "web");
+        run_terminal(&full, "list", "--no-pager", "--full", "batch.slice", "web.slice");
         assert_true(longest_line(full.out) > 80);
         assert_lacks(full.out, "...");
 

@@ -15,7 +15,7 @@ static void test_command(void **state) {
         _cleanup_(outcome_done) Outcome plain = {}, options = {}, dashes = {}, status = {};
 
         play("normal");
-        run(&plain, "hold", "batch", "lfu", "--", "echo", "-n", "--help", "--");
+        run(&plain, "hold", "batch.slice", "lfu", "--", "echo", "-n", "--help", "--");
         assert_int_equal(plain.status, EXIT_SUCCESS);
         assert_string_equal(plain.out, "--help --");
         assert_string_equal(plain.err, "");
@@ -27,11 +27,11 @@ static void test_command(void **state) {
         assert_string_equal(options.err, "");
 
         /* The value of an option is not what the command comes after. */
-        run(&dashes, "hold", "--reason", "--", "batch", "lfu", "--", "echo", "yes");
+        run(&dashes, "hold", "--reason", "--", "batch.slice", "lfu", "--", "echo", "yes");
         assert_int_equal(dashes.status, EXIT_SUCCESS);
         assert_string_equal(dashes.out, "yes\n");
 
-        run(&status, "status", "odd");
+        run(&status, "status", "odd.slice");
         assert_contains(status.out, "Held: CachePolicy=lfu CacheAdmission=yes by backup (PID 123), ");
         assert_contains(status.out, " ago: every\\x07night\n");
 }
@@ -40,17 +40,17 @@ static void test_signals(void **state) {
         _cleanup_(outcome_done) Outcome killed = {}, forwarded = {}, own = {};
 
         play("normal");
-        run(&killed, "hold", "batch", "lfu", "--", "sh", "-c", "kill -KILL $$");
+        run(&killed, "hold", "batch.slice", "lfu", "--", "sh", "-c", "kill -KILL $$");
         assert_int_equal(killed.status, -SIGKILL);
 
         /* What we get the command gets, and may take its time. */
-        run(&forwarded, "hold", "batch", "lfu", "--", "sh", "-c",
+        run(&forwarded, "hold", "batch.slice", "lfu", "--", "sh", "-c",
             "trap 'echo got it; exit 7' TERM; kill -TERM $PPID; while :; do sleep 0.01; done");
         assert_int_equal(forwarded.status, 7);
         assert_string_equal(forwarded.out, "got it\n");
 
         /* No mask of ours is left. */
-        run(&own, "hold", "batch", "lfu", "--", "sh", "-c", "kill -TERM $$; echo alive");
+        run(&own, "hold", "batch.slice", "lfu", "--", "sh", "-c", "kill -TERM $$; echo alive");
         assert_int_equal(own.status, -SIGTERM);
         assert_string_equal(own.out, "");
 }
@@ -69,31 +69,30 @@ static void test_not_started(void **state) {
         _cleanup_(outcome_done) Outcome none = {}, no_settings = {}, utf8 = {};
 
         play("normal");
-        check_not_started(EXIT_NOT_STARTED, "Nothing was changed: unknown policy 'nosuch'.\n", "batch",
+        check_not_started(EXIT_NOT_STARTED, "Nothing was changed: unknown policy 'nosuch'.\n",
+                          "batch.slice",
                           "nosuch", "echo");
         check_not_started(EXIT_NOT_STARTED, "There is no unit \"nosuch.service\".\n", "nosuch.service",
                           "lfu", "echo");
         check_not_started(EXIT_NO_COMMAND, "Cannot run \"no-such-command\": No such file or directory\n",
-                          "batch", "lfu",
-                          "no-such-command");
-        check_not_started(EXIT_CANNOT_EXECUTE, "Cannot run \"/dev/null\": Permission denied\n", "batch",
-                          "lfu",
-                          "/dev/null");
+                          "batch.slice", "lfu", "no-such-command");
+        check_not_started(EXIT_CANNOT_EXECUTE, "Cannot run \"/dev/null\": Permission denied\n",
+                          "batch.slice", "lfu", "/dev/null");
 
-        run(&none, "hold", "batch", "lfu", "echo", "started");
+        run(&none, "hold", "batch.slice", "lfu", "echo", "started");
         assert_int_equal(none.status, EXIT_USAGE);
         assert_contains(none.err, "\"--\" before the command");
-        run(&no_settings, "hold", "batch", "--", "echo", "started");
+        run(&no_settings, "hold", "batch.slice", "--", "echo", "started");
         assert_int_equal(no_settings.status, EXIT_USAGE);
         assert_string_equal(no_settings.out, "");
-        run(&utf8, "hold", "--reason=\xff", "batch", "lfu", "--", "echo", "started");
+        run(&utf8, "hold", "--reason=\xff", "batch.slice", "lfu", "--", "echo", "started");
         assert_int_equal(utf8.status, EXIT_USAGE);
 
         stop_manager();
         {
                 _cleanup_(outcome_done) Outcome o = {};
 
-                run(&o, "hold", "batch", "lfu", "--", "echo", "started");
+                run(&o, "hold", "batch.slice", "lfu", "--", "echo", "started");
                 assert_int_equal(o.status, EXIT_NOT_STARTED);
                 assert_string_equal(o.out, "");
                 assert_contains(o.err, "cachebpfd is not running");
@@ -104,16 +103,16 @@ static void test_not_in_effect(void **state) {
         _cleanup_(outcome_done) Outcome failed = {}, absent = {}, quiet = {};
 
         play("normal");
-        run(&failed, "hold", "web", "lfu", "--", "echo", "started");
+        run(&failed, "hold", "web.slice", "lfu", "--", "echo", "started");
         assert_int_equal(failed.status, EXIT_SUCCESS);
         assert_string_equal(failed.out, "started\n");
         assert_contains(failed.err, "What is held for web.slice is not in effect: failed, ");
 
         play("empty");
-        run(&absent, "hold", "batch", "lfu", "--", "echo", "started");
+        run(&absent, "hold", "batch.slice", "lfu", "--", "echo", "started");
         assert_string_equal(absent.err,
                             "batch.slice is not active; it gets what is held if it is started.\n");
-        run(&quiet, "hold", "-q", "batch", "lfu", "--", "echo", "started");
+        run(&quiet, "hold", "-q", "batch.slice", "lfu", "--", "echo", "started");
         assert_string_equal(quiet.err, "");
 }
 
@@ -122,11 +121,11 @@ static void test_lost(void **state) {
         _cleanup_(outcome_done) Outcome again = {}, gone = {};
 
         play("normal");
-        run(&again, "hold", "batch", "drop", "--", "sh", "-c", "sleep 2; exit 3");
+        run(&again, "hold", "batch.slice", "drop", "--", "sh", "-c", "sleep 2; exit 3");
         assert_int_equal(again.status, 3);
         assert_string_equal(again.err, LOST HELD_AGAIN);
 
-        run(&gone, "hold", "batch", "gone", "--", "sh", "-c", "sleep 1; exit 4");
+        run(&gone, "hold", "batch.slice", "gone", "--", "sh", "-c", "sleep 1; exit 4");
         assert_int_equal(gone.status, 4);
         assert_string_equal(gone.err, LOST);
 }

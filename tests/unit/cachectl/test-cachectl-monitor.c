@@ -22,7 +22,7 @@ static void test_patterns(void **state) {
         _cleanup_(outcome_done) Outcome name = {}, pattern = {}, nothing = {};
 
         play("normal");
-        run(&name, "monitor", "batch");
+        run(&name, "monitor", "batch.slice");
         assert_int_equal(name.status, EXIT_SUCCESS);
         assert_one_line(name.out);
         assert_contains(name.out, "changed batch.slice");

@@ -44,7 +44,7 @@ static void test_host(void **state) {
         play("normal");
         (void) setenv("SYSTEMD_SSH", ssh_path, true);
 
-        run(&list, "-H", "root@there", "list", "--no-legend", "batch");
+        run(&list, "-H", "root@there", "list", "--no-legend", "batch.slice");
         assert_string_equal(list.err, "");
         assert_int_equal(list.status, EXIT_SUCCESS);
         assert_contains(list.out, "batch.slice attached lfu");
@@ -53,9 +53,9 @@ static void test_host(void **state) {
         assert_contains(version.out, "cachebpfd 0.1.0");
 
         /* more than one call on one connection, and a stream */
-        run(&top, "--host=root@there", "top", "batch");
+        run(&top, "--host=root@there", "top", "batch.slice");
         assert_contains(top.out, "94.7%");
-        run(&monitor, "--host=root@there", "monitor", "batch");
+        run(&monitor, "--host=root@there", "monitor", "batch.slice");
         assert_contains(monitor.out, "changed batch.slice");
 }
 
@@ -196,7 +196,7 @@ static void test_machine(void **state) {
         play("normal");
         for (unsigned i = 0; i < 1000; i++) {
                 outcome_done(&list);
-                run(&list, "list", "-M", "box", "--no-legend", "batch");
+                run(&list, "list", "-M", "box", "--no-legend", "batch.slice");
                 if (list.status == EXIT_SUCCESS)
                         break;
                 (void) usleep(10 * USEC_PER_MSEC);

@@ -22,7 +22,7 @@ static void test_show(void **state) {
         const char *lfu, *mru;
 
         play("normal");
-        run(&table, "show", "batch");
+        run(&table, "show", "batch.slice");
         assert_int_equal(table.status, EXIT_SUCCESS);
         assert_string_equal(table.err, "");
         assert_contains(table.out, "UNIT        SETTING        VALUE  COUNTS BY         SOURCE\n");
@@ -37,7 +37,7 @@ static void test_show(void **state) {
         assert_contains(table.out, "batch.slice CacheAdmission (none) yes    persistent ");
         assert_contains(table.out, "\n3 lines listed.\n");
 
-        run(&json, "show", "--json=short", "batch", "web.slice");
+        run(&json, "show", "--json=short", "batch.slice", "web.slice");
         assert_one_line(json.out);
         v = parse(json.out);
         assert_int_equal(sd_json_variant_elements(v), 2);
@@ -45,7 +45,7 @@ static void test_show(void **state) {
         assert_int_equal(sd_json_variant_elements(sd_json_variant_by_key(sd_json_variant_by_index(v, 0),
                                                                          "settings")), 3);
 
-        run(&unknown, "show", "nosuch", "batch");
+        run(&unknown, "show", "nosuch.slice", "batch.slice");
         assert_int_equal(unknown.status, EXIT_UNKNOWN);
         assert_string_equal(unknown.err,
                             "Unit \"nosuch.slice\" is not known to cachebpfd, and nothing is set for it.\n");
@@ -56,12 +56,12 @@ static void test_set(void **state) {
         _cleanup_(outcome_done) Outcome dry = {};
 
         play("normal");
-        check(EXIT_SUCCESS, "Changed /run/file.\n", "", "set", "batch", "lfu", "CacheAdmission=yes");
+        check(EXIT_SUCCESS, "Changed /run/file.\n", "", "set", "batch.slice", "lfu", "CacheAdmission=yes");
         check(EXIT_SUCCESS, "Changed /etc/file.\n", "", "set", "batch.slice", "--persistent",
               "CacheAdmission=");
         check(EXIT_SUCCESS, "", "", "set", "-q", "batch.slice", "lfu");
 
-        run(&dry, "set", "-n", "batch", "lfu");
+        run(&dry, "set", "-n", "batch.slice", "lfu");
         assert_int_equal(dry.status, EXIT_SUCCESS);
         assert_contains(dry.out, "Would change /run/file.\n");
         assert_contains(dry.out, "batch.slice CachePolicy    lfu ");
@@ -74,11 +74,11 @@ static void test_set_without_effect(void **state) {
         _cleanup_(outcome_done) Outcome slow = {};
 
         play("normal");
-        check(EXIT_NOT_IN_EFFECT, "Changed /run/file.\n", rejected, "set", "batch", "rejected");
-        check(EXIT_NOT_IN_EFFECT, "", rejected, "set", "--quiet", "batch", "rejected");
-        check(EXIT_SUCCESS, "Changed /run/file.\n", "", "set", "--no-block", "batch", "rejected");
+        check(EXIT_NOT_IN_EFFECT, "Changed /run/file.\n", rejected, "set", "batch.slice", "rejected");
+        check(EXIT_NOT_IN_EFFECT, "", rejected, "set", "--quiet", "batch.slice", "rejected");
+        check(EXIT_SUCCESS, "Changed /run/file.\n", "", "set", "--no-block", "batch.slice", "rejected");
 
-        run(&slow, "set", "batch", "slow");
+        run(&slow, "set", "batch.slice", "slow");
         assert_int_equal(slow.status, EXIT_NOT_IN_EFFECT);
         assert_contains(slow.err, "\"cachectl status batch.slice\" tells");
 }
@@ -88,18 +88,19 @@ static void test_set_errors(void **state) {
 
         play("normal");
         /* The name of a policy alone is short for CachePolicy=. */
-        check(EXIT_USAGE, "", "Nothing was changed: unknown policy 'nosuch'.\n", "set", "batch", "nosuch");
-        check(EXIT_USAGE, "", "Nothing was changed: unknown policy 'nosuch'.\n", "set", "batch",
+        check(EXIT_USAGE, "", "Nothing was changed: unknown policy 'nosuch'.\n", "set", "batch.slice",
+              "nosuch");
+        check(EXIT_USAGE, "", "Nothing was changed: unknown policy 'nosuch'.\n", "set", "batch.slice",
               "CachePolicy=nosuch");
         check(EXIT_FAILURE, "", "Nothing was changed: cannot write '/run/file': full.\n",
-              "set", "batch", "CacheAdmission=full");
+              "set", "batch.slice", "CacheAdmission=full");
         check(EXIT_UNKNOWN, "", "There is no unit \"nosuch.service\".\n", "set", "nosuch.service", "lfu");
-        check(EXIT_USAGE, "", "A setting is not valid UTF-8.\n", "set", "batch", "\xff");
+        check(EXIT_USAGE, "", "A setting is not valid UTF-8.\n", "set", "batch.slice", "\xff");
         check(EXIT_FAILURE, "",
               "cachebpfd does not permit you to call org.cachebpf.Manager.SetUnitSettings.\n",
-              "set", "batch", "CacheAdmission=root");
+              "set", "batch.slice", "CacheAdmission=root");
 
-        run(&few, "set", "batch");
+        run(&few, "set", "batch.slice");
         assert_int_equal(few.status, EXIT_USAGE);
         assert_contains(few.err, "\"set\" needs UNIT SETTING...");
 }
@@ -112,10 +113,10 @@ static void test_reset(void **state) {
               "Removed /run/file.\n"
               "What is set for batch.slice to stay still holds; "
               "\"cachectl reset --persistent batch.slice\" takes it back.\n",
-              "", "reset", "batch");
-        check(EXIT_SUCCESS, "Removed /etc/file.\n", "", "reset", "--persistent", "web");
+              "", "reset", "batch.slice");
+        check(EXIT_SUCCESS, "Removed /etc/file.\n", "", "reset", "--persistent", "web.slice");
 
-        run(&unknown, "reset", "nosuch", "web");
+        run(&unknown, "reset", "nosuch.slice", "web.slice");
         assert_int_equal(unknown.status, EXIT_UNKNOWN);
         assert_string_equal(unknown.out, "Removed /run/file.\n");
 }

@@ -30,7 +30,7 @@ static void test_plain(void **state) {
         assert_contains(once.out, " 94.7%");
         assert_lacks(once.out, "\x1b");
 
-        run(&twice, "top", "--batch", "--iterations=2", "--delay=100ms", "--no-legend", "batch");
+        run(&twice, "top", "--batch", "--iterations=2", "--delay=100ms", "--no-legend", "batch.slice");
         assert_int_equal(twice.status, EXIT_SUCCESS);
         assert_contains(twice.out, "\n\nbatch.slice lfu attached ");
         assert_lacks(twice.out, "UNIT");

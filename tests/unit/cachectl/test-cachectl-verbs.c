@@ -14,7 +14,7 @@ static void test_list(void **state) {
         _cleanup_(outcome_done) Outcome o = {};
 
         play("normal");
-        run(&o, "list", "batch", "web.slice", "odd.slice");
+        run(&o, "list", "batch.slice", "web.slice", "odd.slice");
         assert_int_equal(o.status, EXIT_SUCCESS);
         assert_string_equal(o.err, "");
         assert_contains(o.out, "UNIT        STATE    CONFIGURED EFFECTIVE VERIFIED SINCE");
@@ -44,10 +44,10 @@ static void test_list_selection(void **state) {
         assert_lacks(pattern.out, "batch.slice");
 
         /* The backslash in a unit name is no escape. */
-        run(&name, "list", "--no-legend", "system-foo\\x2dbar");
+        run(&name, "list", "--no-legend", "system-foo\\x2dbar.slice");
         assert_contains(name.out, "system-foo\\x2dbar.slice inactive");
 
-        run(&one, "list", "batch");
+        run(&one, "list", "batch.slice");
         assert_contains(one.out, "\n1 unit listed.\n");
 
         run(&nothing, "list", "nothing*");
@@ -165,8 +165,8 @@ static void test_status_units(void **state) {
                 int status;
         } cases[] = {
                 { { "batch.slice" },                  EXIT_SUCCESS },
-                { { "batch" },                        EXIT_SUCCESS },
-                { { "bat*", "batch" },                EXIT_SUCCESS },
+                { { "batch.slice" },                        EXIT_SUCCESS },
+                { { "bat*", "batch.slice" },                EXIT_SUCCESS },
                 { { "batch.slice", "web.slice" },     EXIT_NOT_IN_EFFECT },
                 { { "odd.slice" },                    EXIT_NOT_IN_EFFECT },
                 { { "user.slice" },                   EXIT_NOT_IN_EFFECT },
@@ -194,14 +194,14 @@ static void test_status_unknown(void **state) {
         _cleanup_(outcome_done) Outcome o = {}, twice = {};
 
         play("normal");
-        run(&o, "status", "nosuch", "batch.slice");
+        run(&o, "status", "nosuch.slice", "batch.slice");
         assert_int_equal(o.status, EXIT_UNKNOWN);
         assert_string_equal(o.err, "Unit \"nosuch.slice\" is not known to cachebpfd; "
                                    "\"systemctl list-units --type=slice,service,scope\" "
                                    "shows the units that are loaded.\n");
         assert_contains(o.out, "● batch.slice: attached\n"); /* the others are shown nevertheless */
 
-        run(&twice, "status", "batch", "batch.slice", "b*");
+        run(&twice, "status", "batch.slice", "batch.slice", "b*");
         assert_int_equal(twice.status, EXIT_SUCCESS);
         assert_null(strstr(strstr(twice.out, "● batch.slice") + 1, "● batch.slice"));
 }
@@ -257,7 +257,7 @@ static void test_stats(void **state) {
                         "\n"
                         "2 units with a policy listed.\n");
 
-        run(&unit, "stats", "odd", "web");
+        run(&unit, "stats", "odd.slice", "web.slice");
         assert_int_equal(unit.status, EXIT_SUCCESS);
         assert_string_equal(unit.out,
                             "odd.slice: fifo\n"
@@ -268,12 +268,12 @@ static void test_stats(void **state) {
                             "\n"
                             "web.slice: no policy\n");
 
-        run(&json, "stats", "--json=short", "batch");
+        run(&json, "stats", "--json=short", "batch.slice");
         assert_int_equal(json.status, EXIT_SUCCESS);
         v = parse(json.out);
         assert_int_equal(sd_json_variant_elements(v), 1);
 
-        run(&unknown, "stats", "nosuch");
+        run(&unknown, "stats", "nosuch.slice");
         assert_int_equal(unknown.status, EXIT_UNKNOWN);
 }
 
@@ -411,7 +411,7 @@ static void test_settings(void **state) {
         _cleanup_(outcome_done) Outcome status = {}, policy = {}, same = {}, missing = {};
 
         play("normal");
-        run(&status, "status", "odd");
+        run(&status, "status", "odd.slice");
         assert_contains(status.out, "Options: nr_scan=64 bias=2\n");
         assert_contains(status.out, "Scan threads: rocksdb:low*\n");
         assert_contains(status.out, "Admission: yes\n");

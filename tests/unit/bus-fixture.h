@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The daemon's objects on a bus of their own, with the reconciler's fixture behind them. */
+
+#include "reconcile-fixture.h"
+
+#include "daemon/dbus/manager.h"
+#include "daemon/dbus/unit.h"
+
+/* Connections in the fixture's event loop: of the daemon, and of somebody else. */
+extern sd_bus *server, *client;
+
+/* For all tests of a program. */
+int start_bus(void **state);
+int stop_bus(void **state);
+
+int bus_setup(void **state);
+int bus_teardown(void **state);
+#define BUS_TEST(f) cmocka_unit_test_setup_teardown(f, bus_setup, bus_teardown)
+
+/* Skips the test where there is no dbus-daemon. */
+void need_bus(void);
+/* The daemon's connection goes. */
+void disconnect_bus(void);
+
+/* Runs the loop until the text has come, for half a minute at most. */
+void run_until(const char *text, const char *(*look)(void));
+
+pid_t start_program(char *const argv[], int out_fd);
+void stop_program(pid_t pid);

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Requests that wait for polkit and systemd, which are played here: how many may, which unit is meant. */
+
+#include "bus-fixture.h"
+
+#include <stdio.h>
+
+#include "daemon/control/lookup.h"
+#include "daemon/control/request.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+
+#define NOBODY 65534
+#define SYSTEMD_PATH "/org/freedesktop/systemd1"
+
+static char *dir, *directories[_OVERRIDE_MAX];
+
+/* What clients were told. */
+static unsigned n_busy, n_denied, n_done;
+static GString *names;
+
+/* ---- polkit: does not answer */
+
+static unsigned n_asked;
+
+static int on_check(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        n_asked++;
+        return 1;
+}
+
+static const sd_bus_vtable polkit_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("CheckAuthorization", "(sa{sv})sa{ss}us", "(bba{ss})", on_check,
+                      SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
+
+/* ---- systemd: sshd.service is another name of ssh.service, gone.service is in no file */
+
+static int on_load_unit(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        _cleanup_free_ char *path = NULL;
+        const char *name;
+
+        assert_true(sd_bus_message_read(m, "s", &name) > 0);
+        if (startswith(name, "refused"))
+                return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "It is refused.");
+
+        assert_true(sd_bus_path_encode(SYSTEMD_PATH "/unit",
+                                       streq(name, "sshd.service") ? "ssh.service" : name, &path) >= 0);
+        return sd_bus_reply_method_return(m, "o", path);
+}
+
+static int get_load_state(sd_bus *bus, const char *path, const char *interface, const char *property,
+                          sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        return sd_bus_message_append(reply, "s", strstr(path, "gone") ? "not-found" : "loaded");
+}
+
+static const sd_bus_vtable systemd_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_METHOD("LoadUnit", "s", "o", on_load_unit, SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_VTABLE_END,
+};
+
+static const sd_bus_vtable unit_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("LoadState", "s", get_load_state, 0, 0),
+        SD_BUS_VTABLE_END,
+};
+
+static int find_any(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
+                    sd_bus_error *error) {
+        *ret_found = fixture;
+        return 1;
+}
+
+static void play_others(void) {
+        assert_true(sd_bus_add_object_vtable(client, NULL, "/org/freedesktop/PolicyKit1/Authority",
+                                             "org.freedesktop.PolicyKit1.Authority", polkit_vtable,
+                                             NULL) >= 0);
+        assert_true(sd_bus_add_object_vtable(client, NULL, SYSTEMD_PATH, "org.freedesktop.systemd1.Manager",
+                                             systemd_vtable, NULL) >= 0);
+        assert_true(sd_bus_add_fallback_vtable(client, NULL, SYSTEMD_PATH "/unit",
+                                               "org.freedesktop.systemd1.Unit", unit_vtable, find_any,
+                                               NULL) >= 0);
+        assert_true(sd_bus_request_name(client, "org.freedesktop.PolicyKit1", 0) >= 0);
+        assert_true(sd_bus_request_name(client, "org.freedesktop.systemd1", 0) >= 0);
+}
+
+static int setup(void **state) {
+        n_busy = n_denied = n_done = n_asked = 0;
+        dir = test_dir_make();
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                assert_true(asprintf(directories + k, "%s/%u", dir, (unsigned) k) > 0);
+        (void) bus_setup(state);
+        if (!fixture)
+                return 0;
+        fixture->manager->paths.overrides = (const char *const *) directories;
+        names = g_string_new(NULL);
+        play_others();
+        return 0;
+}
+
+static int teardown(void **state) {
+        if (fixture) {
+                (void) bus_teardown(state);
+                g_string_free(names, TRUE);
+        }
+        test_dir_remove(dir);
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                free(directories[k]);
+        return 0;
+}
+
+static const char *names_text(void) {
+        return names->str;
+}
+
+/* ---- requests */
+
+static const char *unique_name(void) {
+        const char *name;
+
+        assert_true(sd_bus_get_unique_name(client, &name) >= 0);
+        return name;
+}
+
+static int on_reply(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        int error = reply->outcome->error;
+
+        n_busy += error == -EBUSY;
+        n_denied += error == -EACCES;
+        n_done += error == 0;
+        g_string_append_printf(names, "%s:%d ", reply->unit, error);
+        return 0;
+}
+
+static void ask(const char *unit, const char *setting, uid_t uid) {
+        char *assignments[] = { (char *) setting, NULL };
+
+        assert_int_equal(config_request(fixture->control,
+                                        &(const ConfigRequestArguments) {
+                                                .change = {
+                                                        .unit = unit,
+                                                        .assignments = setting ? assignments : NULL,
+                                                },
+                                                .subject = {
+                                                        .bus_name = unique_name(),
+                                                        .pidfd = -EBADF,
+                                                        .uid = uid,
+                                                },
+                                                .reply = on_reply,
+                                        }),
+                         0);
+}
+
+/* A user who asks and asks is refused; root and others are not kept out. */
+static void test_one_user(void **state) {
+        need_bus();
+        (void) add_unit("a.slice", "lfu", 1);
+        run();
+
+        for (unsigned i = 0; i < 300; i++)
+                ask("a.slice", "CachePolicy=mru", NOBODY);
+        assert_int_equal(n_busy, 300 - 16);
+
+        ask("a.slice", "CachePolicy=mru", 0);
+        assert_int_equal(n_done, 1);
+        for (unsigned i = 0; i < 16; i++)
+                ask("a.slice", "CachePolicy=mru", NOBODY - 1);
+        assert_int_equal(n_busy, 300 - 16);
+
+        /* Nor do many users together take all the calls that the bus allows us. */
+        for (unsigned i = 0; i < 100; i++)
+                ask("a.slice", "CachePolicy=mru", 1000 + i);
+        assert_int_equal(n_busy, 300 - 16 + 100 - 32);
+        ask("a.slice", "CachePolicy=lfu", 0);
+        assert_int_equal(n_done, 2);
+
+        for (unsigned i = 0; i < 300 && n_asked < 64; i++)
+                assert_true(sd_event_run(fixture->event, 100 * USEC_PER_MSEC) >= 0);
+        assert_int_equal(n_asked, 64);
+        control_disconnect(fixture->control);
+        assert_int_equal(n_denied, 64);
+        assert_int_equal(g_hash_table_size(fixture->control->pending), 0);
+}
+
+/* ---- names */
+
+static void test_alias(void **state) {
+        Unit *u;
+
+        need_bus();
+        u = add_unit("ssh.service", NULL, 1);
+        run();
+
+        ask("sshd.service", "CachePolicy=mru", 0);
+        run_until("ssh.service:0 ", names_text);
+        run();
+        assert_string_equal(u->effective, "mru");
+        assert_lines("ssh.service", true, "CachePolicy=mru runtime");
+
+        ask("sshd.service", NULL, 0);
+        run_until("ssh.service:0 ssh.service:0 ", names_text);
+        run();
+        assert_null(u->effective);
+
+        ask("gone.service", "CachePolicy=mru", 0);
+        run_until("gone.service:-3 ", names_text);
+        ask("refused.service", "CachePolicy=mru", 0);
+        run_until("refused.service:-22 ", names_text);
+}
+
+static int on_found(Control *c, sd_bus_message *msg, sd_varlink *link, const char *unit, bool exists) {
+        g_string_append_printf(names, "%s%s ", exists ? "" : "no ", unit);
+        return 0;
+}
+
+static void look_up(const char *name) {
+        assert_int_equal(control_lookup(fixture->control, &(const LookupArguments) {
+                                                                  .uid = NOBODY,
+                                                                  .name = name,
+                                                                  .reply = on_found,
+                                                          }),
+                         0);
+}
+
+static void test_lookup(void **state) {
+        need_bus();
+        (void) add_unit("ssh.service", "lfu", 1);
+        run();
+
+        look_up("ssh.service");
+        assert_string_equal(names->str, "ssh.service "); /* at once */
+        look_up("../x");
+        assert_string_equal(names->str, "ssh.service ../x ");
+        g_string_truncate(names, 0);
+
+        look_up("sshd.service");
+        run_until("ssh.service ", names_text);
+        look_up("gone.service");
+        run_until("no gone.service ", names_text);
+
+        /* The bus goes meanwhile: what is known has to do. */
+        look_up("sshd.service");
+        control_disconnect(fixture->control);
+        run_until("sshd.service ", names_text);
+        assert_int_equal(g_hash_table_size(fixture->control->pending), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_one_user),
+                TEST(test_alias),
+                TEST(test_lookup),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, start_bus, stop_bus);
+}
