@@ -12,7 +12,9 @@ const char *const unit_directories[] = {
         "/run/systemd/transient",
         "/run/systemd/generator.early",
         "/etc/systemd/system",
+        "/etc/systemd/system.attached", /* of portable services */
         "/run/systemd/system",
+        "/run/systemd/system.attached",
         "/run/systemd/generator",
         "/usr/local/lib/systemd/system",
         "/usr/lib/systemd/system",

@@ -163,7 +163,7 @@ static int on_exit_loop(sd_event_source *s, void *userdata) {
 
         (void) sd_notify(0, "STOPPING=1\nSTATUS=Stopping, attached policies stay attached");
         holds_end_all(d->control);
-        manager_reconcile(d->manager);
+        (void) manager_reconcile(d->manager, UINT64_MAX);
         return 0;
 }
 

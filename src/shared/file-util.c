@@ -14,13 +14,17 @@ int read_full_file_at(int dir_fd, const char *path, size_t max, char **ret, size
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *buf = NULL;
         size_t n = 0, allocated = 0;
+        struct stat st;
 
         assert(path);
         assert(ret);
 
-        fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0)
+        /* Nobody waits for the other end of a FIFO. */
+        fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
+        if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+                return S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSUP;
 
         for (;;) {
                 ssize_t l;

@@ -5,7 +5,8 @@
 
 #include "macro.h"
 
-/* Reads a whole file of at most max bytes into a NUL-terminated buffer; -E2BIG when it is longer.
+/* Reads a whole file of at most max bytes into a NUL-terminated buffer; -E2BIG when it is longer, -ENOTSUP
+ * when it is none, but a FIFO or a socket.
  * Works for the pseudo files of sysfs and cgroupfs, whose size is not known in advance. */
 int read_full_file_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size);
 

@@ -130,6 +130,7 @@ static int write_to_journal(int level, int error, const LogFields *f,
         if (f) {
                 add_field(iov, &n, "MESSAGE_ID", f->message_id);
                 add_field(iov, &n, "UNIT", f->unit);
+                add_field(iov, &n, "OBJECT_SYSTEMD_UNIT", f->unit); /* for journalctl -u, systemctl status */
                 add_field(iov, &n, "CGROUP", f->cgroup);
                 add_field(iov, &n, "POLICY", f->policy);
                 add_field(iov, &n, "STATE", f->state);

@@ -7,6 +7,7 @@
 #include "test-util.h"
 
 #include "fake-backend.h"
+#include "shared/cleanup.h"
 
 static FakeCgroup *get(void *userdata, uint64_t id) {
         FakeKernel *k = userdata;
@@ -80,7 +81,10 @@ static int fake_attach(void *userdata, const Policy *policy, const PolicyConfig 
         memcpy(c->config, config->fingerprint, sizeof(c->config));
         if (k->attach_lies)
                 c->policy[0] = 0;
-        return link_to(c, id, ret);
+        (void) link_to(c, id, ret);
+        if (k->attach_unwatchable)
+                (*ret)->fd = safe_close((*ret)->fd);
+        return 0;
 }
 
 static int fake_update(void *userdata, PolicyLink *link, const Policy *policy, const PolicyConfig *config,

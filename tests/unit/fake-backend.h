@@ -26,6 +26,7 @@ typedef struct FakeKernel {
         int attach_error;    /* what the next calls fail with */
         int update_error;
         bool attach_lies;    /* attaching succeeds, and nothing runs */
+        bool attach_unwatchable; /* and the link cannot be watched */
         unsigned n_attach, n_update, n_detach, n_open;
         int set_class_error;
         unsigned n_set_class;

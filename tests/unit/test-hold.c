@@ -313,7 +313,7 @@ static void test_end_of_the_daemon(void **state) {
         assert_int_equal(ask(0, NULL), 0);
         assert_string_equal(u->effective, "mru");
         holds_end_all(fixture->control);
-        manager_reconcile(fixture->manager);
+        (void) manager_reconcile(fixture->manager, UINT64_MAX);
         assert_string_equal(u->effective, "lfu");
 }
 

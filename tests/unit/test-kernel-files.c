@@ -4,12 +4,14 @@
 
 #include "test-util.h"
 
+#include <glib.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/kernel/cgroup.h"
 #include "daemon/kernel/pin.h"
+#include "shared/file-util.h"
 #include "shared/kernel-features.h"
 #include "shared/string-util.h"
 
@@ -190,11 +192,22 @@ static void test_pins(void **state) {
         assert_int_equal(pin_directory_remove(dir, 42), 0);
 }
 
+/* Nobody waits for the other end. */
+static void test_fifo(void **state) {
+        _cleanup_free_ char *path = g_build_filename(dir, "fifo", NULL), *text = NULL;
+
+        assert_int_equal(mkfifo(path, 0600), 0);
+        assert_int_equal(read_full_file(path, 100, &text, NULL), -ENOTSUP);
+        assert_int_equal(read_full_file(dir, 100, &text, NULL), -EISDIR);
+        assert_int_equal(unlink(path), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_cgroup_policy), cmocka_unit_test(test_cgroup_missing),
                 cmocka_unit_test(test_cgroup_stat),   cmocka_unit_test(test_features),
                 cmocka_unit_test(test_errors),        cmocka_unit_test(test_pins),
+                cmocka_unit_test(test_fifo),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

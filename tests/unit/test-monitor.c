@@ -137,7 +137,7 @@ static void test_clients(void **state) {
         server_stop();
 }
 
-/* More than anybody needs are refused, and do not disturb the others. */
+/* More than a user needs are refused, and do not disturb the others. */
 static void test_too_many(void **state) {
         Client c[70] = {};
         size_t n_refused = 0;
@@ -158,7 +158,7 @@ static void test_too_many(void **state) {
                         assert_non_null(strstr(c[i].heard->str, "changed:a.slice"));
                 client_stop(c + i);
         }
-        assert_int_equal(n_refused, ELEMENTSOF(c) - 64);
+        assert_int_equal(n_refused, geteuid() == 0 ? 0 : ELEMENTSOF(c) - 8); /* root has no limit */
         server_stop();
 }
 
@@ -193,7 +193,7 @@ static void test_end_without_reader(void **state) {
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
         assert_int_equal(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &(int) { 8192 }, sizeof(int)), 0);
         assert_true(sd_varlink_server_add_connection(varlink->server, fds[0], &link) >= 0);
-        varlink_clients_add(varlink, link); /* as when it connects to the socket */
+        assert_int_equal(varlink_clients_add(varlink, link), 0); /* as when it connects to the socket */
         assert_int_equal(write(fds[1], call, sizeof(call)), sizeof(call));
         run();
 

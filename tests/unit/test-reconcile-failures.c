@@ -167,6 +167,23 @@ static void test_transient_failure(void **state) {
         assert_state(u, UNIT_ATTACHED);
 }
 
+/* What cannot be watched is not left behind, as if another program had attached it. */
+static void test_unwatchable(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        fixture->kernel.attach_unwatchable = true;
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_int_equal(fixture->kernel.n_detach, 1);
+        assert_string_equal(fixture->kernel.cgroups[1].policy, "");
+        assert_false(fixture->kernel.cgroups[1].pinned);
+
+        fixture->kernel.attach_unwatchable = false;
+        configure(u, "mru");
+        run();
+        assert_state(u, UNIT_ATTACHED);
+}
+
 static void test_lasting_failure(void **state) {
         Unit *u;
 
@@ -232,6 +249,7 @@ int main(void) {
                 FIXTURE_TEST(test_lost_for_good),
                 FIXTURE_TEST(test_kernel_is_believed),
                 FIXTURE_TEST(test_transient_failure),
+                FIXTURE_TEST(test_unwatchable),
                 FIXTURE_TEST(test_lasting_failure),
                 FIXTURE_TEST(test_vanishes_while_attaching),
                 FIXTURE_TEST(test_journal),

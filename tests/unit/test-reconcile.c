@@ -169,6 +169,28 @@ static void test_unit_gone(void **state) {
         assert_false(fixture->kernel.cgroups[1].pinned);
 }
 
+/* Thousands of units do not keep clients and the watchdog waiting. */
+static void test_budget(void **state) {
+        Unit *units[5];
+        unsigned n = 0;
+
+        for (unsigned i = 0; i < ELEMENTSOF(units); i++) {
+                g_autofree char *name = g_strdup_printf("a%u.slice", i);
+
+                units[i] = add_unit(name, "lfu", i + 1);
+        }
+
+        assert_false(manager_reconcile(fixture->manager, 0));
+        assert_int_equal(fixture->kernel.n_attach, 1);
+        assert_int_equal(g_hash_table_size(fixture->manager->dirty), ELEMENTSOF(units) - 1);
+        while (!manager_reconcile(fixture->manager, 0))
+                n++;
+        assert_int_equal(n, ELEMENTSOF(units) - 2);
+        for (unsigned i = 0; i < ELEMENTSOF(units); i++)
+                assert_state(units[i], UNIT_ATTACHED);
+        assert_int_equal(g_hash_table_size(fixture->manager->dirty), 0);
+}
+
 static void test_unsupported(void **state) {
         Unit *u;
 
@@ -205,6 +227,7 @@ int main(void) {
                 FIXTURE_TEST(test_update),
                 FIXTURE_TEST(test_remove_configuration),
                 FIXTURE_TEST(test_unit_gone),
+                FIXTURE_TEST(test_budget),
                 FIXTURE_TEST(test_unsupported),
                 FIXTURE_TEST(test_waits_for_files),
         };

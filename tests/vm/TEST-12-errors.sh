@@ -119,17 +119,17 @@ once 'said once' "t12-wild.slice: Cache policy 'wild' failed"
 # Who sets it is told at once, and finds it set all the same.
 make_slice t12-set.slice 'MemoryMax=64M'
 systemctl start t12-set.slice
-output=$(cachectl set t12-set wild 2>&1) && status=0 || status=$?
+output=$(cachectl set t12-set.slice wild 2>&1) && status=0 || status=$?
 is "$status" 3 'cachectl set: the exit status of a policy that is rejected'
 like "$output" \
         "The policy of t12-set.slice is not in effect: policy 'wild' .*: the kernel rejects its program" \
         'and the reason'
 like "$output" 'Changed /run/' 'and what was changed'
 is "$(unit_key t12-set.slice state) $(unit_key t12-set.slice configured)" 'failed wild' 'it stays configured'
-succeeds 'with --no-block nobody waits for that' cachectl set --no-block t12-set wild CacheAdmission=yes
-succeeds 'one that works' cachectl set t12-set lfu
+succeeds 'with --no-block nobody waits for that' cachectl set --no-block t12-set.slice wild CacheAdmission=yes
+succeeds 'one that works' cachectl set t12-set.slice lfu
 is "$(policy_key t12-set.slice policy)" lfu 'is in the kernel when cachectl set returns'
-succeeds 'reset' cachectl reset t12-set
+succeeds 'reset' cachectl reset t12-set.slice
 is "$(policy_key t12-set.slice policy)" none 'waits, too'
 
 # --- a policy object that changes for the worse under a running unit

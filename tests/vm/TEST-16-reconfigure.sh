@@ -68,7 +68,7 @@ compare "$(counter t16.slice reconfigure_done)" -ge 1 'the program ran'
 compare "$(counter t16.slice reconfigure_done)" -le "$posted" 'at most once for each event'
 is "$(counter t16.slice reconfigure_done)" "$(own_count t16.slice ended)" 'as often as it says itself'
 is "$(counter t16.slice reconfigure_failed)" 0 'and never failed'
-like "$(cachectl stats t16)" 'reconfigure_done +[1-9]' 'cachectl shows it'
+like "$(cachectl stats t16.slice)" 'reconfigure_done +[1-9]' 'cachectl shows it'
 path=$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t16.slice |
         jq -r '.data[0]')
 is "$(busctl --json=short call org.cachebpf1 "$path" org.cachebpf1.Unit GetStats |

@@ -206,6 +206,12 @@ like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager
         'Not authorized|authentication required' 'nor by D-Bus'
 is "$(class_of "$tid")" background 'nothing has changed'
 succeeds 'everybody may look' as_nobody cachectl threads "$pid"
+mount -o remount,hidepid=invisible /proc
+is "$(exit_status as_nobody cachectl threads "$pid")" 1 'unless /proc hides processes from others'
+like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager ListThreads u "$pid" 2>&1)" \
+        'Not authorized' 'on the bus as well'
+succeeds 'but root' cachectl threads "$pid"
+mount -o remount,hidepid=off /proc
 permit_nobody classify-threads
 succeeds 'whom polkit permits it may' as_nobody cachectl classify --thread scan "$tid"
 is "$(class_of "$tid")" scan 'and it is done'
@@ -247,10 +253,10 @@ start_reader t17-lfu.slice a name=cut17
 cachectl classify --quiet --thread normal "$tid"
 while_reading t17-lfu.slice a finish_reader
 was_admitted a 'a class that was given goes before the name'
-is "$(cachectl list --json=short t17-lfu | jq -c '.[0] | [.scanThreads, .admission]')" \
+is "$(cachectl list --json=short t17-lfu.slice | jq -c '.[0] | [.scanThreads, .admission]')" \
         '[["nothing","c?t*"],["yes"]]' \
         'cachectl shows what is configured'
-like "$(cachectl status t17-lfu)" 'Scan threads: nothing c\?t\*' 'also to people'
+like "$(cachectl status t17-lfu.slice)" 'Scan threads: nothing c\?t\*' 'also to people'
 
 # --- get-scan: a scan does not push out what the others need
 

@@ -47,8 +47,8 @@ options 'CachePolicyOptions=nr_scan=64'
 eventually updates_are t18.slice 1
 is "$(running_value)" 64 'an option is what the program runs with'
 is "$(kernel_stat attached)" "$attached" 'it was changed in place'
-is "$(cachectl list --json=short t18 | jq -c '.[0].options')" '["nr_scan=64"]' 'cachectl knows it'
-like "$(cachectl status t18)" 'Options: nr_scan=64' 'and shows it'
+is "$(cachectl list --json=short t18.slice | jq -c '.[0].options')" '["nr_scan=64"]' 'cachectl knows it'
+like "$(cachectl status t18.slice)" 'Options: nr_scan=64' 'and shows it'
 path=$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t18.slice |
         jq -r '.data[0]')
 is "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit PolicyOptions)" 'as 1 "nr_scan=64"' \

@@ -58,7 +58,7 @@ succeeds 'a configuration without mistakes is read again' cachectl reload
 unit_runs t19.slice lfu
 detached=$(kernel_stat detached)
 
-gives 0 "^Changed $RUN/t19.slice.conf\.$" 'set a policy' cachectl set t19 mru
+gives 0 "^Changed $RUN/t19.slice.conf\.$" 'set a policy' cachectl set t19.slice mru
 is "$(policy_key t19.slice policy)" mru 'it was waited for'
 unit_runs t19.slice mru
 is "$(unit_key t19.slice source)" "$RUN/t19.slice.conf:3" 'the source is the file of what was set'
@@ -66,7 +66,7 @@ is "$(kernel_stat detached)" "$detached" 'it was replaced in place'
 is "$(cat $RUN/t19.slice.conf | tail -n +2)" $'[Slice]\nCachePolicy=mru' \
         'which is a drop-in that people can read'
 is "$(stat -c '%U %a' $RUN/t19.slice.conf)" 'root 644' 'and only root can write'
-shown=$(cachectl show t19 --no-legend)
+shown=$(cachectl show t19.slice --no-legend)
 like "$(sed -n 1p <<<"$shown")" "^t19.slice +CachePolicy +mru +yes +runtime +$RUN/t19.slice.conf:3" \
         'show: what counts'
 like "$(sed -n 2p <<<"$shown")" '^t19.slice +CachePolicy +lfu +no +unit +/run/systemd/system/t19.slice:3' \
@@ -74,7 +74,7 @@ like "$(sed -n 2p <<<"$shown")" '^t19.slice +CachePolicy +lfu +no +unit +/run/sy
 like "$(sed -n 3p <<<"$shown")" \
         '^t19.slice +CachePolicy +fifo +no +rule +/run/cachebpf/policies.d/19-t19.conf:4' 'and to what'
 
-cachectl set --quiet t19 lfu CachePolicyOptions=nr_scan=64
+cachectl set --quiet t19.slice lfu CachePolicyOptions=nr_scan=64
 eventually updates_are t19.slice 2
 unit_runs t19.slice lfu
 is "$(counting t19)" 'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime)' \
@@ -85,26 +85,26 @@ is "$(counting t19)" \
         'more settings add to those'
 eventually updates_are t19.slice 3
 succeeds 'and take effect' updates_are t19.slice 3
-cachectl set --quiet t19 CachePolicy=
+cachectl set --quiet t19.slice CachePolicy=
 unit_is t19.slice unconfigured
 is "$(policy_key t19.slice policy)" none 'none at all is a setting, too'
 
-cachectl set --quiet t19-plain mru
+cachectl set --quiet t19-plain.slice mru
 unit_runs t19-plain.slice mru
 gives 0 "^Removed $RUN/t19-plain.slice.conf" 'a unit without policy gets one and loses it again' cachectl \
-        reset t19-plain
+        reset t19-plain.slice
 eventually state_is t19-plain.slice unconfigured
 is "$(policy_key t19-plain.slice policy)" none 'in the kernel, too'
 
-gives 0 "^Removed $RUN/t19.slice.conf" 'reset' cachectl reset t19
+gives 0 "^Removed $RUN/t19.slice.conf" 'reset' cachectl reset t19.slice
 unit_runs t19.slice lfu
 is "$(unit_key t19.slice source)" /run/systemd/system/t19.slice:3 'the unit file counts again'
-gives 0 '^Nothing is set for t19.slice' 'once more' cachectl reset t19
+gives 0 '^Nothing is set for t19.slice' 'once more' cachectl reset t19.slice
 is "$(files)" '' 'no file is left'
 
 # --- the daemon dies and comes back
 
-cachectl set --quiet t19 mru
+cachectl set --quiet t19.slice mru
 unit_runs t19.slice mru
 id=$(policy_key t19.slice id)
 daemon_kill
@@ -124,56 +124,56 @@ systemctl restart t19.slice
 unit_runs t19.slice mru
 for i in 0 1 2 3 4 5 6 7; do # at any moment
         pid=$(daemon_pid)
-        cachectl set --quiet t19 lfu &
+        cachectl set --quiet t19.slice lfu &
         sleep "0.0$i"
         [[ $pid -gt 1 ]] && kill -KILL "$pid"
         wait $! 2>/dev/null
         eventually cachectl status
         systemctl reset-failed cachebpfd.service # it does not start more often than that
-        cachectl set --quiet t19 mru
+        cachectl set --quiet t19.slice mru
 done
 unit_runs t19.slice mru
 is "$(files)" t19.slice.conf 'killed at any moment, it leaves nothing behind'
 
 # --- to stay
 
-gives 0 "^Changed $ETC/t19.slice.conf" 'set --persistent' cachectl set --persistent t19 lfu
+gives 0 "^Changed $ETC/t19.slice.conf" 'set --persistent' cachectl set --persistent t19.slice lfu
 unit_runs t19.slice lfu
 is "$(find $RUN -name 't19*')" '' 'takes away what would hide it'
-cachectl set --quiet t19 mru
+cachectl set --quiet t19.slice mru
 unit_runs t19.slice mru
 is "$(counting t19)" 'CachePolicy=mru (runtime)' 'until the next boot goes first'
 rm $RUN/t19.slice.conf # as the next boot does
 restart_daemon
 unit_runs t19.slice lfu
-gives 0 'reset --persistent t19.slice' 'reset says that there is more' cachectl reset t19
+gives 0 'reset --persistent t19.slice' 'reset says that there is more' cachectl reset t19.slice
 unit_runs t19.slice lfu
-gives 0 "^Removed $ETC/t19.slice.conf" 'reset --persistent' cachectl reset --persistent t19
+gives 0 "^Removed $ETC/t19.slice.conf" 'reset --persistent' cachectl reset --persistent t19.slice
 is "$(unit_key t19.slice source)" /run/systemd/system/t19.slice:3 'takes that back'
 is "$(files)" '' 'no file is left'
 cachectl set --quiet t19-later.slice mru
 make_slice t19-later.slice 'MemoryMax=64M'
 systemctl start t19-later.slice
 unit_runs t19-later.slice mru
-cachectl reset --quiet t19-later
+cachectl reset --quiet t19-later.slice
 eventually policy_is t19-later.slice none
 
 # --- only asking
 
 before=$(counters)
-gives 0 "^Would change $RUN/t19.slice.conf" 'set --dry-run' cachectl set --dry-run t19 mru
-like "$(cachectl set -n t19 mru)" 't19.slice +CachePolicy +mru +yes +runtime' 'shows what would be'
+gives 0 "^Would change $RUN/t19.slice.conf" 'set --dry-run' cachectl set --dry-run t19.slice mru
+like "$(cachectl set -n t19.slice mru)" 't19.slice +CachePolicy +mru +yes +runtime' 'shows what would be'
 is "$(files)" '' 'writes nothing'
 is "$(counters)" "$before" 'and changes nothing'
 unit_runs t19.slice lfu
-gives 2 "unknown policy 'nosuch'" 'and finds mistakes' cachectl set -n t19 nosuch
+gives 2 "unknown policy 'nosuch'" 'and finds mistakes' cachectl set -n t19.slice nosuch
 
 # --- mistakes
 
 wrong() { # STATUS REGEX SETTING…
         local status=$1 regex=$2
         shift 2
-        gives "$status" "^Nothing was changed: $regex" "set t19 $*" cachectl set t19 "$@"
+        gives "$status" "^Nothing was changed: $regex" "set t19.slice $*" cachectl set t19.slice "$@"
 }
 wrong 2 "unknown policy 'nosuch': no nosuch.bpf.o in /etc/cachebpf/policies" nosuch
 wrong 2 "'../lfu' is not a policy name" ../lfu
@@ -186,7 +186,7 @@ wrong 2 "the pattern 'a-name-that-no-thread-has' is longer than" CacheScanThread
 wrong 2 'a value has characters that a configuration file cannot hold' $'CachePolicy=lfu\n[Unit]\nX=y'
 wrong 2 'a value has characters that a configuration file cannot hold' CacheScanThreads=a\\
 gives 2 "unit 't19-plain.slice' has no cache policy that this could be for" 'options for no policy' \
-        cachectl set t19-plain CachePolicyOptions=nr_scan=64
+        cachectl set t19-plain.slice CachePolicyOptions=nr_scan=64
 gives 4 'There is no unit "t19-nosuch.service"' 'a unit that does not exist' cachectl set \
         t19-nosuch.service mru
 gives 2 "'t19.mount.slice/x.slice' is not the name of a slice" 'a unit with a slash' cachectl set \
@@ -194,9 +194,9 @@ gives 2 "'t19.mount.slice/x.slice' is not the name of a slice" 'a unit with a sl
 gives 2 "'../../../tmp/t19.slice' is not the name" 'a path for a unit' cachectl set ../../../tmp/t19.slice \
         mru
 gives 2 'systemd refuses unit .t19@.service.' 'a template' cachectl set t19@.service mru
-gives 4 'There is no unit "t19-nosuch.slice"' 'reset of a unit that is not known' cachectl reset t19-nosuch
-gives 4 'Unit "t19-nosuch.slice" is not known' 'show of one' cachectl show t19-nosuch
-gives 2 'needs UNIT SETTING' 'nothing to set' cachectl set t19
+gives 4 'There is no unit "t19-nosuch.slice"' 'reset of a unit that is not known' cachectl reset t19-nosuch.slice
+gives 4 'Unit "t19-nosuch.slice" is not known' 'show of one' cachectl show t19-nosuch.slice
+gives 2 'needs UNIT SETTING' 'nothing to set' cachectl set t19.slice
 unit_runs t19.slice lfu
 is "$(files)" '' 'nothing of all that was written'
 
@@ -206,27 +206,27 @@ mount -t tmpfs -o size=4k,mode=755 none $RUN
 # into the daemon's name space as well, whatever it is
 restart_daemon
 eventually cachectl status
-cachectl set --quiet t19 mru
+cachectl set --quiet t19.slice mru
 unit_runs t19.slice mru
 rm $RUN/t19.slice.conf
 dd if=/dev/zero of=$RUN/fill bs=4k count=1 status=none
 gives 1 "^Nothing was changed: cannot write '$RUN/t19.slice.conf': No space left on device" 'a full disk' \
-        cachectl set t19 lfu
+        cachectl set t19.slice lfu
 is "$(ls -A $RUN)" fill 'leaves nothing half-written'
 unit_runs t19.slice mru
 rm $RUN/fill
 mount -o remount,ro $RUN
 gives 1 "^Nothing was changed: cannot write '$RUN/t19.slice.conf': Read-only file system" \
         'a file system that is read-only' \
-        cachectl set t19 lfu
+        cachectl set t19.slice lfu
 umount $RUN
 restart_daemon
 unit_runs t19.slice lfu
 
 # --- who may
 
-like "$(as_nobody cachectl set t19 mru 2>&1)" 'does not permit' 'nobody may not set'
-like "$(as_nobody cachectl reset t19 2>&1)" 'does not permit' 'nor reset'
+like "$(as_nobody cachectl set t19.slice mru 2>&1)" 'does not permit' 'nobody may not set'
+like "$(as_nobody cachectl reset t19.slice 2>&1)" 'does not permit' 'nor reset'
 like "$(as_nobody cachectl reload 2>&1)" 'does not permit' 'nor reload'
 like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager SetUnitSettings sasbb \
         t19.slice 1 \
@@ -236,12 +236,12 @@ like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager
         'Access denied|Not authorized|authentication required' 'nor that'
 unit_runs t19.slice lfu
 is "$(files)" '' 'nothing has changed'
-succeeds 'everybody may look' as_nobody cachectl show t19
-succeeds 'and ask what would be' as_nobody cachectl set --dry-run t19 mru
+succeeds 'everybody may look' as_nobody cachectl show t19.slice
+succeeds 'and ask what would be' as_nobody cachectl set --dry-run t19.slice mru
 permit_nobody manage-units
-succeeds 'whom polkit permits it may' as_nobody cachectl set t19 mru
+succeeds 'whom polkit permits it may' as_nobody cachectl set t19.slice mru
 unit_runs t19.slice mru
-succeeds 'and take it back' as_nobody cachectl reset t19
+succeeds 'and take it back' as_nobody cachectl reset t19.slice
 unit_runs t19.slice lfu
 like "$(as_nobody cachectl reload 2>&1)" 'does not permit' 'which is no permission for more'
 permit_nothing
@@ -267,7 +267,7 @@ busctl monitor --match="type='signal',sender='org.cachebpf1',member='PropertiesC
 monitor=$!
 changed() {
         [[ $(bus ResetUnit sbb t19.slice false false) == as* ]] # until the monitor sees one
-        cachectl set --quiet t19 mru
+        cachectl set --quiet t19.slice mru
         grep -q t19_2eslice "$MARK.signals"
 }
 eventually changed
@@ -282,18 +282,18 @@ is "$(varlink ResetUnit '{"unit":"t19.slice"}' | jq -c .files)" "[\"$RUN/t19.sli
 fails 'varlink: a value that is no list' varlinkctl call "$VARLINK" org.cachebpf.Manager.SetUnitSettings \
         '{"unit":"t19.slice","settings":"x"}'
 systemctl stop dbus.socket dbus.service
-like "$(as_nobody cachectl set t19 mru 2>&1)" 'does not permit' 'without a bus nobody may'
-succeeds 'but root' cachectl set t19 mru
+like "$(as_nobody cachectl set t19.slice mru 2>&1)" 'does not permit' 'without a bus nobody may'
+succeeds 'but root' cachectl set t19.slice mru
 systemctl start dbus.socket dbus.service
 wait_until 60 busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
 unit_runs t19.slice mru
-cachectl reset --quiet t19
+cachectl reset --quiet t19.slice
 unit_runs t19.slice lfu
 
 # --- reload and verify say what is wrong
 
 gives 0 'nothing is wrong' 'reload' cachectl reload
-gives 0 'nothing is wrong' 'verify' cachectl verify t19 /run/systemd/system/t19.slice \
+gives 0 'nothing is wrong' 'verify' cachectl verify t19.slice /run/systemd/system/t19.slice \
         /run/cachebpf/policies.d/19-t19.conf
 printf '[Match]\nUnit=t19.slice\nUnti=x\n[Policy]\nCachePolicy=fifo\n' >/run/cachebpf/policies.d/19-t19.conf
 printf '[Slice]\nCachePolicy=nosuch\n' >$RUN/t19-plain.slice.conf
@@ -305,12 +305,12 @@ unit_runs t19.slice lfu
 gives 3 '19-t19.conf:3: Unknown key Unti=' 'verify of everything' cachectl verify
 like "$(cachectl verify 2>&1)" "unknown policy 'nosuch' \($RUN/t19-plain.slice.conf:2\)" \
         'verify of what was set'
-gives 0 'nothing is wrong' 'verify of what is right' cachectl verify t19
+gives 0 'nothing is wrong' 'verify of what is right' cachectl verify t19.slice
 systemctl stop cachebpfd-varlink.socket cachebpfd.service
-gives 3 "unknown policy 'nosuch'" 'verify without the daemon' cachectl verify t19-plain
+gives 3 "unknown policy 'nosuch'" 'verify without the daemon' cachectl verify t19-plain.slice
 systemctl start cachebpfd-varlink.socket cachebpfd.service
 eventually cachectl status
-gives 0 'Removed' 'what does not work can be taken back' cachectl reset t19-plain
+gives 0 'Removed' 'what does not work can be taken back' cachectl reset t19-plain.slice
 rm /run/cachebpf/policies.d/19-t19.conf
 gives 0 'nothing is wrong' 'and all is well again' cachectl reload
 

@@ -76,13 +76,13 @@ unit_runs t27-first.slice lfu
 
 in_slice t27-first.slice sh -c \
         "dd if=/dev/urandom of=$data bs=1M count=8 status=none; cat $data $data >/dev/null"
-like "$(runuser -u nobody -- cachectl top --no-legend t27-first)" \
+like "$(runuser -u nobody -- cachectl top --no-legend t27-first.slice)" \
         '^t27-first.slice +lfu +attached +[0-9.]+M +- +- +- +[0-9.]+%' \
         'top looks once if it is not on a terminal'
 
 systemd-run --quiet --collect --unit=t27-load --slice=t27-first.slice \
         sh -c "while cat $data; do :; done >/dev/null"
-like "$(cachectl top --batch --iterations=3 --delay=1s --no-legend t27-first | tail -n 1)" \
+like "$(cachectl top --batch --iterations=3 --delay=1s --no-legend t27-first.slice | tail -n 1)" \
         '^t27-first.slice +lfu +attached +[0-9.]+M +[1-9][0-9.]*[KM]?( +[0-9.]+[KM]?){2} +[0-9.]+%' \
         'top counts hits a second'
 script --quiet --return --command 'stty rows 24 cols 100; cachectl top --iterations=2 --delay=500ms' \
@@ -93,7 +93,7 @@ systemctl stop t27-load.service
 
 # --- metrics
 
-metrics=$(runuser -u nobody -- cachectl stats --format=openmetrics t27-first)
+metrics=$(runuser -u nobody -- cachectl stats --format=openmetrics t27-first.slice)
 is "$(tail -n 1 <<<"$metrics")" '# EOF' 'metrics have an end'
 metric() { # NAME[LABELS]: its value
         awk -v name="$1" 'index($0, name) == 1 { print $NF }' <<<"$metrics"

@@ -69,29 +69,29 @@ detached=$(kernel_stat detached)
 
 # --- as long as a command runs
 
-in_effect=$(cachectl hold t28 mru -- cat "$(cgroup_of t28.slice)/memory.cachebpf.policy" 2>&1)
+in_effect=$(cachectl hold t28.slice mru -- cat "$(cgroup_of t28.slice)/memory.cachebpf.policy" 2>&1)
 like "$in_effect" $'(^|\n)policy mru(\n|$)' 'the policy is there before the command begins'
 unit_runs t28.slice lfu
-cachectl hold t28 mru -- sh -c 'exit 42'
+cachectl hold t28.slice mru -- sh -c 'exit 42'
 is $? 42 'the exit status is that of the command'
-cachectl hold t28 nosuch -- true 2>/dev/null
+cachectl hold t28.slice nosuch -- true 2>/dev/null
 is $? 125 'what would not work is refused'
 
-hold first t28 mru CacheAdmission=yes
+hold first t28.slice mru CacheAdmission=yes
 is "$(cat "$work/first")" runs 'a hold says nothing'
 unit_runs t28.slice mru
 like "$(unit_key t28.slice source)" "^hold [0-9]+ by sh \(PID $holder\): test first$" \
         'the source says who and why'
-like "$(cachectl status t28)" \
+like "$(cachectl status t28.slice)" \
         "Held: CachePolicy=mru CacheAdmission=yes by sh \(PID $holder\), .*: test first" 'status, too'
-like "$(cachectl show --no-legend t28 | head -n 1)" \
+like "$(cachectl show --no-legend t28.slice | head -n 1)" \
         "^t28.slice +CachePolicy +mru +yes +hold +hold [0-9]+ by sh" 'and show'
-is "$(counting t28)" 'CachePolicy=mru (hold), CacheAdmission=yes (hold)' 'it is a layer of its own'
+is "$(counting t28.slice)" 'CachePolicy=mru (hold), CacheAdmission=yes (hold)' 'it is a layer of its own'
 path=$(bus GetUnit s t28.slice | cut -d'"' -f2)
 like "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit Holds)" \
         '^a\(usasssuut\) 1 [0-9]+ "t28.slice" 2 "CachePolicy=mru" "CacheAdmission=yes" "sh" "test first"' \
         'and D-Bus'
-cachectl set --quiet t28 fifo
+cachectl set --quiet t28.slice fifo
 unit_runs t28.slice mru
 cookie=$(unit_key t28.slice holds | jq -r '.[0].cookie')
 is "$(journal MESSAGE_ID=$BEGUN REASON='test first')" "t28.slice mru sh test first $cookie" \
@@ -103,11 +103,11 @@ unit_runs t28.slice fifo
 is "$(holds t28.slice)" '' 'nobody holds it any more'
 is "$(journal MESSAGE_ID=$ENDED COOKIE="$cookie")" "t28.slice mru sh test first $cookie" \
         'the journal tells the end'
-cachectl reset --quiet t28
+cachectl reset --quiet t28.slice
 unit_runs t28.slice lfu
 is "$(kernel_stat detached)" "$detached" 'all of that was done in place'
 
-hold plain t28plain mru
+hold plain t28plain.slice mru
 unit_runs t28plain.slice mru
 release plain
 eventually state_is t28plain.slice unconfigured
@@ -115,13 +115,13 @@ is "$(policy_key t28plain.slice policy)" none 'a unit without a policy has none 
 
 # --- however it ends
 
-hold killed t28 mru
+hold killed t28.slice mru
 kill -KILL "$holder"
 wait "$holder" 2>/dev/null
 unit_runs t28.slice lfu
 echo >"$work/killed.fifo"
 
-hold term t28 mru
+hold term t28.slice mru
 kill -TERM "$holder"
 wait "$holder"
 is $? 143 'a signal ends the command, and cachectl as that'
@@ -129,9 +129,9 @@ unit_runs t28.slice lfu
 
 # --- several
 
-hold one t28 mru
+hold one t28.slice mru
 one=$holder
-hold two t28 fifo
+hold two t28.slice fifo
 two=$holder
 unit_runs t28.slice fifo
 is "$(holds t28.slice)" 2 'two hold it, the last one counts'
@@ -156,7 +156,7 @@ systemctl stop t28later.slice
 
 # --- the daemon
 
-hold over t28 mru
+hold over t28.slice mru
 unit_runs t28.slice mru
 systemctl restart cachebpfd.service
 eventually grep -q 'is held again' "$work/over"
@@ -166,7 +166,7 @@ release over
 is $status 5 'the command did not notice'
 unit_runs t28.slice lfu
 
-hold stopped t28 mru
+hold stopped t28.slice mru
 kill -STOP "$holder" # it will not ask again
 systemctl stop cachebpfd.service
 is "$(policy_key t28.slice policy)" lfu 'a daemon that is stopped leaves what is configured'
@@ -177,7 +177,7 @@ kill -CONT "$holder" 2>/dev/null
 wait "$holder" 2>/dev/null
 echo >"$work/stopped.fifo"
 
-hold orphan t28 mru
+hold orphan t28.slice mru
 kill -STOP "$holder"
 daemon_kill
 is "$(policy_key t28.slice policy)" mru 'a daemon that is killed leaves what was held'
@@ -198,9 +198,32 @@ unit_runs t28.slice lfu
 bus ReleaseHold u 12345 >"$work/bus" 2>&1
 like "$(<"$work/bus")" 'no hold with the cookie' 'which nobody else can end'
 
+# Held with no policy when the daemon is stopped: what is configured is attached again, by a daemon that works.
+python3 - >"$work/bus" <<'E' &
+import time
+from gi.repository import Gio, GLib
+bus = Gio.bus_get_sync(Gio.BusType.SYSTEM)
+bus.call_sync('org.cachebpf1', '/org/cachebpf1', 'org.cachebpf1.Manager', 'HoldUnit',
+              GLib.Variant('(sasss)', ('t28.slice', ['CachePolicy='], '', '')), None, 0, 120000, None)
+print('held', flush=True)
+time.sleep(3600)
+E
+client=$!
+succeeds 'a client on the bus holds the unit' eventually grep -q held "$work/bus"
+is "$(policy_key t28.slice policy)" none 'with no policy'
+systemctl stop cachebpfd.service
+is "$(policy_key t28.slice policy)" lfu 'a daemon that is stopped leaves what is configured'
+is "$(daemon_log -i -e 'cannot')" '' 'without complaint'
+id=$(policy_key t28.slice id)
+systemctl start cachebpfd.service
+unit_runs t28.slice lfu
+is "$(policy_key t28.slice id)" "$id" 'and the next one adopts it'
+kill "$client"
+wait "$client" 2>/dev/null
+
 # --- who may
 
-as_nobody cachectl hold t28 mru -- touch "$work/nobody" >"$work/refused" 2>&1
+as_nobody cachectl hold t28.slice mru -- touch "$work/nobody" >"$work/refused" 2>&1
 is $? 125 'nobody may not'
 like "$(<"$work/refused")" 'does not permit you to call org.cachebpf.Manager.HoldUnit' 'and is told so'
 fails 'the command was not run' test -e "$work/nobody"
@@ -208,10 +231,10 @@ fails 'the command was not run' test -e "$work/nobody"
 fails 'nor over D-Bus' as_nobody busctl call $MANAGER HoldUnit sasss t28.slice 1 CachePolicy=mru \
         x y
 permit_nobody hold-units
-is "$(as_nobody cachectl hold t28 mru -- cachectl status --json=short t28 2>&1 |
+is "$(as_nobody cachectl hold t28.slice mru -- cachectl status --json=short t28.slice 2>&1 |
         jq -r '.units[0] | "\(.effective) \(.holds[0].user)"')" "mru $(id -u nobody)" \
         'but if polkit permits it'
-fails 'which is not to set' as_nobody cachectl set t28 mru
+fails 'which is not to set' as_nobody cachectl set t28.slice mru
 
 unit_runs t28.slice lfu
 books_agree 'the kernel has lost nothing'

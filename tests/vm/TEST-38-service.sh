@@ -186,6 +186,21 @@ systemctl stop $SERVICE
 is "$(unit_key t38.slice state)" attached 'and so does the call on varlink'
 is "$(policy_key t38.slice id)" "$id" 'which was attached all the time'
 
+# --- units that are linked from a home directory, and the journal of a unit
+
+mkdir -p /home/t38
+printf '[Slice]\nCachePolicy=mru\n' >/home/t38/t38-home.slice
+systemctl link --quiet --runtime /home/t38/t38-home.slice
+systemctl start t38-home.slice
+unit_runs t38-home.slice mru
+journalctl --quiet --sync
+like "$(journalctl --quiet --no-pager -u t38-home.slice)" "Cache policy 'mru' is attached" \
+        'what the daemon says of a unit is in its journal'
+systemctl stop t38-home.slice
+systemctl disable --quiet --runtime t38-home.slice
+rm -r /home/t38
+systemctl daemon-reload
+
 # --- somebody removes the pins
 
 rm -r "$(pin_of t38.slice)"

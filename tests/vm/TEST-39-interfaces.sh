@@ -88,7 +88,7 @@ reload() { # as nobody
 like "$(reload 2>&1)" 'Access denied|Not authorized|authentication required' 'without a word of polkit'
 permit_nobody reload
 is "$(reload)" 'as 0' 'with it nobody may'
-fails 'but only what it permits' as_nobody cachectl set t39-first mru
+fails 'but only what it permits' as_nobody cachectl set t39-first.slice mru
 permit_nothing
 
 # --- varlink: it tells who it is, and has each method that it describes
@@ -143,10 +143,10 @@ version=$(/usr/lib/cachebpf/cachebpfd --version)
 is "$(cachectl version | tr -s ' ')" "cachectl ${version#* }"$'\n'"$version" 'cachectl tells both versions'
 is "$(busctl --json=short get-property "${MANAGER[@]}" Version | jq -r .data)" "${version#* }" 'so does D-Bus'
 like "$(varlinkctl info "$VARLINK")" "${version#* }" 'and varlink'
-is "$(cachectl list --json=pretty t39-first | jq -c .)" "$(cachectl list --json=short t39-first)" \
+is "$(cachectl list --json=pretty t39-first.slice | jq -c .)" "$(cachectl list --json=short t39-first.slice)" \
         'JSON for people is the one for programs'
-is "$(cachectl list --no-legend t39-first | awk '{ print $1, $2, $5 }')" \
-        "$(cachectl list --json=short t39-first | jq -r '.[0] | "\(.unit) \(.state) \(.verified)"')" \
+is "$(cachectl list --no-legend t39-first.slice | awk '{ print $1, $2, $5 }')" \
+        "$(cachectl list --json=short t39-first.slice | jq -r '.[0] | "\(.unit) \(.state) \(.verified)"')" \
         'and the table says the same'
 
 completions() { # WORD…: what bash offers for the last one

@@ -55,29 +55,29 @@ make_slice t43.slice $'MemoryMax=64M\nCachePolicy=lfu'
 systemctl start t43.slice
 unit_runs t43.slice lfu
 
-output=$(at_terminal "$PASSWORD" cachectl set t43 mru) && status=0 || status=$?
+output=$(at_terminal "$PASSWORD" cachectl set t43.slice mru) && status=0 || status=$?
 is $status 0 'with the password an administrator may set'
 like "$output" 'Authentication is required to change the page cache policy of a unit' 'it is said what for'
 unlike "$output" "$PASSWORD" 'the password is not shown'
 unit_runs t43.slice mru
 is "$(pgrep -c pkttyagent)" 0 'the agent is gone'
 
-output=$(at_terminal wrong cachectl reset t43) && status=0 || status=$?
+output=$(at_terminal wrong cachectl reset t43.slice) && status=0 || status=$?
 is $status 1 'with a wrong one he may not'
 like "$output" 'cachebpfd does not permit you to call org.cachebpf.Manager.ResetUnit' 'and is told so'
 unit_runs t43.slice mru
 
-output=$(at_terminal "$PASSWORD" cachectl hold t43 fifo -- sh -c \
+output=$(at_terminal "$PASSWORD" cachectl hold t43.slice fifo -- sh -c \
         'cat /sys/fs/cgroup/t43.slice/memory.cachebpf.policy; pgrep -c pkttyagent; exit 7') && status=0 || status=$?
 is $status 7 'a command runs while he holds the unit'
 like "$output" 'policy fifo' 'with the policy that he asked for'
 like "$output" $'\n0\r?\n?$' 'and has the terminal for itself'
 unit_runs t43.slice mru
 
-output=$(runuser -u $ADMIN -- cachectl reset t43 </dev/null 2>&1) && status=0 || status=$?
+output=$(runuser -u $ADMIN -- cachectl reset t43.slice </dev/null 2>&1) && status=0 || status=$?
 is $status 1 'nobody is asked without a terminal'
 like "$output" 'cachebpfd does not permit you' 'which is a refusal'
-output=$(at_terminal unused cachectl set --quiet --dry-run t43 lfu) && status=0 || status=$?
+output=$(at_terminal unused cachectl set --quiet --dry-run t43.slice lfu) && status=0 || status=$?
 is $status 0 'what everybody may needs no password'
 unlike "$output" '[Pp]assword' 'and none is asked for'
 done_testing

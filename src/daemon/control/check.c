@@ -6,8 +6,6 @@
 
 #include "check.h"
 #include "config/resolve.h"
-#include "config/unit-file.h"
-#include "config/unit-path.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/wanted.h"
 
@@ -95,40 +93,19 @@ int config_check(Manager *m, const char *unit, const PolicySetting *asked, const
 
 /* ---- what holds for a unit */
 
-/* The files of a unit that systemd has not loaded, or that was not active yet: as it would find them. */
-static int read_files(const char *unit, PolicySetting *ret, bool *ret_found) {
-        _cleanup_ptr_array_ GPtrArray *dropins = NULL;
-        g_autofree char *fragment = NULL;
-
-        if (!unit_name_is_valid(unit))
-                return 0;
-
-        unit_path_find("", unit, &fragment, &dropins);
-        *ret_found = fragment || dropins->len > 1 || endswith(unit, ".slice");
-        return unit_file_read_setting(unit, fragment, (char **) dropins->pdata, ret);
-}
-
 int config_resolve(Manager *m, const char *unit, const PolicySetting *const *overrides, GPtrArray *holds,
                    ConfigOutcome *o) {
-        _cleanup_policy_setting_ PolicySetting files = {};
         const Unit *u = manager_find_unit(m, unit);
         PolicyLayers l = {
                 .rules = &m->rules,
-                .unit = u && u->files_known ? &u->file_setting : &files,
+                .unit = u && u->files_known ? &u->file_setting : NULL,
                 .holds = holds,
         };
-        int r;
 
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
                 l.overrides[k] = overrides[k];
 
         o->files_known = u && u->files_known;
-        if (!o->files_known) {
-                r = read_files(unit, &files, &o->files_known);
-                if (r < 0)
-                        return r;
-        }
-
         policy_setting_done(&o->setting);
         return policy_layers_resolve(&l, unit, u ? u->cgroup : NULL, &o->setting);
 }

@@ -57,8 +57,8 @@ void control_disconnect(Control *c) {
         for (guint i = 0; i < waiting->len; i++) {
                 Pending *p = waiting->pdata[i];
 
-                if (p->polkit || p->resolve)
-                        p->kind->refused(p, -EACCES);
+                if (pending_is_asking(p))
+                        p->kind->refused(p, p->polkit ? -EACCES : -EAGAIN);
         }
         config_requests_answer(c);
         holds_end_of_bus(c);

@@ -2,7 +2,6 @@
 
 #include "config/unit-file.h"
 #include "daemon/core/registry.h"
-#include "daemon/systemd/query.h"
 #include "lookup.h"
 #include "pending.h"
 #include "shared/log.h"
@@ -13,15 +12,12 @@ typedef struct Lookup {
         char *name;
         bool cgroup;
         bool missing; /* systemd has no such unit */
-        bool queries; /* waits for the control group */
         lookup_reply_t reply;
 } Lookup;
 
 static void lookup_free(Pending *p) {
         Lookup *l = (Lookup *) p;
 
-        if (l->queries && p->control->watch)
-                systemd_query_cancel(p->control->watch, l);
         free(l->name);
         free(l);
 }
@@ -50,16 +46,14 @@ static const PendingKind lookup_kind = {
 static void on_queried(void *userdata) {
         Lookup *l = ASSERT_PTR(userdata);
 
-        l->queries = false;
+        l->pending.queries = false;
         (void) answer(l);
 }
 
-static int find_cgroup(Lookup *l) {
-        Control *c = l->pending.control;
-        Unit *u = manager_find_unit(c->manager, l->name);
+static int query(Lookup *l) {
+        bool waits = !l->missing && pending_query(&l->pending, l->name, l->cgroup, on_queried);
 
-        l->queries = l->cgroup && u && !l->missing && systemd_query(c->watch, u, on_queried, l);
-        return l->queries ? 0 : answer(l);
+        return waits ? 0 : answer(l);
 }
 
 static void on_resolved(int error, const char *id, const char *problem, void *userdata) {
@@ -69,7 +63,7 @@ static void on_resolved(int error, const char *id, const char *problem, void *us
                 log_oom();
         l->missing = error == -ESRCH;
         l->pending.resolve = systemd_resolve_free(l->pending.resolve);
-        (void) find_cgroup(l);
+        (void) query(l);
 }
 
 int control_lookup(Control *c, const LookupArguments *a) {
@@ -89,9 +83,11 @@ int control_lookup(Control *c, const LookupArguments *a) {
         if (!pending_begin(&l->pending, &lookup_kind, c, a->uid, a->msg, a->link))
                 return 0;
 
-        if (!c->bus || manager_find_unit(c->manager, l->name) || !unit_name_is_valid(l->name))
-                return find_cgroup(l);
+        if (!c->bus || !unit_name_is_valid(l->name))
+                return answer(l);
+        if (manager_find_unit(c->manager, l->name))
+                return query(l);
 
         r = systemd_resolve(c->bus, l->name, on_resolved, l, &l->pending.resolve);
-        return r < 0 ? find_cgroup(l) : 0;
+        return r < 0 ? answer(l) : 0;
 }

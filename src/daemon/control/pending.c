@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "daemon/systemd/query.h"
 #include "pending.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
@@ -65,6 +66,8 @@ bool pending_begin(Pending *p, const PendingKind *kind, Control *c, uid_t uid, s
 void pending_done(Pending *p) {
         g_hash_table_remove(p->control->pending, p);
 
+        if (p->queries && p->control->watch)
+                systemd_query_cancel(p->control->watch, p);
         sd_bus_slot_unref(p->polkit);
         systemd_resolve_free(p->resolve);
         sd_bus_message_unref(p->msg);
@@ -101,6 +104,15 @@ void pending_authorize(Pending *p, const PolkitSubject *subject, const char *act
                 log_debug_errno(r, "Cannot ask polkit: %m");
                 p->kind->refused(p, -EACCES);
         }
+}
+
+bool pending_query(Pending *p, const char *unit, bool cgroup, void (*func)(void *userdata)) {
+        p->queries = p->control->watch && systemd_query(p->control->watch, unit, cgroup, func, p);
+        return p->queries;
+}
+
+bool pending_is_asking(const Pending *p) {
+        return p->polkit || p->resolve || p->queries;
 }
 
 void pending_disconnected(Control *c, sd_varlink *link) {

@@ -26,7 +26,8 @@ struct Pending {
         sd_bus_message *msg;     /* to be answered; exactly one of the two is set */
         sd_varlink *link;
         sd_bus_slot *polkit;     /* is being asked */
-        SystemdResolve *resolve; /* so is systemd */
+        SystemdResolve *resolve; /* so is systemd, which unit is meant, */
+        bool queries;            /* or what is to be known of it */
 };
 
 /* The request belongs to the control from now on, until pending_done(), in any case: with too many of the
@@ -38,6 +39,11 @@ void pending_done(Pending *p);
 
 /* Calls permitted() or refused(), at once or later. Root may do everything. */
 void pending_authorize(Pending *p, const PolkitSubject *subject, const char *action, bool interactive);
+
+/* Calls func, with the request, when more is known of the unit (systemd_query()); false: all is. */
+bool pending_query(Pending *p, const char *unit, bool cgroup, void (*func)(void *userdata));
+/* Waits for systemd or polkit. */
+bool pending_is_asking(const Pending *p);
 
 /* Those of a kind (NULL: any) at this moment. */
 GPtrArray *pending_list(Control *c, const PendingKind *kind);

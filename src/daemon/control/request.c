@@ -179,6 +179,13 @@ static int change(ConfigRequest *q) {
  * systemd need not have loaded it: a setting may wait for
  * the day on which it is started. A slice needs no file. */
 
+static void on_queried(void *userdata) {
+        ConfigRequest *q = ASSERT_PTR(userdata);
+
+        q->pending.queries = false;
+        (void) change(q);
+}
+
 static void on_resolved(int error, const char *id, const char *problem, void *userdata) {
         ConfigRequest *q = ASSERT_PTR(userdata);
 
@@ -187,6 +194,8 @@ static void on_resolved(int error, const char *id, const char *problem, void *us
         q->pending.resolve = systemd_resolve_free(q->pending.resolve);
 
         /* Taking back needs no unit; maybe it is gone, and that is why. */
+        if (error >= 0 && pending_query(&q->pending, q->change.unit, /* cgroup= */ false, on_queried))
+                return;
         if (error >= 0 || (!q->change.assignments && error != -ENOMEM))
                 (void) change(q);
         else

@@ -23,6 +23,9 @@ int thread_target_open(pid_t pid, bool process, ThreadTarget *ret);
 /* Takes over the descriptor. -EBADF: it is none of pidfd_open(). */
 int thread_target_take_fd(int fd, ThreadTarget *ret);
 
+/* Whether that user may see the threads; -EACCES: /proc hides them from others (its option hidepid=). */
+int thread_target_check_visible(const ThreadTarget *t, uid_t uid);
+
 #define THREAD_NAME_MAX 15U
 
 typedef struct Thread {

@@ -21,6 +21,9 @@ const ManagerPaths manager_default_paths = {
         .overrides = unit_override_directories,
 };
 
+/* Clients, and the watchdog, do not wait for longer while thousands of units get their policies. */
+#define RECONCILE_USEC (200 * USEC_PER_MSEC)
+
 static uint64_t now_usec(void) {
         struct timespec ts;
 
@@ -32,11 +35,16 @@ static int on_reconcile(sd_event_source *s, void *userdata) {
         Manager *m = ASSERT_PTR(userdata);
         unsigned n = g_hash_table_size(m->dirty);
         uint64_t begin = now_usec();
+        bool done;
 
-        manager_reconcile(m);
+        done = manager_reconcile(m, RECONCILE_USEC);
+        n -= done ? 0 : g_hash_table_size(m->dirty);
         log_debug("Reconciled %u units in %" PRIu64 " us.", n, now_usec() - begin);
 
-        manager_reconciled(m);
+        if (done)
+                manager_reconciled(m);
+        else
+                manager_queue_reconcile(m);
         return 0;
 }
 

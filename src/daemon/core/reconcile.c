@@ -287,10 +287,12 @@ static void remove_orphans(Manager *m) {
         }
 }
 
-void manager_reconcile(Manager *m) {
+bool manager_reconcile(Manager *m, uint64_t budget_usec) {
         _cleanup_ptr_array_ GPtrArray *work = g_ptr_array_new();
+        int64_t begin = g_get_monotonic_time();
         GHashTableIter it;
         gpointer key;
+        guint n = 0;
 
         /* What becomes dirty meanwhile is for the next time. */
         g_hash_table_iter_init(&it, m->dirty);
@@ -298,9 +300,15 @@ void manager_reconcile(Manager *m) {
                 g_ptr_array_add(work, key);
         g_hash_table_remove_all(m->dirty);
 
-        for (guint i = 0; i < work->len; i++)
-                unit_reconcile(work->pdata[i]);
+        while (n < work->len && (n == 0 || (uint64_t) (g_get_monotonic_time() - begin) < budget_usec))
+                unit_reconcile(work->pdata[n++]);
+
+        for (guint i = n; i < work->len; i++)
+                g_hash_table_add(m->dirty, work->pdata[i]);
+        if (n < work->len)
+                return false;
 
         if (m->settled)
                 remove_orphans(m);
+        return true;
 }

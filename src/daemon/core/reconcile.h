@@ -4,5 +4,6 @@
 #include "model.h"
 
 /* Compares what is configured, pinned and in the kernel for each dirty unit, and acts. Idempotent: calling
- * it once more, or for units where nothing changed, does nothing. */
-void manager_reconcile(Manager *m);
+ * it once more, or for units where nothing changed, does nothing. Stops after about budget_usec (UINT64_MAX:
+ * never), but not before the first unit; returns whether all were looked at, the others stay dirty. */
+bool manager_reconcile(Manager *m, uint64_t budget_usec);

@@ -20,7 +20,7 @@ static int set_error(sd_bus_error *error, const Manager *m, uint32_t pid, int r)
                 return sd_bus_error_setf(error, SD_BUS_ERROR_NOT_SUPPORTED, "%s", strna(m->kernel.reason));
         case -EACCES:
                 return sd_bus_error_setf(error, SD_BUS_ERROR_ACCESS_DENIED,
-                                         "Not authorized to classify threads of other users");
+                                         "Not authorized to see or classify threads of other users");
         case -ENOKEY:
                 return sd_bus_error_setf(error, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
                                          "Interactive authentication required");
@@ -47,8 +47,15 @@ static int reply_set(Control *c, sd_bus_message *msg, sd_varlink *link, const Th
         return sd_bus_reply_method_error(msg, &error);
 }
 
-static int set_class(sd_bus_message *msg, Control *c, bool process, sd_bus_error *error) {
+static int sender_uid(sd_bus_message *msg, uid_t *ret) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        int r;
+
+        r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID, &creds);
+        return r < 0 ? r : sd_bus_creds_get_euid(creds, ret);
+}
+
+static int set_class(sd_bus_message *msg, Control *c, bool process, sd_bus_error *error) {
         ThreadRequestArguments a = {
                 .subject = {
                         .bus_name = sd_bus_message_get_sender(msg),
@@ -72,9 +79,7 @@ static int set_class(sd_bus_message *msg, Control *c, bool process, sd_bus_error
                                          "'%s' is no class of threads; normal, scan and background are",
                                          class);
 
-        r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID, &creds);
-        if (r >= 0)
-                r = sd_bus_creds_get_euid(creds, &a.subject.uid);
+        r = sender_uid(msg, &a.subject.uid);
         if (r < 0)
                 return r;
 
@@ -116,6 +121,7 @@ int threads_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         Manager *m = ((Control *) userdata)->manager;
         ThreadTarget target;
         uint32_t pid;
+        uid_t uid;
         int r;
 
         r = sd_bus_message_read(msg, "u", &pid);
@@ -124,11 +130,17 @@ int threads_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         if (!m->kernel.supported)
                 return set_error(error, m, pid, -EOPNOTSUPP);
 
+        r = sender_uid(msg, &uid);
+        if (r < 0)
+                return r;
+
         r = thread_target_open((pid_t) pid, /* process= */ true, &target);
         if (r < 0)
                 return set_error(error, m, pid, r);
 
-        r = sd_bus_message_new_method_return(msg, &reply);
+        r = thread_target_check_visible(&target, uid);
+        if (r >= 0)
+                r = sd_bus_message_new_method_return(msg, &reply);
         if (r >= 0)
                 r = sd_bus_message_open_container(reply, 'a', "(uss)");
         if (r >= 0)

@@ -153,8 +153,11 @@ static int backend_enumerate(void *userdata, GArray *ret_ids) {
                                     c->pin_root, de->d_name);
                         continue;
                 }
-                if (!IN_ERRNO(fd, -ENOENT, -ENOLINK))
-                        return fd;
+                if (!IN_ERRNO(fd, -ENOENT, -ENOLINK)) {
+                        log_warning_errno(fd, "Cannot open pin '%s/%s/" PIN_LINK "', leaving it alone: %m",
+                                          c->pin_root, de->d_name);
+                        continue;
+                }
 
                 log_debug("Removing left-over pins in '%s/%s': %s.", c->pin_root, de->d_name,
                           fd == -ENOENT ? "nothing was attached" : "the kernel detached the policy");
@@ -342,9 +345,9 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
                 return policy_step_failed(policy, POLICY_STEP_ATTACH, r, ret_reason);
         }
 
-        /* The new policy runs.
-         * Should the rest not get pinned, the mark stays and the next start tries again. */
-        link->incomplete = true;
+        /* The new policy runs. Should the rest not get pinned the mark stays on disk, and the next start makes
+         * an update again. Not this one: each event would throw away what the policy learned. */
+        link->incomplete = false;
         r = pin_directory_clear(c->pin_root, link->cgroup_id);
         if (r >= 0)
                 r = pin_companions(c->pin_root, link->cgroup_id, obj, config);
@@ -358,7 +361,6 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
                                          "ignoring: %m",
                                          policy->name, c->pin_root, link->cgroup_id), 0;
 
-        link->incomplete = false;
         return 0;
 }
 

@@ -6,16 +6,10 @@
 #include "daemon/core/wanted.h"
 #include "fetch.h"
 #include "names.h"
-#include "query.h"
 #include "shared/log.h"
 
 /* dbus-daemon refuses a connection more than 128 calls without a reply, by default. */
 #define IN_FLIGHT_MAX 48U
-
-typedef struct UnitQuery {
-        void (*func)(void *userdata);
-        void *userdata;
-} UnitQuery;
 
 static void run_queue(SystemdWatch *w);
 
@@ -297,39 +291,6 @@ static void run_queue(SystemdWatch *w) {
                         w->incomplete = true;
                         break;
                 }
-        }
-}
-
-/* ---- who waits */
-
-bool systemd_query(SystemdWatch *w, Unit *u, void (*func)(void *userdata), void *userdata) {
-        SystemdUnit *s = w ? g_hash_table_lookup(w->units, u) : NULL;
-        UnitQuery q = {
-                .func = func,
-                .userdata = userdata,
-        };
-
-        if (!s || !u->active || unit_is_managed(u) || !u->manager->kernel.supported)
-                return false;
-
-        if (!s->queries)
-                s->queries = g_array_new(FALSE, FALSE, sizeof(UnitQuery));
-        g_array_append_val(s->queries, q);
-        systemd_fetch_queue(s, /* files= */ false, /* cgroup= */ true);
-        return true;
-}
-
-void systemd_query_cancel(SystemdWatch *w, void *userdata) {
-        GHashTableIter it;
-        gpointer p;
-
-        g_hash_table_iter_init(&it, w->units);
-        while (g_hash_table_iter_next(&it, NULL, &p)) {
-                GArray *queries = ((SystemdUnit *) p)->queries;
-
-                for (guint i = queries ? queries->len : 0; i > 0; i--)
-                        if (g_array_index(queries, UnitQuery, i - 1).userdata == userdata)
-                                g_array_remove_index(queries, i - 1);
         }
 }
 

@@ -25,6 +25,12 @@ typedef enum UnitFetch {
         _UNIT_FETCH_MAX,
 } UnitFetch;
 
+/* Who waits for an answer about a unit. */
+typedef struct UnitQuery {
+        void (*func)(void *userdata);
+        void *userdata;
+} UnitQuery;
+
 /* A unit as systemd has it. */
 typedef struct SystemdUnit {
         SystemdWatch *watch;
@@ -37,7 +43,7 @@ typedef struct SystemdUnit {
         bool queued;                /* waits for its turn to be asked about */
         bool seen;                  /* by the listing in progress */
         uint64_t files_asked;       /* the number of the last rescan when its files were asked for */
-        GArray *queries;            /* clients that wait for an answer (fetch.h) */
+        GArray *queries;            /* of UnitQuery (query.h) */
 } SystemdUnit;
 
 struct SystemdWatch {

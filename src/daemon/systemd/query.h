@@ -5,11 +5,12 @@
 
 typedef struct SystemdWatch SystemdWatch;
 
-/* The control groups of units without a policy of their own are not followed: that would be two calls to
- * systemd for each that starts or stops. Who asks for one by name still wants to know what it inherits, and
- * waits a moment for systemd's answer.
+/* Has the watch know a unit that systemd has loaded, by its own name: what its files say, also if it is not
+ * active, and with cgroup its control group, also if it has no policy. The control groups of such units are
+ * not followed: that would be two calls to systemd for each that starts or stops.
  *
- * Returns true if func is called when the answer is there, whatever it is, unless that is cancelled
- * before. */
-bool systemd_query(SystemdWatch *w, Unit *u, void (*func)(void *userdata), void *userdata);
+ * Returns true if that has to be asked for; func is called when the answer is there, whatever it is, unless
+ * that is cancelled before. */
+bool systemd_query(SystemdWatch *w, const char *unit, bool cgroup, void (*func)(void *userdata),
+                   void *userdata);
 void systemd_query_cancel(SystemdWatch *w, void *userdata);

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <malloc.h>
+
 #include "clients.h"
+#include "shared/log.h"
+
+/* That are not root's. */
+#define CLIENTS_MAX 2048U
+/* More than what is in use without clients, before some have to go. */
+#define MEMORY_MAX ((size_t) 16 << 20)
+
+static void drop(Varlink *v, sd_varlink *client) {
+        sd_varlink *link = sd_varlink_ref(client);
+
+        varlink_clients_remove(v, link);
+        (void) sd_varlink_close(link);
+        sd_varlink_unref(link);
+}
 
 /* Left to itself, sd-varlink sends each client all that is waiting for it when the event loop ends, however
  * long that takes: one that does not read would have the daemon wait until systemd kills it. */
@@ -8,39 +24,88 @@ static int on_exit_loop(sd_event_source *s, void *userdata) {
         Varlink *v = ASSERT_PTR(userdata);
 
         while (v->clients->len > 0) {
-                sd_varlink *link = sd_varlink_ref(v->clients->pdata[v->clients->len - 1]);
+                sd_varlink *link = v->clients->pdata[v->clients->len - 1];
 
-                varlink_clients_remove(v, link);
                 (void) sd_varlink_process(link); /* sends what the client has room for */
-                (void) sd_varlink_close(link);
-                sd_varlink_unref(link);
+                if (v->clients->len > 0 && v->clients->pdata[v->clients->len - 1] == link)
+                        drop(v, link);
         }
 
         return 0;
 }
 
+static bool is_root(sd_varlink *link) {
+        uid_t uid;
+
+        return sd_varlink_get_peer_uid(link, &uid) >= 0 && uid == 0;
+}
+
+static size_t memory_in_use(void) {
+        struct mallinfo2 info = mallinfo2();
+
+        return info.uordblks + info.hblkhd;
+}
+
+/* After each event: what is kept for clients, besides what the daemon itself has come to need. */
+static int on_any_event(sd_event_source *s, void *userdata) {
+        Varlink *v = ASSERT_PTR(userdata);
+        size_t used = memory_in_use();
+        unsigned n = 0;
+
+        if (v->clients->len == 0)
+                v->memory_base = used;
+        if (used <= v->memory_base + MEMORY_MAX)
+                return 0;
+
+        for (guint i = v->clients->len; i-- > 0;)
+                if (!is_root(v->clients->pdata[i])) {
+                        drop(v, v->clients->pdata[i]);
+                        n++;
+                }
+        if (n > 0)
+                log_warning("Closed the connections of %u clients of varlink: %zu KiB were kept for them.",
+                            n, (used - v->memory_base) >> 10);
+
+        (void) malloc_trim(0);
+        v->memory_base = memory_in_use();
+        return 0;
+}
+
 int varlink_clients_start(Varlink *v) {
+        sd_event *event = v->control->manager->event;
         int r;
 
         v->clients = g_ptr_array_new();
+        v->memory_base = memory_in_use();
 
-        r = sd_event_add_exit(v->control->manager->event, &v->clients_source, on_exit_loop, v);
-        if (r < 0)
-                return r;
-
-        return sd_event_source_set_priority(v->clients_source, SD_EVENT_PRIORITY_IMPORTANT);
+        r = sd_event_add_exit(event, &v->exit_source, on_exit_loop, v);
+        if (r >= 0)
+                r = sd_event_source_set_priority(v->exit_source, SD_EVENT_PRIORITY_IMPORTANT);
+        if (r >= 0)
+                r = sd_event_add_post(event, &v->memory_source, on_any_event, v);
+        return r;
 }
 
 void varlink_clients_stop(Varlink *v) {
-        v->clients_source = sd_event_source_disable_unref(v->clients_source);
+        v->exit_source = sd_event_source_disable_unref(v->exit_source);
+        v->memory_source = sd_event_source_disable_unref(v->memory_source);
         if (v->clients)
                 g_ptr_array_unref(v->clients);
         v->clients = NULL;
 }
 
-void varlink_clients_add(Varlink *v, sd_varlink *link) {
-        if (v->clients)
-                g_ptr_array_add(v->clients, link);
+int varlink_clients_add(Varlink *v, sd_varlink *link) {
+        unsigned n = 0;
+
+        if (!is_root(link)) {
+                for (guint i = 0; i < v->clients->len; i++)
+                        n += !is_root(v->clients->pdata[i]);
+                if (n >= CLIENTS_MAX)
+                        return -EBUSY;
+        }
+
+        g_ptr_array_add(v->clients, link);
+        return 0;
 }
 
 void varlink_clients_remove(Varlink *v, sd_varlink *link) {

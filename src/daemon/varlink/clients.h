@@ -3,9 +3,13 @@
 
 #include "context.h"
 
-/* Those that are connected, so that the daemon can end without them. */
+/* Those that are connected: they leave when the daemon ends, and root gets in whatever others do.
+ *
+ * sd-varlink keeps up to 16 MiB for a client that sends a call without an end, and as much for one that does
+ * not read its answers. As soon as that adds up, clients that are not root have to go. */
 int varlink_clients_start(Varlink *v);
 void varlink_clients_stop(Varlink *v);
 
-void varlink_clients_add(Varlink *v, sd_varlink *link);
+/* -EBUSY: there are too many. */
+int varlink_clients_add(Varlink *v, sd_varlink *link);
 void varlink_clients_remove(Varlink *v, sd_varlink *link);

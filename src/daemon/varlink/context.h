@@ -12,6 +12,7 @@ typedef struct Varlink {
         Control *control;
         sd_varlink_server *server;
         GPtrArray *clients;              /* of sd_varlink: those that are connected */
-        sd_event_source *clients_source;
+        sd_event_source *exit_source, *memory_source;
+        size_t memory_base;              /* in use without clients, in bytes */
         Monitor *monitor;
 } Varlink;

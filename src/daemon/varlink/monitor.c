@@ -13,9 +13,10 @@
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "unit.h"
 
-/* What a client does not read is kept for it,
- * up to what libsystemd permits: nobody shall make that add up. */
+/* What a client does not read is kept for it, up to what libsystemd permits: nobody shall make that add up,
+ * and nobody keep others out. Root has no limit. */
 #define MONITORS_MAX 64U
+#define MONITORS_PER_USER_MAX 8U
 
 struct Monitor {
         Manager *manager;
@@ -202,6 +203,25 @@ static int take_stock(Monitor *o) {
         return 0;
 }
 
+static int check_room(Monitor *o, sd_varlink *link) {
+        unsigned n = 0, n_mine = 0;
+        uid_t uid, other;
+        int r;
+
+        r = sd_varlink_get_peer_uid(link, &uid);
+        if (r < 0 || uid == 0)
+                return r;
+
+        for (guint i = 0; i < o->links->len; i++) {
+                if (sd_varlink_get_peer_uid(o->links->pdata[i], &other) < 0 || other == 0)
+                        continue;
+                n++;
+                n_mine += other == uid;
+        }
+
+        return n >= MONITORS_MAX || n_mine >= MONITORS_PER_USER_MAX ? -EBUSY : 0;
+}
+
 static int method_monitor(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
                           void *userdata) {
         Monitor *o = ASSERT_PTR(((Varlink *) userdata)->monitor);
@@ -215,8 +235,9 @@ static int method_monitor(sd_varlink *link, sd_json_variant *parameters, sd_varl
         if (!(flags & SD_VARLINK_METHOD_MORE))
                 return sd_varlink_error(link, SD_VARLINK_ERROR_EXPECTED_MORE, NULL);
 
-        if (o->links->len >= MONITORS_MAX)
-                return sd_varlink_error_errno(link, -EBUSY);
+        r = check_room(o, link);
+        if (r < 0)
+                return sd_varlink_error_errno(link, r);
 
         r = take_stock(o);
         if (r < 0)

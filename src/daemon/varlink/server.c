@@ -15,8 +15,16 @@
 
 #include "config.h"
 
+/* More than clients.c has room for, of root and of others. */
+#define CONNECTIONS_MAX 4096U
+#define CONNECTIONS_PER_USER_MAX 1024U
+
 static int on_connect(sd_varlink_server *s, sd_varlink *link, void *userdata) {
-        varlink_clients_add(userdata, link);
+        int r;
+
+        r = varlink_clients_add(userdata, link);
+        if (r < 0)
+                return r;
 
         /* A thread is best named by a file descriptor. */
         return sd_varlink_set_allow_fd_passing_input(link, true);
@@ -52,6 +60,9 @@ int varlink_new_unconnected(Control *c, Varlink **ret) {
 
         (void) sd_varlink_server_set_userdata(v->server, v);
         (void) sd_varlink_server_set_info(v->server, "cachebpf", "cachebpfd", PROJECT_VERSION, NULL);
+
+        (void) sd_varlink_server_set_connections_max(v->server, CONNECTIONS_MAX);
+        (void) sd_varlink_server_set_connections_per_uid_max(v->server, CONNECTIONS_PER_USER_MAX);
 
         r = sd_varlink_server_add_interface(v->server, &vl_interface_org_cachebpf_Manager);
         if (r < 0)

@@ -163,6 +163,7 @@ static int method_list_threads(sd_varlink *link, sd_json_variant *parameters,
         };
         TargetParameters p = { .pidfd = -1 };
         ThreadTarget target;
+        uid_t uid;
         int r;
 
         r = sd_varlink_dispatch(link, parameters, table, &p);
@@ -175,7 +176,15 @@ static int method_list_threads(sd_varlink *link, sd_json_variant *parameters,
         if (r != 0)
                 return r < 0 ? r : 0;
 
-        r = thread_target_foreach(&target, list_one, &l);
+        r = sd_varlink_get_peer_uid(link, &uid);
+        if (r >= 0)
+                r = thread_target_check_visible(&target, uid);
+        if (r == -EACCES) {
+                thread_target_done(&target);
+                return refuse(link, m, &p, r);
+        }
+        if (r >= 0)
+                r = thread_target_foreach(&target, list_one, &l);
         thread_target_done(&target);
         if (r == -ESRCH && !l.stream.held)
                 return refuse(link, m, &p, r);

@@ -121,7 +121,7 @@ static void test_units(void **state) {
         assert_int_equal(overridden.status, EXIT_SUCCESS);
 
         /* A slice needs no file. */
-        run(&slice, "verify", root_option, "what-ever");
+        run(&slice, "verify", root_option, "what-ever.slice");
         assert_int_equal(slice.status, EXIT_SUCCESS);
 
         run(&unknown, "verify", root_option, "what-ever.service");

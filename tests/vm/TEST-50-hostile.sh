@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# kernel: product
+# timeout: 300
+# Users who want the daemon for themselves: a thousand that only connect, two hundred that send calls without an
+# end or do not read their answers, and one that asks and asks. The daemon stays small, and root is served.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
+
+MANAGER='org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager'
+MEMORY_MAX_KB=65536
+SERVED_MS=1000
+work=$(mktemp -d)
+clean_up() {
+        pkill -f t50-client.py
+        rm -rf "$work"
+        remove_test_units
+}
+trap clean_up EXIT
+
+cat >"$work/t50-client.py" <<'E'
+# What to do, how many times; says when it is done, and stays.
+import socket, sys, time
+
+def connect():
+    s = socket.socket(socket.AF_UNIX)
+    s.connect('/run/cachebpf/org.cachebpf.Manager')
+    return s
+
+def idle(n):
+    return [connect() for _ in range(n)]
+
+def endless(n):
+    """Calls that do not end: 12 MiB of a string, to each connection in turn."""
+    clients = idle(n)
+    part, begin = b'x' * 65536, time.monotonic()
+    sent = dict.fromkeys(clients, 0)
+    for s in clients:
+        s.send(b'{"method":"')
+        s.setblocking(False)
+    while sent and time.monotonic() < begin + 120:
+        for s in list(sent):
+            try:
+                sent[s] += s.send(part)
+            except BlockingIOError:
+                continue
+            except OSError: # it was closed
+                del sent[s]
+                continue
+            if sent[s] > 12 << 20:
+                del sent[s]
+    return clients
+
+def deaf(n):
+    """Calls whose answers nobody reads."""
+    clients = idle(n)
+    call = b'{"method":"org.varlink.service.GetInterfaceDescription","parameters":' \
+           b'{"interface":"org.cachebpf.Manager"}}\0'
+    for s in clients:
+        s.setblocking(False)
+        try:
+            for _ in range(2000):
+                s.send(call)
+        except OSError:
+            pass
+    return clients
+
+def watch(n):
+    """Calls of Monitor; says how many are answered."""
+    clients, answered = idle(n), 0
+    for s in clients:
+        s.send(b'{"method":"org.cachebpf.Manager.Monitor","more":true}\0')
+        s.settimeout(120)
+        answered += b'error' not in s.recv(4096)
+    print(answered, flush=True)
+    return clients
+
+clients = globals()[sys.argv[1]](int(sys.argv[2]))
+print('connected', flush=True)
+time.sleep(3600)
+E
+chmod 755 "$work"
+
+client() { # USER WHAT NUMBER
+        runuser -u "$1" -- python3 "$work/t50-client.py" "$2" "$3" >"$work/$2.$1" 2>&1 &
+}
+
+memory_kb() { # the most that the daemon ever had
+        flat_key "/proc/$(daemon_pid)/status" VmHWM:
+}
+
+served() { # WHEN: root is, soon; the best of three, since the host may be busy
+        local begin best=1000000
+        for _ in 1 2 3; do
+                begin=$(date +%s%3N)
+                cachectl list >/dev/null 2>&1 || break
+                begin=$(($(date +%s%3N) - begin))
+                best=$((begin < best ? begin : best))
+        done
+        diag "$1: $best ms, $(memory_kb) KiB"
+        compare "$best" -lt "$limit" "$1 root is served"
+}
+
+make_slice t50.slice $'MemoryMax=64M\nCachePolicy=lfu'
+systemctl start t50.slice
+unit_runs t50.slice lfu
+pid=$(daemon_pid)
+begin=$(date +%s%3N)
+cachectl list >/dev/null
+limit=$((SERVED_MS + 3 * ($(date +%s%3N) - begin))) # an emulated machine needs much of that for cachectl itself
+
+# --- clients that do nothing
+
+client nobody idle 1000
+succeeds 'a thousand clients connect' eventually grep -q connected "$work/idle.nobody"
+served 'with a thousand idle clients'
+
+client nobody watch 20
+succeeds 'and some watch' eventually grep -q connected "$work/watch.nobody"
+is "$(head -n 1 "$work/watch.nobody")" 8 'eight of a user may'
+like "$(timeout 60 cachectl monitor --json=short | head -n 1)" t50.slice 'root may nevertheless'
+
+# --- clients that want memory
+
+client daemon endless 100
+client bin deaf 100
+succeeds 'a hundred send calls without an end' eventually grep -q connected "$work/endless.daemon"
+succeeds 'a hundred do not read' eventually grep -q connected "$work/deaf.bin"
+served 'with two hundred hostile ones'
+compare "$(memory_kb)" -lt $MEMORY_MAX_KB 'the daemon stays small'
+like "$(daemon_log -e 'Closed the connections')" 'clients of varlink: [0-9]+ KiB were kept' \
+        'and says why it sends them away'
+pkill -f t50-client.py
+
+# --- one that asks and asks: polkit wants a password, and nobody gives one
+
+succeeds 'polkit is there' systemctl start polkit.service
+for _ in {1..100}; do
+        # shellcheck disable=SC2086
+        timeout 120 runuser -u nobody -- busctl call --allow-interactive-authorization=yes $MANAGER \
+                SetUnitSettings sasbb t50.slice 1 CachePolicy=mru false false >/dev/null 2>&1 &
+done
+served 'with a user who asks a hundred times'
+succeeds 'and may change something' cachectl set t50.slice fifo
+unit_runs t50.slice fifo
+cachectl reset --quiet t50.slice
+wait
+
+is "$(daemon_pid)" "$pid" 'it is the same daemon'
+unit_runs t50.slice lfu
+books_agree 'the kernel has lost nothing'
+done_testing
