@@ -138,6 +138,7 @@ unit_runs t25.slice lfu
 succeeds 'apt removes the daemon' apt remove cachebpfd
 fails 'it does not run any more' pgrep -x cachebpfd
 fails 'there are no pins' test -e "$PIN_ROOT"
+fails 'it is not registered any more' test -L /run/varlink/registry/org.cachebpf.Manager
 succeeds 'the kernel has no policy of it' eventually policies_are "$before"
 succeeds 'the slice has none' eventually policy_is t25.slice none
 succeeds 'and runs' systemctl is-active t25.slice

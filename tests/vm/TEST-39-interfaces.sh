@@ -94,6 +94,8 @@ permit_nothing
 # --- varlink: it tells who it is, and has each method that it describes
 
 like "$(varlinkctl info "$VARLINK")" 'Product: cachebpfd' 'varlink: who it is'
+like "$(as_nobody varlinkctl info /run/varlink/registry/org.cachebpf.Manager)" 'Product: cachebpfd' \
+        'varlink: it is registered, for everybody'
 mapfile -t methods < <(varlinkctl introspect "$VARLINK" org.cachebpf.Manager | sed -n 's/^method \(\w*\).*/\1/p')
 compare "${#methods[@]}" -ge 10 'varlink: it describes its methods'
 for method in "${methods[@]}"; do

@@ -4,7 +4,7 @@
 
 # What is there of the project, beside tests and loads.
 traces() {
-        find /etc /usr /var/lib /sys/fs/bpf /run/cachebpf \
+        find /etc /usr /var/lib /sys/fs/bpf /run/varlink /run/cachebpf \
                 \( -path '/usr/lib/cachebpf/tests' -o -path '/usr/lib/cachebpf/bench' -o \
                 -path '/usr/lib/cachebpf/vm' \) \
                 -prune -o \( -path '*cachebpf*' -o -path '*cachectl*' \) -not -path /usr/lib/cachebpf \
