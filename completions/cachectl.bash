@@ -35,7 +35,7 @@ _cachectl() {
                 [all]="-h --help --version"
                 [status]="--json= -j --no-pager -q --quiet -H --host= -M --machine="
                 [list]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
-                [stats]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine= --format="
+                [stats]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine= --format= -o --output="
                 [top]="-b --batch -d --delay= --iterations= --sort= --no-legend -l --full -H --host= -M --machine="
                 [monitor]="--json= -j -q --quiet -H --host= -M --machine="
                 [policies]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="

@@ -2,9 +2,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "client.h"
 #include "exit-codes.h"
@@ -15,6 +17,7 @@
 #include "output.h"
 #include "pager.h"
 #include "shared/cleanup.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/string-util.h"
@@ -194,7 +197,8 @@ static int check_kernel(sd_varlink *link) {
 }
 
 /* The states of the units whose counters are shown; without names, of all. */
-static int show_metrics(sd_varlink *link, const ObjectList *stats, size_t n_names) {
+static int print_metrics(sd_varlink *link, const ObjectList *stats, size_t n_names, MetricsFormat format,
+                         FILE *f) {
         _cleanup_(object_list_done) ObjectList units = {};
         int r;
 
@@ -213,22 +217,66 @@ static int show_metrics(sd_varlink *link, const ObjectList *stats, size_t n_name
                 objects_keep(&object_kind_unit, &units, shown, stats->n);
         }
 
-        r = openmetrics_print(&units, stats, stdout);
+        return openmetrics_print(&units, stats, format, f);
+}
+
+static int write_file(const char *path, const char *text) {
+        _cleanup_(file_update_done) FileUpdate update = {};
+        g_autofree char *dir = g_path_get_dirname(path);
+        int r;
+
+        /* A directory that is missing may be a slip of the pen: it is not made. */
+        r = access(dir, F_OK) < 0 ? -errno : file_update_prepare(path, text, &update);
+        if (r >= 0)
+                r = file_update_commit(&update);
+        return r < 0 ? log_error_errno(r, "Cannot write %s: %m", path) : 0;
+}
+
+/* A file gets them all at once: who reads it sees what was there before, or what is now. */
+static int show_metrics(sd_varlink *link, const ObjectList *stats, size_t n_names, MetricsFormat format) {
+        _cleanup_free_ char *text = NULL;
+        size_t size;
+        FILE *f;
+        int r;
+
+        if (!arg_output || streq(arg_output, "-")) {
+                r = print_metrics(link, stats, n_names, format, stdout);
+                return r < 0 ? r : EXIT_SUCCESS;
+        }
+
+        f = open_memstream(&text, &size);
+        if (!f)
+                return log_oom();
+
+        r = print_metrics(link, stats, n_names, format, f);
+        if (fclose(f) != 0 && r >= 0)
+                r = log_oom();
+        if (r >= 0)
+                r = write_file(arg_output, text);
         return r < 0 ? r : EXIT_SUCCESS;
 }
 
-/* Whether --format= asks for metrics; -EINVAL (logged): for something else that we do not have. */
+/* What --format= asks for; -EINVAL (logged): something else that we do not have. */
 static int metrics_wanted(void) {
-        if (!arg_format || streq(arg_format, "table"))
-                return false;
-        if (!streq(arg_format, "openmetrics"))
-                return log_error_errno(EINVAL,
-                                       "Option --format= takes table or openmetrics here, not \"%s\".",
-                                       arg_format);
-        if (json_wanted())
-                return log_error_errno(EINVAL, "It can be --json= or --format=openmetrics, not both.");
+        MetricsFormat format = METRICS_NONE;
 
-        return true;
+        if (arg_format && streq(arg_format, "openmetrics"))
+                format = METRICS_OPENMETRICS;
+        else if (arg_format && streq(arg_format, "prometheus"))
+                format = METRICS_PROMETHEUS;
+        else if (arg_format && !streq(arg_format, "table"))
+                return log_error_errno(EINVAL,
+                                       "Option --format= takes table, openmetrics or prometheus here, "
+                                       "not \"%s\".", arg_format);
+
+        if (format != METRICS_NONE && json_wanted())
+                return log_error_errno(EINVAL, "It can be --json= or --format=%s, not both.", arg_format);
+        if (format == METRICS_NONE && arg_output)
+                return log_error_errno(EINVAL,
+                                       "Option --output= is for --format=openmetrics and "
+                                       "--format=prometheus.");
+
+        return format;
 }
 
 int verb_stats(char **names, size_t n_names) {
@@ -253,8 +301,8 @@ int verb_stats(char **names, size_t n_names) {
         if (r < 0)
                 return r;
 
-        if (metrics)
-                r = show_metrics(link, &units, n_names);
+        if (metrics != METRICS_NONE)
+                r = show_metrics(link, &units, n_names, metrics);
         else if (json_wanted())
                 r = output_json_objects(&units);
         else

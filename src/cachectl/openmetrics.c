@@ -18,6 +18,8 @@ typedef enum Type {
         GAUGE,
         SECONDS, /* a counter, of nanoseconds in the kernel */
         LONGEST, /* a gauge, the same */
+        STATES,
+        UNKNOWN,
 } Type;
 
 /* A family of metrics and the counter of the kernel that it is. A counter that ends with _ stands for all
@@ -97,7 +99,22 @@ static const char *const type_names[] = {
         [GAUGE]   = "gauge",
         [SECONDS] = "counter",
         [LONGEST] = "gauge",
+        [STATES]  = "stateset",
+        [UNKNOWN] = "unknown",
 };
+
+static const char *const prometheus_type_names[] = {
+        [COUNTER] = "counter",
+        [GAUGE]   = "gauge",
+        [SECONDS] = "counter",
+        [LONGEST] = "gauge",
+        [STATES]  = "gauge",
+        [UNKNOWN] = "untyped",
+};
+
+static const char *type_suffix(Type type) {
+        return type == COUNTER || type == SECONDS ? "_total" : "";
+}
 
 /* The value of a label, quoted. What is not UTF-8 cannot be in JSON either. */
 static void print_label(const char *name, const char *value, FILE *f) {
@@ -117,8 +134,16 @@ static void print_label(const char *name, const char *value, FILE *f) {
         fputc('"', f);
 }
 
-static void print_head(const char *name, const char *type, const char *unit, const char *help, FILE *f) {
-        fprintf(f, "# TYPE %s %s\n", name, type);
+/* In the form of Prometheus it is the name of the samples that has a type. */
+static void print_head(const char *name, Type type, const char *unit, const char *help,
+                       MetricsFormat format, FILE *f) {
+        if (format == METRICS_PROMETHEUS) {
+                fprintf(f, "# HELP %s%s %s.\n", name, type_suffix(type), help);
+                fprintf(f, "# TYPE %s%s %s\n", name, type_suffix(type), prometheus_type_names[type]);
+                return;
+        }
+
+        fprintf(f, "# TYPE %s %s\n", name, type_names[type]);
         if (unit)
                 fprintf(f, "# UNIT %s %s\n", name, unit);
         fprintf(f, "# HELP %s %s.\n", name, help);
@@ -126,9 +151,7 @@ static void print_head(const char *name, const char *type, const char *unit, con
 
 static void print_sample(const char *name, Type type, const StatsInfo *s, const char *reason, uint64_t value,
                          FILE *f) {
-        bool total = type == COUNTER || type == SECONDS;
-
-        fprintf(f, "%s%s{", name, total ? "_total" : "");
+        fprintf(f, "%s%s{", name, type_suffix(type));
         print_label("unit", s->unit, f);
         fputc(',', f);
         print_label("policy", strempty(s->policy), f);
@@ -168,6 +191,7 @@ typedef struct Output {
         const Family *family; /* NULL: the counter is one that we do not know */
         const char *counter;
         bool begun;
+        MetricsFormat format;
         FILE *f;
 } Output;
 
@@ -179,7 +203,7 @@ static void print_known(const StatsInfo *s, const char *counter, uint64_t value,
                 return;
 
         if (!o->begun)
-                print_head(o->family->name, type_names[o->family->type], o->family->unit, o->family->help,
+                print_head(o->family->name, o->family->type, o->family->unit, o->family->help, o->format,
                            o->f);
         o->begun = true;
         print_sample(o->family->name, o->family->type, s, *rest ? rest : NULL, value, o->f);
@@ -224,31 +248,33 @@ static void print_one(const StatsInfo *s, const char *counter, uint64_t value, v
 
         name = g_strconcat("cachebpf_", counter, NULL);
         if (!o->begun)
-                print_head(name, "unknown", NULL, "Something that the kernel counts", o->f);
+                print_head(name, UNKNOWN, NULL, "Something that the kernel counts", o->format, o->f);
         o->begun = true;
-        print_sample(name, GAUGE, s, NULL, value, o->f);
+        print_sample(name, UNKNOWN, s, NULL, value, o->f);
 }
 
-static void print_counters(const StatsInfo *stats, size_t n, FILE *f) {
+static void print_counters(const StatsInfo *stats, size_t n, MetricsFormat format, FILE *f) {
         _cleanup_ptr_array_ GPtrArray *unknown = g_ptr_array_new();
 
         for (size_t i = 0; i < ELEMENTSOF(families); i++)
-                foreach_counter(stats, n, print_known, &(Output) { .family = families + i, .f = f });
+                foreach_counter(stats, n, print_known,
+                                &(Output) { .family = families + i, .format = format, .f = f });
 
         foreach_counter(stats, n, note_unknown, unknown);
         for (guint i = 0; i < unknown->len; i++)
-                foreach_counter(stats, n, print_one, &(Output) { .counter = unknown->pdata[i], .f = f });
+                foreach_counter(stats, n, print_one,
+                                &(Output) { .counter = unknown->pdata[i], .format = format, .f = f });
 }
 
 /* ---- states */
 
 /* A set of states, of which one is 1. */
-static int print_states(const ObjectList *units, FILE *f) {
+static int print_states(const ObjectList *units, MetricsFormat format, FILE *f) {
         static const char name[] = "cachebpf_unit_state";
         int r;
 
         if (units->n > 0)
-                print_head(name, "stateset", NULL, "What the policy of the unit is doing", f);
+                print_head(name, STATES, NULL, "What the policy of the unit is doing", format, f);
 
         for (size_t i = 0; i < units->n; i++) {
                 UnitInfo u;
@@ -269,7 +295,7 @@ static int print_states(const ObjectList *units, FILE *f) {
         return 0;
 }
 
-int openmetrics_print(const ObjectList *units, const ObjectList *stats, FILE *f) {
+int openmetrics_print(const ObjectList *units, const ObjectList *stats, MetricsFormat format, FILE *f) {
         _cleanup_free_ StatsInfo *infos = NULL;
         int r;
 
@@ -287,11 +313,12 @@ int openmetrics_print(const ObjectList *units, const ObjectList *stats, FILE *f)
                         return r;
         }
 
-        r = print_states(units, f);
+        r = print_states(units, format, f);
         if (r < 0)
                 return r;
 
-        print_counters(infos, stats->n, f);
-        fputs("# EOF\n", f);
+        print_counters(infos, stats->n, format, f);
+        if (format == METRICS_OPENMETRICS)
+                fputs("# EOF\n", f);
         return 0;
 }

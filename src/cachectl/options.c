@@ -90,7 +90,7 @@ static const struct {
         { OPTION_FORMAT, 0, "format", "FORMAT",
           "Read the trace as text, oracleGeneral, csv, blkparse or record" },
         { OPTION_METRICS, 0, "format", "FORMAT",
-          "Show the counters as table (the default) or openmetrics" },
+          "Show the counters as table, openmetrics or prometheus" },
         { OPTION_PLAIN, 'b', "batch", NULL,
           "Print one table after the other, for programs and files" },
         { OPTION_DELAY, 'd', "delay", "TIME",

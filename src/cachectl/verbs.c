@@ -35,10 +35,11 @@ const Verb verbs[] = {
                 .arguments = "[UNIT...]",
                 .max_arguments = VERB_ANY_NUMBER,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL |
-                           OPTION_REMOTE | OPTION_METRICS,
+                           OPTION_REMOTE | OPTION_METRICS | OPTION_OUTPUT,
                 .summary = "Show the kernel's counters and the hit ratio",
                 .details = "Without UNITs: the most telling counters of every unit that has a policy, a\n"
-                           "line each. With UNITs (patterns are allowed): all counters of each.\n",
+                           "line each. With UNITs (patterns are allowed): all counters of each. Metrics\n"
+                           "for monitoring systems (--format=) can go into a file, all at once.\n",
                 .run = verb_stats,
         },
         {
