@@ -68,6 +68,8 @@ succeeds 'apt installs the packages' apt install "${packages[@]}"
 succeeds 'the daemon runs' systemctl is-active cachebpfd.service
 succeeds 'its socket is there' systemctl is-active cachebpfd-varlink.socket
 succeeds 'both are enabled' systemctl is-enabled cachebpfd.service cachebpfd-varlink.socket
+is "$(systemctl is-enabled prometheus-node-exporter-cachebpf.timer)" disabled 'the timer for Prometheus is not'
+fails 'and does not run' systemctl is-active prometheus-node-exporter-cachebpf.timer
 unit_runs t25.slice lfu
 succeeds 'cachectl says so' cachectl status t25.slice
 succeeds 'the bus knows it' eventually busctl get-property org.cachebpf1 /org/cachebpf1 \

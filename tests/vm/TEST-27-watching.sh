@@ -105,6 +105,31 @@ is "$(metric 'cachebpf_unit_state{unit="t27-first.slice",cachebpf_unit_state="at
         'the state is among them'
 is "$(grep -c '^# TYPE .* unknown' <<<"$metrics")" 0 'all that the kernel counts is known'
 
+# --- metrics for Prometheus: a file, by a timer that is off until somebody enables it
+
+exporter=prometheus-node-exporter-cachebpf
+directory=/var/lib/prometheus/node-exporter
+is "$(systemctl is-enabled $exporter.timer)" disabled 'the timer is off'
+systemctl start $exporter.service
+is "$(systemctl show --value -p ConditionResult $exporter.service)" no 'without an exporter there is no file'
+
+mkdir -p $directory
+succeeds 'with one the service runs' systemctl start $exporter.service
+metrics=$(<$directory/cachebpf.prom)
+is "$(metric 'cachebpf_misses_total{unit="t27-first.slice",policy="lfu"}')" \
+        "$(policy_stat t27-first.slice misses)" \
+        'the file has what the kernel counts'
+is "$(metric 'cachebpf_unit_state{unit="t27-first.slice",cachebpf_unit_state="attached"}')" 1 'and the state'
+is "$(grep '^#' <<<"$metrics" | grep -Ecv '^# (HELP|TYPE) ')" 0 'all in the form that the exporter reads'
+is "$(stat -c '%a %U' $directory/cachebpf.prom)" '644 root' 'everybody may read it'
+is "$(ls -A $directory)" cachebpf.prom 'nothing else is there'
+
+rm $directory/cachebpf.prom
+systemctl start $exporter.timer
+succeeds 'the timer brings it again' eventually test -e $directory/cachebpf.prom
+systemctl stop $exporter.timer
+rm -r $directory
+
 # --- elsewhere
 
 cachectl -M nosuch status >/dev/null 2>"$stream"
