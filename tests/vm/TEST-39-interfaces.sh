@@ -163,6 +163,7 @@ is "$(completions set t39-f)" t39-first.slice 'and units'
 is "$(completions show-policy l)" "$(cachectl policies --json=short |
         jq -r '[.[].name | select(startswith("l"))] | sort | join(" ")')" 'and policies'
 succeeds 'zsh has completions, too' grep -q '^#compdef cachectl' /usr/share/zsh/vendor-completions/_cachectl
+succeeds 'and fish' grep -q '^complete -c cachectl' /usr/share/fish/vendor_completions.d/cachectl.fish
 
 succeeds 'the daemon is up' systemctl is-active cachebpfd.service
 is "$(systemctl show -P NRestarts cachebpfd.service)" 0 'and was never down'

@@ -1,0 +1,164 @@
+# fish completion for cachectl(1)
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+set -g __cachectl_verbs status list stats top monitor policies show-policy new-policy show set hold reset reload \
+    verify features threads classify record simulate version help
+
+function __cachectl_units
+    cachectl list --no-legend --no-pager 2>/dev/null | string replace -r ' .*' ''
+end
+
+function __cachectl_policies
+    cachectl policies --no-legend --no-pager 2>/dev/null | string replace -r ' .*' ''
+end
+
+function __cachectl_machines
+    machinectl list --no-legend --no-pager 2>/dev/null | string replace -r ' .*' ''
+end
+
+# The verb and the words behind it, as far as the cursor.
+function __cachectl_words
+    set -l words (commandline -opc)
+    for i in (seq 2 (count $words))
+        if contains -- $words[$i] $__cachectl_verbs
+            printf '%s\n' $words[$i..]
+            return
+        end
+    end
+end
+
+# Is the verb one of these? Without one it is "status" that runs, but another one may follow.
+function __cachectl_verb
+    set -l words (__cachectl_words)
+    if contains -- -- $words
+        return 1 # what follows is a command, or no option
+    else if set -q words[1]
+        contains -- $words[1] $argv
+    else
+        contains -- status $argv; or contains -- list $argv
+    end
+end
+
+function __cachectl_no_verb
+    not count (__cachectl_words) >/dev/null
+end
+
+function __cachectl_arguments
+    set -l number 0
+    for word in (__cachectl_words)[2..]
+        string match -q -- '-*' $word; or set number (math $number + 1)
+    end
+    echo $number
+end
+
+# Is it one of these verbs, and no argument there yet?
+function __cachectl_first
+    __cachectl_verb $argv; and test (__cachectl_arguments) -eq 0
+end
+
+# Or one?
+function __cachectl_later
+    __cachectl_verb $argv; and test (__cachectl_arguments) -gt 0
+end
+
+# Behind "--" there is a command, which has completions of its own.
+function __cachectl_in_command
+    set -l words (__cachectl_words)
+    test "$words[1]" = hold; and contains -- -- $words
+end
+
+function __cachectl_command
+    set -l words (__cachectl_words)
+    set -l dashes (contains -i -- -- $words)
+    set -l command (string escape -- $words[(math $dashes + 1)..]) (commandline -ct)
+    complete -C (string join -- ' ' $command)
+end
+
+# No files, but where it says so.
+complete -c cachectl -f
+
+complete -c cachectl -n __cachectl_no_verb -a status -d 'show what runs, as the kernel confirms it, and why not if not'
+complete -c cachectl -n __cachectl_no_verb -a list -d 'list units and their policies, a line each'
+complete -c cachectl -n __cachectl_no_verb -a stats -d 'show the kernel\'s counters and the hit ratio'
+complete -c cachectl -n __cachectl_no_verb -a top -d 'show hits, misses and evictions as they happen'
+complete -c cachectl -n __cachectl_no_verb -a monitor -d 'tell what changes, a line each time'
+complete -c cachectl -n __cachectl_no_verb -a policies -d 'list installed policies, or show one with its tunables'
+complete -c cachectl -n __cachectl_no_verb -a show-policy -d 'show policies with their tunables'
+complete -c cachectl -n __cachectl_no_verb -a new-policy -d 'write the beginning of an own policy'
+complete -c cachectl -n __cachectl_no_verb -a show -d 'show where the settings of units come from'
+complete -c cachectl -n __cachectl_no_verb -a set -d 'set the policy of a unit, whatever its files say'
+complete -c cachectl -n __cachectl_no_verb -a hold -d 'set the policy of a unit while a command runs'
+complete -c cachectl -n __cachectl_no_verb -a reset -d 'take back what was set for units'
+complete -c cachectl -n __cachectl_no_verb -a reload -d 'have the daemon read its configuration again'
+complete -c cachectl -n __cachectl_no_verb -a verify -d 'check configuration files, without the daemon'
+complete -c cachectl -n __cachectl_no_verb -a features -d 'show what the kernel and the daemon can do'
+complete -c cachectl -n __cachectl_no_verb -a threads -d 'list threads and the classes they were given'
+complete -c cachectl -n __cachectl_no_verb -a classify -d 'tell policies what threads are there for'
+complete -c cachectl -n __cachectl_no_verb -a record -d 'record accesses to the page cache, to simulate them'
+complete -c cachectl -n __cachectl_no_verb -a simulate -d 'simulate policies with a trace, and compare their misses'
+complete -c cachectl -n __cachectl_no_verb -a version -d 'show the versions of cachectl and of the running daemon'
+complete -c cachectl -n __cachectl_no_verb -a help -d 'show the help, or that of a verb'
+
+# What the verbs take.
+complete -c cachectl -n '__cachectl_verb status list stats top monitor show reset' -n 'not __cachectl_no_verb' \
+    -a '(__cachectl_units)' -d unit
+complete -c cachectl -n '__cachectl_first record set hold' -a '(__cachectl_units)' -d unit
+complete -c cachectl -n '__cachectl_verb policies show-policy' -a '(__cachectl_policies)' -d policy
+complete -c cachectl -n '__cachectl_later set hold' -a '(__cachectl_policies)' -d policy
+complete -c cachectl -n '__cachectl_later set hold' \
+    -a 'CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission=' -d setting
+complete -c cachectl -n '__cachectl_verb verify' -F -a '(__cachectl_units)' -d unit
+complete -c cachectl -n '__cachectl_verb threads' -a '(__fish_complete_pids)'
+complete -c cachectl -n '__cachectl_first classify' -a 'normal scan background' -d class
+complete -c cachectl -n '__cachectl_later classify' -a '(__fish_complete_pids)'
+complete -c cachectl -n '__cachectl_first simulate' -F
+complete -c cachectl -n '__cachectl_verb help' -a '$__cachectl_verbs' -d verb
+complete -c cachectl -n __cachectl_in_command -a '(__cachectl_command)'
+
+# Options, each with the verbs that have it.
+complete -c cachectl -n 'not __cachectl_in_command' -s h -l help -d 'show help'
+complete -c cachectl -n 'not __cachectl_in_command' -l version -d 'show the version of cachectl'
+complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features threads simulate version' \
+    -l json -x -a 'pretty short off' -d 'show JSON'
+complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features threads simulate version' \
+    -s j -d 'show JSON, pretty on a terminal'
+complete -c cachectl -n '__cachectl_verb status list stats policies show-policy show features threads simulate' \
+    -l no-pager -d 'do not use a pager'
+complete -c cachectl -n '__cachectl_verb list stats top policies show-policy show features threads simulate' \
+    -l no-legend -d 'show no headers and footers'
+complete -c cachectl -n '__cachectl_verb list stats top policies show-policy show threads' \
+    -s l -l full -d 'do not shorten columns'
+complete -c cachectl -n '__cachectl_verb status monitor set hold reset reload verify classify record new-policy' \
+    -s q -l quiet -d 'only set the exit status'
+complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features threads classify version' \
+    -s H -l host -x -a '(__fish_complete_user_at_hosts)' -d 'ask the daemon of another machine'
+complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features threads classify version' \
+    -s M -l machine -x -a '(__cachectl_machines)' -d 'ask the daemon of a container'
+complete -c cachectl -n '__cachectl_verb stats' -l format -x -a 'table openmetrics prometheus' \
+    -d 'how to show the counters'
+complete -c cachectl -n '__cachectl_verb stats record' -s o -l output -r -F -d 'write to this file'
+complete -c cachectl -n '__cachectl_verb new-policy' -s o -l output -x -a '(__fish_complete_directories)' \
+    -d 'write into this directory'
+complete -c cachectl -n '__cachectl_verb top' -s b -l batch -d 'print one table after the other'
+complete -c cachectl -n '__cachectl_verb top' -s d -l delay -x -d 'look again after this time'
+complete -c cachectl -n '__cachectl_verb top' -l iterations -x -d 'look so many times'
+complete -c cachectl -n '__cachectl_verb top' -l sort -x -a 'unit policy cached hits misses ratio evictions' -d 'sort by'
+complete -c cachectl -n '__cachectl_verb set reset' -l persistent -d 'not only until the next boot'
+complete -c cachectl -n '__cachectl_verb set reset' -s n -l dry-run -d 'only check it, and show what would come of it'
+complete -c cachectl -n '__cachectl_verb set reset' -l no-block -d 'do not wait until the unit has what was changed'
+complete -c cachectl -n '__cachectl_verb hold' -l reason -x -d 'say why'
+complete -c cachectl -n '__cachectl_verb verify' -l root -x -a '(__fish_complete_directories)' \
+    -d 'look at the system below this directory'
+complete -c cachectl -n '__cachectl_verb threads classify' -s t -l thread -d 'the numbers are of single threads'
+complete -c cachectl -n '__cachectl_verb record' -l duration -x -d 'stop after this time'
+complete -c cachectl -n '__cachectl_verb record' -l readahead -d 'record also what is read ahead'
+complete -c cachectl -n '__cachectl_verb record' -l text -d 'write the text form of traces'
+complete -c cachectl -n '__cachectl_verb simulate' -l policy -x -a 'all static (__cachectl_policies)' \
+    -d 'simulate these policies'
+complete -c cachectl -n '__cachectl_verb simulate' -l size -x -d 'simulate caches of these sizes'
+complete -c cachectl -n '__cachectl_verb simulate' -l batch -x -d 'evict so many pages at a time'
+complete -c cachectl -n '__cachectl_verb simulate' -l option -x -d 'set a tunable'
+complete -c cachectl -n '__cachectl_verb simulate' -l admission -d 'turn on the admission filter'
+complete -c cachectl -n '__cachectl_verb simulate' -l format -x -a 'text oracleGeneral csv blkparse record' \
+    -d 'form of the trace'
+complete -c cachectl -n '__cachectl_verb simulate' -l plot -r -F -d 'draw the miss ratios as SVG'
