@@ -40,7 +40,7 @@ void stop_program(pid_t pid) {
         assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void connect_bus(void) {
+void connect_bus(void) {
         assert_true(sd_bus_open_system(&server) >= 0);
         assert_true(sd_bus_attach_event(server, fixture->event, SD_EVENT_PRIORITY_NORMAL) >= 0);
         assert_true(sd_bus_add_object_manager(server, NULL, BUS_PATH) >= 0);

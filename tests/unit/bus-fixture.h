@@ -21,7 +21,8 @@ int bus_teardown(void **state);
 
 /* Skips the test where there is no dbus-daemon. */
 void need_bus(void);
-/* The daemon's connection goes. */
+/* The daemon's connection, and the other one, come; only the daemon's goes. */
+void connect_bus(void);
 void disconnect_bus(void);
 
 /* Runs the loop until the text has come, for half a minute at most. */

@@ -12,6 +12,10 @@
 static FakeCgroup *get(void *userdata, uint64_t id) {
         FakeKernel *k = userdata;
 
+        for (size_t i = 1; i < FAKE_CGROUPS; i++)
+                if (k->cgroups[i].inode == id)
+                        return k->cgroups + i;
+
         assert_in_range(id, 1, FAKE_CGROUPS - 1);
         return k->cgroups + id;
 }
@@ -118,10 +122,11 @@ static int fake_detach(void *userdata, PolicyLink *link) {
 }
 
 static int fake_read_policy(void *userdata, const char *cgroup, uint64_t id, KernelPolicy *ret) {
-        FakeCgroup *c = get(userdata, id);
+        FakeKernel *k = userdata;
+        FakeCgroup *c = get(k, id);
         char path[8];
 
-        (void) snprintf(path, sizeof(path), "/%u", (unsigned) id);
+        (void) snprintf(path, sizeof(path), "/%u", (unsigned) (c - k->cgroups));
         assert_string_equal(cgroup, path);
         if (!c->exists)
                 return -ENOENT;

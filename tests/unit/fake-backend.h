@@ -8,6 +8,7 @@
 /* A kernel for the reconciler's tests: a few control groups with ids 1, 2, ... and paths "/1", "/2", ... */
 typedef struct FakeCgroup {
         bool exists;
+        uint64_t inode;      /* another id of it, of a directory that stands for it; 0: none */
         bool pinned;
         bool updating;       /* the mark of an interrupted update */
         char policy[16];     /* empty: none */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The forms that change something. What is wrong with it the daemon says, and its words are shown.
+
+const ADMISSION = [
+    ["", "all stays"],
+    ["yes", "reads of scanning and background threads"],
+    ["scan", "reads of scanning threads"],
+    ["background", "reads of background threads"],
+];
+const NOT_ALLOWED = [
+    "org.freedesktop.DBus.Error.AccessDenied",
+    "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
+];
+
+const $ = id => document.getElementById(id);
+
+export function describeError(error) {
+    const text = error.message || error.problem || String(error);
+    const sentence = /[.!?]$/.test(text) ? text : `${text}.`;
+    return NOT_ALLOWED.includes(error.name) ? `${sentence} Administrative access of Cockpit is needed.` : sentence;
+}
+
+function option(value, text, disabled = false) {
+    const result = new Option(text, value);
+    result.disabled = disabled;
+    return result;
+}
+
+/** What the forms have in common: one call at a time, whose error is shown. */
+class Form {
+    constructor(name, daemon, done) {
+        this.name = name;
+        this.daemon = daemon;
+        this.done = done;
+        this.dialog = $(name);
+        this.error = $(`${name}-error`);
+        this.opened = 0; // how often
+        this.busy = 0;   // the opening whose call is under way
+        this.dialog.querySelector("form").addEventListener("submit", event => {
+            event.preventDefault();
+            this.submit();
+        });
+        $(`${name}-cancel`).addEventListener("click", () => this.dialog.close());
+    }
+
+    open() {
+        this.opened++;
+        this.error.textContent = "";
+        this.dialog.querySelector(`input[name="${this.name}-persistent"]`).checked = true;
+        this.dialog.showModal();
+    }
+
+    get persistent() {
+        return this.dialog.querySelector(`input[name="${this.name}-persistent"]:checked`).value === "yes";
+    }
+
+    /** Returns null if the call failed; the daemon's word is shown then. One that was closed meanwhile, or opened for
+        another unit, has nothing to do with that any more. */
+    async attempt(call) {
+        if (this.busy === this.opened)
+            return null;
+        const opened = this.opened;
+        this.busy = opened;
+        this.error.textContent = "";
+        try {
+            return await call();
+        } catch (error) {
+            if (opened === this.opened)
+                this.error.textContent = describeError(error);
+            return null;
+        } finally {
+            if (this.busy === opened)
+                this.busy = 0;
+        }
+    }
+
+    /** Submits what was entered: calls, and closes the form. */
+    async carryOut(call, describe) {
+        const opened = this.opened;
+        const files = await this.attempt(call);
+        if (!files)
+            return;
+        if (opened === this.opened)
+            this.dialog.close();
+        this.done(describe(files));
+    }
+}
+
+class SetForm extends Form {
+    constructor(daemon, done) {
+        super("set", daemon, done);
+        this.result = $("set-result");
+        $("set-policy").addEventListener("change", () => this.#describe());
+        $("set-check").addEventListener("click", () => this.#check());
+        this.dialog.addEventListener("input", () => { this.result.textContent = ""; });
+    }
+
+    /** For a unit of the table, or for any (null). */
+    openFor(unit) {
+        $("set-unit").value = unit?.Unit ?? "";
+        $("set-unit").readOnly = unit !== null;
+        this.#fillPolicies(unit?.ConfiguredPolicy ?? "");
+        $("set-options").value = unit?.PolicyOptions.join(" ") ?? "";
+        $("set-scan").value = unit?.ScanThreads.join(" ") ?? "";
+        this.#fillAdmission(unit?.Admission.join(" ") ?? "");
+        this.result.textContent = "";
+        this.open();
+        $(unit ? "set-policy" : "set-unit").focus();
+    }
+
+    #fillPolicies(chosen) {
+        const policies = [...this.daemon.manager?.Policies ?? []].sort((a, b) => a[0] < b[0] ? -1 : 1);
+        const select = $("set-policy");
+        select.replaceChildren(
+            option("", "the kernel's own"),
+            ...policies.map(([name, , , problem]) => option(name, problem ? `${name}: ${problem}` : name,
+                                                            Boolean(problem))));
+        if (chosen && !policies.some(([name]) => name === chosen))
+            select.append(option(chosen, `${chosen}: there is no such policy`));
+        select.value = chosen;
+        this.#describe();
+    }
+
+    #describe() {
+        const name = $("set-policy").value;
+        const policy = this.daemon.manager?.Policies.find(([other]) => other === name);
+        $("set-description").textContent = policy?.[1] ?? "";
+    }
+
+    #fillAdmission(chosen) {
+        const value = chosen === "no" ? "" : chosen;
+        const select = $("set-admission");
+        select.replaceChildren(...ADMISSION.map(([key, text]) => option(key, text)));
+        if (!ADMISSION.some(([key]) => key === value))
+            select.append(option(value, value));
+        select.value = value;
+    }
+
+    /** CachePolicy= is always among them: it takes the place of all that is configured. */
+    #settings() {
+        const more = {
+            CachePolicyOptions: $("set-options").value.trim(),
+            CacheScanThreads: $("set-scan").value.trim(),
+            CacheAdmission: $("set-admission").value,
+        };
+        return [`CachePolicy=${$("set-policy").value}`,
+                ...Object.entries(more).filter(([, value]) => value).map(([key, value]) => `${key}=${value}`)];
+    }
+
+    #unit() {
+        const name = $("set-unit").value.trim();
+        return name && !name.includes(".") ? `${name}.slice` : name; // as cachectl has it
+    }
+
+    #call(dryRun) {
+        this.result.textContent = "";
+        return () => this.daemon.set(this.#unit(), this.#settings(), this.persistent, dryRun);
+    }
+
+    async #check() {
+        const files = await this.attempt(this.#call(true));
+        if (files)
+            this.result.textContent = files.length > 0 ? `Nothing is wrong. This would be written: ${files.join(", ")}`
+                : "Nothing is wrong. Nothing would change.";
+    }
+
+    async submit() {
+        const unit = this.#unit();
+        const policy = $("set-policy").value || "the kernel's own policy";
+        const howLong = this.persistent ? "to stay" : "until the next boot";
+        await this.carryOut(this.#call(false), () => `${unit}: ${policy} was set ${howLong}.`);
+    }
+}
+
+class ResetForm extends Form {
+    constructor(daemon, done) {
+        super("reset", daemon, done);
+    }
+
+    openFor(unit) {
+        this.unit = unit.Unit;
+        $("reset-title").textContent = `Take back what was set for ${unit.Unit}`;
+        this.open();
+    }
+
+    async submit() {
+        const unit = this.unit;
+        await this.carryOut(() => this.daemon.reset(unit, this.persistent), files =>
+            files.length > 0 ? `${unit}: what was set was taken back.` : `${unit}: nothing was set.`);
+    }
+}
+
+/** Calls done(sentence) when something was changed. */
+export function makeDialogs(daemon, done) {
+    return { set: new SetForm(daemon, done), reset: new ResetForm(daemon, done) };
+}
