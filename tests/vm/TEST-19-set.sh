@@ -77,10 +77,10 @@ like "$(sed -n 3p <<<"$shown")" \
 cachectl set --quiet t19.slice lfu CachePolicyOptions=nr_scan=64
 eventually updates_are t19.slice 2
 unit_runs t19.slice lfu
-is "$(counting t19)" 'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime)' \
+is "$(counting t19.slice)" 'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime)' \
         'options go with it'
 cachectl set --quiet t19.slice CacheAdmission=yes
-is "$(counting t19)" \
+is "$(counting t19.slice)" \
         'CachePolicy=lfu (runtime), CachePolicyOptions=nr_scan=64 (runtime), CacheAdmission=yes (runtime)' \
         'more settings add to those'
 eventually updates_are t19.slice 3
@@ -142,7 +142,7 @@ unit_runs t19.slice lfu
 is "$(find $RUN -name 't19*')" '' 'takes away what would hide it'
 cachectl set --quiet t19.slice mru
 unit_runs t19.slice mru
-is "$(counting t19)" 'CachePolicy=mru (runtime)' 'until the next boot goes first'
+is "$(counting t19.slice)" 'CachePolicy=mru (runtime)' 'until the next boot goes first'
 rm $RUN/t19.slice.conf # as the next boot does
 restart_daemon
 unit_runs t19.slice lfu

@@ -76,13 +76,19 @@ locked() {
         exec {fd}>&-
 }
 
-# prune KEEP PATH…: delete all but the newest KEEP of the given paths.
+# prune KEEP PATH…: delete all but the newest KEEP of the given paths, and those that somebody uses.
 prune() {
         local keep=$1
         shift
         # shellcheck disable=SC2012
         { ls -1td -- "$@" 2>/dev/null || true; } | tail -n +$((keep + 1)) |
-                xargs -r -d '\n' rm -rf --one-file-system
+                xargs -r -d '\n' -I '{}' flock --nonblock '{}' rm -rf --one-file-system '{}' || true
+}
+
+# use PATH: for the rest of the session nobody prunes it. False if it is not there.
+use() {
+        local fd
+        { exec {fd}<"$1"; } 2>/dev/null && flock --shared "$fd" && [[ -e $1 ]]
 }
 
 clock() {

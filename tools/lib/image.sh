@@ -107,7 +107,9 @@ ensure_image() {
         ensure_buildroot
         BASEROOT=$CACHE/baseroot-$(printf '%s\n' "$MIRROR" "${GUEST_PACKAGES[@]}" | digest)
         IMAGE=$(image_path)
-        [[ -e $IMAGE ]] || locked image make_image
+        until use "$IMAGE"; do
+                locked image make_image
+        done
 }
 
 verb_image() {

@@ -169,7 +169,9 @@ make_kernel() { # VARIANT
 ensure_kernel() { # VARIANT
         ensure_buildroot
         KERNEL_DIR=$CACHE/kernel/$1-$(kernel_key "$1")
-        [[ -d $KERNEL_DIR ]] || locked kernel make_kernel "$1"
+        until use "$KERNEL_DIR"; do
+                locked kernel make_kernel "$1"
+        done
 }
 
 # What sparse says of the new files, on the standard output.
