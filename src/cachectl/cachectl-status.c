@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cgroup.h"
 #include "client.h"
 #include "exit-codes.h"
 #include "format-time.h"
 #include "model.h"
 #include "objects.h"
+#include "options.h"
 #include "output.h"
 #include "pager.h"
 #include "shared/cleanup.h"
@@ -319,6 +321,10 @@ static int show(sd_json_variant *manager, const ObjectList *units, bool with_man
                 r = print_unit(&u);
                 if (r < 0)
                         return r;
+
+                if (!with_manager && !arg_host && unit_needs_reload(u.unit))
+                        printf("Its files have changed on disk: "
+                               "\"systemctl daemon-reload\" makes that known.\n");
         }
 
         return 0;

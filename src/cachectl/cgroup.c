@@ -76,6 +76,20 @@ static int ask_systemd(const char *unit, char **ret) {
         return 0;
 }
 
+bool unit_needs_reload(const char *unit) {
+        _cleanup_(sd_bus_flush_close_unrefp) sd_bus *bus = NULL;
+        _cleanup_free_ char *object = NULL;
+        int needs = false;
+
+        if (sd_bus_open_system(&bus) < 0 ||
+            sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &object) < 0 ||
+            sd_bus_get_property_trivial(bus, SYSTEMD, object, SYSTEMD ".Unit", "NeedDaemonReload", NULL, 'b',
+                                        &needs) < 0)
+                return false;
+
+        return needs;
+}
+
 /* Fills in what is known once the path below the root is. */
 static int from_path(const char *path, Cgroup *c) {
         const char *last = strrchr(path, '/');

@@ -13,9 +13,12 @@ typedef struct Cgroup {
         uint32_t level; /* below the root, which is 0 */
 } Cgroup;
 
-/* "name" is a unit (without suffix: a slice), or a path that begins with "/", with or without the
+/* "name" is a unit (without suffix: a service), or a path that begins with "/", with or without
  * /sys/fs/cgroup in front. Returns -ESRCH if there is no such unit or group, or it is not active; the reason
  * has been logged. */
 int cgroup_find(const char *name, Cgroup *ret);
 
 void cgroup_done(Cgroup *c);
+
+/* Whether systemd says that files of the unit have changed since it read them; false if it says nothing. */
+bool unit_needs_reload(const char *unit);

@@ -13,6 +13,7 @@
 #include "config.h"
 #include "remote.h"
 #include "shared/cleanup.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/string-util.h"
@@ -70,6 +71,22 @@ int client_connect_quiet(sd_varlink **ret) {
         return 0;
 }
 
+/* As ConditionKernelCommandLine= of the daemon's unit looks at it. */
+static bool is_turned_off(void) {
+        _cleanup_free_ char *text = NULL;
+        _cleanup_strv_free_ char **words = NULL;
+
+        if (read_full_file("/proc/cmdline", 1 << 16, &text, NULL) < 0)
+                return false;
+
+        words = strv_split(text);
+        for (char **w = words; w && *w; w++)
+                if (streq(*w, "cachebpf=off"))
+                        return true;
+
+        return false;
+}
+
 int client_connect(sd_varlink **ret) {
         const char *address = client_address();
         int r;
@@ -77,6 +94,11 @@ int client_connect(sd_varlink **ret) {
         r = client_connect_quiet(ret);
         if (r < 0 && remote_wanted())
                 return remote_log_error(r);
+
+        if (IN_ERRNO(r, -ENOENT, -ECONNREFUSED) && is_turned_off())
+                return log_error_errno(r,
+                                       "cachebpfd is not running: \"cachebpf=off\" on the kernel "
+                                       "command line turns it off.");
 
         switch (r) {
 

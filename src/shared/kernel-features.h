@@ -20,6 +20,7 @@ typedef struct KernelPaths {
         const char *sysfs;  /* /sys/kernel/cachebpf */
         const char *cgroup; /* /sys/fs/cgroup */
         const char *bpffs;  /* /sys/fs/bpf; not looked at if NULL */
+        const char *btf;    /* /sys/kernel/btf/vmlinux; nor is this */
 } KernelPaths;
 
 int kernel_features_load(const KernelPaths *paths, KernelFeatures *ret);

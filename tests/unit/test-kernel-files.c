@@ -4,11 +4,13 @@
 
 #include "test-util.h"
 
+#include <bpf/btf.h>
 #include <glib.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/kernel/btf.h"
 #include "daemon/kernel/cgroup.h"
 #include "daemon/kernel/pin.h"
 #include "shared/file-util.h"
@@ -192,6 +194,44 @@ static void test_pins(void **state) {
         assert_int_equal(pin_directory_remove(dir, 42), 0);
 }
 
+static void write_btf(struct btf *btf, const char *path) {
+        uint32_t size;
+        const void *data = btf__raw_data(btf, &size);
+
+        assert_non_null(data);
+        assert_true(g_file_set_contents(path, data, size, NULL));
+}
+
+static void test_btf(void **state) {
+        _cleanup_free_ char *path = g_build_filename(dir, "btf", NULL), *none = NULL, *old = NULL,
+                            *half = NULL, *good = NULL;
+        struct btf *btf = btf__new_empty();
+        int proto;
+
+        assert_int_equal(kernel_btf_check(path, &none), 1);
+        assert_non_null(strstr(none, "CONFIG_DEBUG_INFO_BTF"));
+
+        assert_true(btf__add_struct(btf, "something", 8) > 0);
+        write_btf(btf, path);
+        assert_int_equal(kernel_btf_check(path, &old), 1);
+        assert_non_null(strstr(old, "does not have 'cachebpf_ops'"));
+
+        assert_true(btf__add_struct(btf, "cachebpf_ops", 8) > 0);
+        assert_true(btf__add_struct(btf, "bpf_struct_ops_cachebpf_ops", 8) > 0);
+        write_btf(btf, path);
+        assert_int_equal(kernel_btf_check(path, &half), 1);
+        assert_non_null(strstr(half, "does not have 'bpf_cachebpf_list_create'"));
+
+        proto = btf__add_func_proto(btf, 0);
+        assert_true(btf__add_func(btf, "bpf_cachebpf_list_create", BTF_FUNC_GLOBAL, proto) > 0);
+        write_btf(btf, path);
+        assert_int_equal(kernel_btf_check(path, &good), 0);
+        assert_null(good);
+
+        btf__free(btf);
+        assert_int_equal(unlink(path), 0);
+}
+
 /* Nobody waits for the other end. */
 static void test_fifo(void **state) {
         _cleanup_free_ char *path = g_build_filename(dir, "fifo", NULL), *text = NULL;
@@ -207,7 +247,7 @@ int main(void) {
                 cmocka_unit_test(test_cgroup_policy), cmocka_unit_test(test_cgroup_missing),
                 cmocka_unit_test(test_cgroup_stat),   cmocka_unit_test(test_features),
                 cmocka_unit_test(test_errors),        cmocka_unit_test(test_pins),
-                cmocka_unit_test(test_fifo),
+                cmocka_unit_test(test_fifo),          cmocka_unit_test(test_btf),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

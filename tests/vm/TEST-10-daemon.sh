@@ -170,4 +170,20 @@ succeeds 'as nobody' runuser -u nobody -- varlinkctl call "$VARLINK" org.cachebp
 is "$(daemon_log -i -e warning -e cannot -e failed)" '' 'the daemon had nothing to complain about'
 systemctl stop t10-rule.slice t10r.slice t10.slice
 unit_ends t10.slice
+# --- the system's default: what has no policy of its own has that of -.slice
+
+printf '[Match]\nUnit=-.slice\n[Policy]\nCachePolicy=fifo\n' >/run/cachebpf/policies.d/50-root.conf
+systemctl reload cachebpfd.service
+unit_runs -.slice fifo
+is "$(policy_key system.slice policy) $(policy_key system.slice inherited)" 'fifo 1' 'the services have it as well'
+like "$(cachectl status systemd-journald.service)" 'Verified: fifo' 'and status says so'
+make_slice t10-own.slice $'MemoryMax=64M\nCachePolicy=lfu'
+systemctl start t10-own.slice
+unit_runs t10-own.slice lfu
+rm /run/cachebpf/policies.d/50-root.conf
+systemctl reload cachebpfd.service
+is "$(policy_key system.slice policy)" none 'without the rule all have the stock policy again'
+unit_runs t10-own.slice lfu
+systemctl stop t10-own.slice
+
 done_testing

@@ -86,8 +86,12 @@ is "$(counting t19.slice)" \
 eventually updates_are t19.slice 3
 succeeds 'and take effect' updates_are t19.slice 3
 cachectl set --quiet t19.slice CachePolicy=
+unit_runs t19.slice noop
+is "$(counting t19.slice)" 'CachePolicy= (runtime), CacheAdmission=yes (runtime)' \
+        'no policy is a setting, which takes the options away and nothing else'
+cachectl set --quiet t19.slice CacheAdmission=
 unit_is t19.slice unconfigured
-is "$(policy_key t19.slice policy)" none 'none at all is a setting, too'
+is "$(policy_key t19.slice policy)" none 'none at all is one, too'
 
 cachectl set --quiet t19-plain.slice mru
 unit_runs t19-plain.slice mru

@@ -19,10 +19,10 @@ gives() {
 make_slice ctwrong.slice $'MemoryMax=64M\nCachePolicy=nosuch'
 systemctl start ctwrong.slice
 succeeds 'an unknown policy makes the unit failed' eventually sh -c \
-        'cachectl list --no-legend ctwrong | grep -q " failed "'
+        'cachectl list --no-legend ctwrong.slice | grep -q " failed "'
 like "$(cachectl status ctwrong)" 'Reason: .*nosuch.*/run/systemd/system/ctwrong.slice:3' \
         'the reason names policy, file and line'
-cachectl status --quiet ctwrong
+cachectl status --quiet ctwrong.slice
 is $? 3 'the exit status says that it is not in effect'
 
 # --- the command line

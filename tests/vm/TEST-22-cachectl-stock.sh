@@ -8,13 +8,13 @@
 make_slice ctlfu.slice $'MemoryMax=64M\nCachePolicy=lfu'
 systemctl start ctlfu.slice
 succeeds 'the unit is shown as unsupported' eventually sh -c \
-        'cachectl list --no-legend ctlfu | grep -q " unsupported "'
+        'cachectl list --no-legend ctlfu.slice | grep -q " unsupported "'
 succeeds 'status works' cachectl status
 like "$(cachectl)" 'read-only' 'status says that nothing can be attached'
 like "$(cachectl)" 'Kernel: .*cachebpf' 'and why'
-cachectl status --quiet ctlfu
+cachectl status --quiet ctlfu.slice
 is $? 3 'a configured unit is not in effect'
-like "$(cachectl status ctlfu)" 'Configured: lfu' 'what was configured is shown nevertheless'
+like "$(cachectl status ctlfu.slice)" 'Configured: lfu' 'what was configured is shown nevertheless'
 like "$(cachectl policies --no-legend)" 'lfu' 'the installed policies are listed'
 output=$(cachectl features 2>&1)
 is $? 3 'the kernel has not what it takes: exit status'

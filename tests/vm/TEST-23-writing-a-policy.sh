@@ -36,7 +36,7 @@ diag "$(grep '^## ' "$directory/.output" | tail -n 1) was the last block"
 
 unit_runs trial.slice keeper
 succeeds 'the tunable was set' eventually bash -c \
-        'cachectl list --json=short trial | jq -e ".[0].options == [\"credit=4\"]"'
+        'cachectl list --json=short trial.slice | jq -e ".[0].options == [\"credit=4\"]"'
 is "$(cachectl show-policy --json=short keeper | jq -r '.[0].path')" /etc/cachebpf/policies/keeper.bpf.o \
         'the policy is where the page says'
 is "$(cachectl show-policy --json=short keeper | jq -c '[.[0].tunables[].name]')" '["credit"]' \

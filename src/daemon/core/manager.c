@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "daemon/kernel/btf.h"
 #include "manager.h"
 #include "messages.h"
 #include "reconcile.h"
@@ -15,6 +16,7 @@ const ManagerPaths manager_default_paths = {
                 .sysfs = "/sys/kernel/cachebpf",
                 .cgroup = "/sys/fs/cgroup",
                 .bpffs = "/sys/fs/bpf",
+                .btf = "/sys/kernel/btf/vmlinux",
         },
         .policies = policy_directories,
         .rules = policy_rule_directories,
@@ -178,8 +180,11 @@ int manager_load(Manager *m) {
         int r;
 
         r = kernel_features_load(&m->paths.kernel, &m->kernel);
+        if (r >= 0 && m->kernel.supported && m->paths.kernel.btf)
+                r = kernel_btf_check(m->paths.kernel.btf, &m->kernel.reason);
         if (r < 0)
                 return log_error_errno(r, "Cannot find out what the kernel can do: %m");
+        m->kernel.supported = !m->kernel.reason;
         if (!m->kernel.supported)
                 log_full_fields(LOG_WARNING, 0,
                                 LOG_FIELDS(.message_id = MESSAGE_KERNEL_UNSUPPORTED,

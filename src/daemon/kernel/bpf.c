@@ -345,8 +345,8 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
                 return policy_step_failed(policy, POLICY_STEP_ATTACH, r, ret_reason);
         }
 
-        /* The new policy runs. Should the rest not get pinned the mark stays on disk, and the next start makes
-         * an update again. Not this one: each event would throw away what the policy learned. */
+        /* The new policy runs. Should the rest not get pinned, the mark stays, and the next start makes an
+         * update again. Not this one: each event would throw away what the policy learned. */
         link->incomplete = false;
         r = pin_directory_clear(c->pin_root, link->cgroup_id);
         if (r >= 0)
