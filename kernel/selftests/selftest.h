@@ -68,12 +68,13 @@ void diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define REQUIRE(cond)		do { if (!EXPECT(cond)) give_up(); } while (0)
 #define REQUIRE_EQ(a, b)	do { if (!EXPECT_EQ(a, b)) give_up(); } while (0)
 
-/* Is it true within ten seconds? */
-#define EVENTUALLY(cond) ({					\
-	int _left = 200;					\
+/* Is it true within so many seconds? */
+#define WITHIN(seconds, cond) ({				\
+	int _left = 20 * (seconds);				\
 	while (!(cond) && --_left)				\
 		usleep(50000);					\
 	_left > 0; })
+#define EVENTUALLY(cond) WITHIN(10, cond)
 
 /* books.c: the kernel's self-check, if it has one; more tests ask for it in the middle */
 const char *books_wrong(void);
