@@ -98,14 +98,16 @@ static int check_state(const char *unit, sd_json_variant *reply) {
                           unit, unit);
                 return EXIT_NOT_IN_EFFECT;
 
-        case UNIT_INACTIVE:
-                if (!arg_quiet)
-                        printf("%s is not active: it gets its policy when it is started.\n", unit);
-                return EXIT_SUCCESS;
-
         default:
                 return EXIT_SUCCESS;
         }
+}
+
+static bool is_inactive(sd_json_variant *reply) {
+        sd_json_variant *state = sd_json_variant_by_key(reply, "state");
+
+        return state && sd_json_variant_is_string(state) &&
+                unit_state_from_string(sd_json_variant_string(state)) == UNIT_INACTIVE;
 }
 
 const char *settings_name_in_reply(const char *unit, sd_json_variant *reply) {
@@ -199,6 +201,9 @@ int verb_set(char **arguments, size_t n_arguments) {
                 print_files(reply, arg_dry_run ? "Would change" : "Changed");
         if (arg_dry_run && !arg_quiet)
                 return print_lines(name, reply);
+
+        if (!arg_quiet && is_inactive(reply))
+                printf("%s is not active: it gets its policy when it is started.\n", name);
 
         r = check_state(name, reply);
         return r != EXIT_SUCCESS ? r : check_stronger(name, settings, reply);

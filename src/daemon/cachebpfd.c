@@ -156,12 +156,13 @@ static int on_sighup(sd_event_source *s, const struct signalfd_siginfo *si, void
         return 0;
 }
 
-/* While the event loop still works, and before the connections go: holds end, those of varlink and those on
- * the bus, and the configuration counts again. */
+/* While the event loop still works: holds end, and the configuration counts again, as far as it is known
+ * here. systemd is not asked any more. */
 static int on_exit_loop(sd_event_source *s, void *userdata) {
         Daemon *d = ASSERT_PTR(userdata);
 
         (void) sd_notify(0, "STOPPING=1\nSTATUS=Stopping, attached policies stay attached");
+        d->bus = bus_free(d->bus);
         holds_end_all(d->control);
         (void) manager_reconcile(d->manager, UINT64_MAX);
         return 0;

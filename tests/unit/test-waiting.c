@@ -207,6 +207,8 @@ static void test_alias(void **state) {
 
         ask("gone.service", "CachePolicy=mru", 0);
         run_until("gone.service:-3 ", names_text);
+        ask("gone.service", NULL, 0);
+        run_until("gone.service:-3 gone.service:-3 ", names_text);
         ask("refused.service", "CachePolicy=mru", 0);
         run_until("refused.service:-22 ", names_text);
 }

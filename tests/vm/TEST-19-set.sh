@@ -198,8 +198,8 @@ gives 2 "'t19.mount.slice/x.slice' is not the name of a slice" 'a unit with a sl
 gives 2 "'../../../tmp/t19.slice' is not the name" 'a path for a unit' cachectl set ../../../tmp/t19.slice \
         mru
 gives 2 'systemd refuses unit .t19@.service.' 'a template' cachectl set t19@.service mru
-gives 4 'There is no unit "t19-nosuch.slice"' 'reset of a unit that is not known' cachectl reset t19-nosuch.slice
-gives 4 'Unit "t19-nosuch.slice" is not known' 'show of one' cachectl show t19-nosuch.slice
+gives 4 'There is no unit "t19-nosuch.service"' 'reset of a unit that is not known' cachectl reset t19-nosuch.service
+gives 4 'Unit "t19-nosuch.service" is not known' 'show of one' cachectl show t19-nosuch.service
 gives 2 'needs UNIT SETTING' 'nothing to set' cachectl set t19.slice
 unit_runs t19.slice lfu
 is "$(files)" '' 'nothing of all that was written'
@@ -265,7 +265,7 @@ is "$(bus GetUnitSettings s t19.slice)" \
 like "$(bus SetUnitSettings sasbb t19.slice 1 CachePolicy=nosuch false false 2>&1)" \
         "unknown policy 'nosuch'" 'D-Bus: mistake'
 like "$(bus SetUnitSettings sasbb t19.slice 0 false false 2>&1)" 'no settings' 'D-Bus: nothing'
-like "$(bus GetUnitSettings s t19-nosuch.slice 2>&1)" "no unit 't19-nosuch.slice'" 'D-Bus: no unit'
+like "$(bus GetUnitSettings s t19-nosuch.service 2>&1)" "no unit 't19-nosuch.service'" 'D-Bus: no unit'
 busctl monitor --match="type='signal',sender='org.cachebpf1',member='PropertiesChanged'" >"$MARK.signals" \
         2>/dev/null &
 monitor=$!

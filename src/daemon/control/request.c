@@ -18,6 +18,7 @@ typedef struct ConfigRequest {
         Pending pending;
         ConfigChange change; /* the strings are ours */
         config_request_reply_t reply;
+        bool missing;        /* systemd has no such unit */
         bool reloads;        /* waits for the configuration to be read */
         bool wait;           /* is going to wait for the reconcile, */
         bool changed;        /* and does */
@@ -156,6 +157,8 @@ static int change(ConfigRequest *q) {
                 return begin_hold(q);
 
         config_change(manager_of(q), &q->change, &o);
+        if (q->missing && o.error >= 0 && !o.files) /* and nothing was set for it */
+                o.error = -ESRCH;
         if (o.error >= 0 && !q->change.dry_run && o.files)
                 for (guint i = 0; i < o.files->len; i++)
                         log_full_fields(LOG_INFO, 0,
@@ -194,6 +197,7 @@ static void on_resolved(int error, const char *id, const char *problem, void *us
         q->pending.resolve = systemd_resolve_free(q->pending.resolve);
 
         /* Taking back needs no unit; maybe it is gone, and that is why. */
+        q->missing = error == -ESRCH;
         if (error >= 0 && pending_query(&q->pending, q->change.unit, /* cgroup= */ false, on_queried))
                 return;
         if (error >= 0 || (!q->change.assignments && error != -ENOMEM))
