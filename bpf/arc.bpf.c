@@ -88,7 +88,9 @@ void CACHEBPF_OP(arc_removed, struct cachebpf_policy *policy, struct cachebpf_fo
 	/* what was read ahead and not used is not missed */
 	if (why != CACHEBPF_REMOVED_RECLAIM || !folio->accesses)
 		return;
-	ghost_make(policy, folio, folio->list == t1 ? B1 : B2, capacity);
+	/* where T1 has all of the cache there is no room in B1 */
+	if (folio->list != t1 || nr_t1 < capacity)
+		ghost_make(policy, folio, folio->list == t1 ? B1 : B2, capacity);
 	ghost_limit(B1, capacity - min(nr_t1, capacity));
 	nr = nr_t1 + nr_t2 + ghost_pages(B1);
 	ghost_limit(B2, 2 * capacity - min(nr, 2 * capacity));

@@ -85,15 +85,18 @@ static __always_inline __u64 ghost_pages(__u32 queue)
 	return bl_positive(ghost_queues[queue].nr_pages);
 }
 
-/* Forget the oldest ghosts of @queue. */
+/* Forget the oldest ghosts of @queue; if these are the newest as well, a new unit begins. */
 static __always_inline void ghost_forget(__u32 queue)
 {
 	struct ghost_queue *q = &ghost_queues[queue];
 	__u32 oldest = q->oldest;
 	__s32 nr = __sync_lock_test_and_set(&q->nr_of_unit[oldest % GHOST_UNITS], 0);
 
-	if (oldest != q->newest)
-		q->oldest = oldest + 1;
+	if (oldest == q->newest) {
+		q->newest = oldest + 1;
+		q->nr_made = 0;
+	}
+	q->oldest = oldest + 1;
 	__sync_fetch_and_add(&q->nr_pages, -nr);
 }
 
