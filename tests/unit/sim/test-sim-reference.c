@@ -23,6 +23,7 @@ typedef struct Case {
         uint32_t batch;
         uint32_t sizes[8]; /* of the cache, in pages */
         Option options[MAX_OPTIONS];
+        Resize resizes[MAX_RESIZES];
         Room room;
         bool large; /* not the other traces but the one for large caches */
 } Case;
@@ -79,6 +80,7 @@ static const Case cases[] = {
         { &model_lhd,      1,  { 64, 309, 1000 },
                 { { "explore", 5 }, { "nr_scan", 32 }, { "nr_recent", 40 } } },
         { &model_lhd,      1,  { 1100, 4000 }, .large = true },
+        { &model_lhd,      32, { 200 }, { { "reconfigure_every", 500 } }, { { 1000, 1000 }, { 2500, 60 } } },
 };
 
 /* ---- a policy, and what it evicts */
@@ -87,8 +89,7 @@ typedef struct Recording {
         SimPolicy policy; /* host.policy, while it runs */
         struct cachebpf_ops ops;
         const struct cachebpf_ops *original;
-        Room room;
-        unsigned bytes_per_page;
+        const Case *c;
         uint32_t *victims; /* shared with the process that it runs in; the first one is how many there are */
 } Recording;
 
@@ -100,12 +101,12 @@ static __s32 record_init(struct cachebpf_policy *policy) {
         int r = recording()->original->policy_init(policy);
         size_t n;
 
-        if (r >= 0 && host.buckets.bytes_per_page != recording()->bytes_per_page)
+        if (r >= 0 && host.buckets.bytes_per_page != recording()->c->model->bytes_per_page)
                 host_fail("it remembers pages in %u bytes each", host.buckets.bytes_per_page);
-        if (r < 0 || recording()->room == ROOM_AS_IT_IS)
+        if (r < 0 || recording()->c->room == ROOM_AS_IT_IS)
                 return r;
         buckets_done();
-        n = recording()->room == ROOM_FOR_ALL ? MANY_BUCKETS : host.capacity;
+        n = recording()->c->room == ROOM_FOR_ALL ? MANY_BUCKETS : host.capacity;
         host.buckets = (Buckets) {
                 .array = aligned_alloc(BUCKET_BYTES, n * BUCKET_BYTES),
                 .n = n,
@@ -120,8 +121,12 @@ static __s32 record_init(struct cachebpf_policy *policy) {
 static void record_removed(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 why) {
         uint32_t *victims = recording()->victims;
 
-        if (why == CACHEBPF_REMOVED_RECLAIM)
+        if (why == CACHEBPF_REMOVED_RECLAIM) {
                 victims[++victims[0]] = pfn_of(folio) - 1;
+                for (unsigned k = 0; k < MAX_RESIZES; k++)
+                        if (recording()->c->resizes[k].after == victims[0])
+                                host.capacity = recording()->c->resizes[k].to;
+        }
         if (recording()->original->folio_removed)
                 recording()->original->folio_removed(policy, folio, why);
 }
@@ -131,8 +136,7 @@ static void recording_init(Recording *r, const Case *c, const SimPolicy *policy,
                 .policy = *policy,
                 .ops = *policy->ops,
                 .original = policy->ops,
-                .room = c->room,
-                .bytes_per_page = c->model->bytes_per_page,
+                .c = c,
                 .victims = victims,
         };
         r->policy.ops = &r->ops;
@@ -146,14 +150,22 @@ static Trace *traces[_TRACE_KIND_MAX];
 
 static void compare(const Case *c, uint32_t size, const Trace *t, const char *name, const SimResult *result,
                     const uint32_t *victims) {
-        uint32_t batch = MIN(c->batch, size);
+        Game g = {
+                .trace = t,
+                .capacity = size,
+                .batch = MIN(c->batch, size),
+                .options = c->options,
+                .resizes = c->resizes,
+                .hints = victims + 1,
+                .n_hints = victims[0],
+        };
         const char *policy = c->model->policy;
         Outcome o;
 
         if (!result->done)
                 fail_msg("%s, %s, %u pages: %s", policy, name, size, result->message);
 
-        play(c->model, t, size, batch, c->options, victims + 1, victims[0], &o);
+        play(c->model, &g, &o);
         for (uint32_t i = 0; i < MIN(o.n_victims, victims[0]); i++)
                 if (o.victims[i] != victims[i + 1])
                         fail_msg("%s, case %zu, %s, %u pages: number %u to go, at request %u, is page %u "

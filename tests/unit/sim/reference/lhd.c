@@ -4,6 +4,8 @@
  * this project says that it does it. An event counts 256, and all numbers are whole ones. Of pages with
  * the same density the policy may evict any, and then this model does as it did. */
 
+#include <string.h>
+
 #include "reference.h"
 
 #define CLASSES 16
@@ -23,7 +25,8 @@ typedef struct State {
         GArray *row;
         Page *pages;
         uint32_t now; /* accesses */
-        bool counts;  /* since the first eviction */
+        /* of the cache: when pages were wanted last, and usually; 0 before that, when nothing counts */
+        uint32_t size, usual_size;
         uint32_t unit, next;
         uint64_t hits[CLASSES][AGES], evictions[CLASSES][AGES], density[CLASSES][AGES];
 } State;
@@ -36,9 +39,7 @@ static void *begin(const Cache *c) {
         for (unsigned class = 0; class < CLASSES; class++)
                 for (unsigned age = 0; age < AGES; age++)
                         s->density[class][age] = (class + 1) * PER_UNIT / (age + 1);
-        /* ages are told apart up to 16 times the size of the cache */
-        for (s->unit = 1; s->unit * AGES < c->capacity * 16;)
-                s->unit *= 2;
+        s->unit = 1;
         return s;
 }
 
@@ -75,12 +76,40 @@ static void used(void *state, const Cache *c, uint32_t page) {
         State *s = state;
         Page *p = s->pages + page;
 
-        if (s->counts)
+        if (s->usual_size > 0)
                 s->hits[class_of(s, page)][age_of(s, page)] += EVENT;
         p->ages[1] = p->is_new ? 0 : p->ages[0];
         p->ages[0] = s->now - p->last;
         p->last = s->now++;
         p->is_new = false;
+}
+
+/* In units twice as great or half, what was counted for two ages is for one now, or the other way round. */
+static void rescale(uint64_t *counts, bool greater) {
+        uint64_t old[AGES];
+
+        memcpy(old, counts, sizeof(old));
+        for (unsigned age = 0; age < AGES; age++)
+                if (!greater)
+                        counts[age] = old[age / 2] / 2;
+                else
+                        counts[age] = age < AGES / 2 ? old[2 * age] + old[2 * age + 1] : 0;
+}
+
+/* Ages are told apart up to 16 times the size of the cache, or a bit more. */
+static void fit_unit(State *s) {
+        bool greater, smaller;
+
+        s->usual_size = (s->usual_size + s->size) / 2;
+        greater = s->unit * AGES < s->usual_size * 16;
+        smaller = s->unit > 1 && s->unit * AGES > s->usual_size * 64;
+        if (!greater && !smaller)
+                return;
+        s->unit = greater ? s->unit * 2 : s->unit / 2;
+        for (unsigned class = 0; class < CLASSES; class++) {
+                rescale(s->hits[class], greater);
+                rescale(s->evictions[class], greater);
+        }
 }
 
 /* Of those that come to an age: the share that is hit later, by the time for which they stay. */
@@ -134,10 +163,13 @@ static uint32_t evict(void *state, const Cache *c, uint32_t wanted, uint32_t *vi
         uint32_t n_scan = option(c, "nr_scan", 128), n_recent = option(c, "nr_recent", 16);
         uint32_t len = s->row->len, period = option(c, "reconfigure_every", 0) ?: PERIOD * len, n;
 
-        if (!s->counts) {
+        s->size = len;
+        if (s->usual_size == 0) {
                 /* the first time comes sooner: after an eighth of the period, if there were seven before */
                 s->next = MAX(s->now + period - period / 8 * 7, period);
-                s->counts = true;
+                s->usual_size = len;
+                while (s->unit * AGES < len * 16)
+                        s->unit *= 2;
         }
 
         for (uint32_t i = 0; len > n_scan + n_recent && i < n_recent; i++)
@@ -150,6 +182,7 @@ static uint32_t evict(void *state, const Cache *c, uint32_t wanted, uint32_t *vi
 
         if (s->now >= s->next) {
                 s->next = s->now + period;
+                fit_unit(s);
                 compute(s);
         }
         for (uint32_t i = 0; i < n; i++) {

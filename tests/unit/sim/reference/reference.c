@@ -65,13 +65,13 @@ void row_append(GArray *row, const GArray *other) {
 
 /* ---- the cache */
 
-static void make_room(const Model *model, void *state, Cache *c, uint32_t batch, uint32_t request,
-                      const uint32_t *hints, uint32_t n_hints, Outcome *o) {
-        uint32_t victims[32], n, wanted = MIN(batch, c->n_cached);
+static void make_room(const Model *model, void *state, Cache *c, const Game *g, uint32_t request,
+                      Outcome *o) {
+        uint32_t victims[32], n, wanted = MIN(g->batch, c->n_cached);
 
         for (uint32_t done = 0; done < wanted; done += n) {
-                c->hints = hints + MIN(o->n_victims, n_hints);
-                c->n_hints = n_hints - MIN(o->n_victims, n_hints);
+                c->hints = g->hints + MIN(o->n_victims, g->n_hints);
+                c->n_hints = g->n_hints - MIN(o->n_victims, g->n_hints);
                 n = model->evict(state, c, wanted - done, victims);
                 g_assert(n > 0 && n <= wanted - done);
                 for (uint32_t i = 0; i < n; i++) {
@@ -80,17 +80,20 @@ static void make_room(const Model *model, void *state, Cache *c, uint32_t batch,
                         c->n_cached--;
                         o->victims[o->n_victims] = victims[i];
                         o->requests[o->n_victims++] = request;
+                        for (unsigned k = 0; k < MAX_RESIZES; k++)
+                                if (g->resizes[k].after == o->n_victims)
+                                        c->capacity = g->resizes[k].to;
                 }
         }
 }
 
-void play(const Model *model, const Trace *t, uint32_t capacity, uint32_t batch, const Option *options,
-          const uint32_t *hints, uint32_t n_hints, Outcome *ret) {
+void play(const Model *model, const Game *g, Outcome *ret) {
+        const Trace *t = g->trace;
         Cache c = {
-                .capacity = capacity,
+                .capacity = g->capacity,
                 .n_pages = t->n_objects,
                 .keys = t->keys,
-                .options = options,
+                .options = g->options,
                 .cached = g_new0(bool, t->n_objects),
                 .uses = g_new0(uint32_t, t->n_objects),
         };
@@ -116,8 +119,8 @@ void play(const Model *model, const Trace *t, uint32_t capacity, uint32_t batch,
 
                 c.class = (flags & TRACE_CLASS_MASK) >> TRACE_CLASS_SHIFT;
                 if (!c.cached[page]) {
-                        if (c.n_cached >= capacity)
-                                make_room(model, state, &c, batch, r, hints, n_hints, ret);
+                        if (c.n_cached >= c.capacity)
+                                make_room(model, state, &c, g, r, ret);
                         c.cached[page] = true;
                         c.uses[page] = 0;
                         c.n_cached++;

@@ -19,6 +19,14 @@ typedef struct Option {
 
 #define MAX_OPTIONS 3
 
+/* When so many pages have gone the cache has another size. */
+typedef struct Resize {
+        uint32_t after; /* 0: never */
+        uint32_t to;
+} Resize;
+
+#define MAX_RESIZES 2
+
 /* The cache, as models see it. */
 typedef struct Cache {
         uint32_t capacity, n_cached; /* pages */
@@ -61,9 +69,17 @@ typedef struct Outcome {
         uint32_t *requests; /* at which of them each was evicted */
 } Outcome;
 
-/* Plays a trace. "hints" are the victims that the policy has chosen, as many as there are. */
-void play(const Model *model, const Trace *t, uint32_t capacity, uint32_t batch, const Option *options,
-          const uint32_t *hints, uint32_t n_hints, Outcome *ret);
+typedef struct Game {
+        const Trace *trace;
+        uint32_t capacity, batch;
+        const Option *options; /* MAX_OPTIONS */
+        const Resize *resizes; /* MAX_RESIZES */
+        /* the victims that the policy has chosen */
+        const uint32_t *hints;
+        uint32_t n_hints;
+} Game;
+
+void play(const Model *model, const Game *g, Outcome *ret);
 void outcome_done(Outcome *o);
 
 /* ---- pages in a row, the first one is the first to go */
