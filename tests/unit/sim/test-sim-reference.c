@@ -21,7 +21,7 @@ typedef enum Room {
 typedef struct Case {
         const Model *model;
         uint32_t batch;
-        uint32_t sizes[8]; /* of the cache, in pages */
+        uint32_t sizes[9]; /* of the cache, in pages */
         Option options[MAX_OPTIONS];
         Resize resizes[MAX_RESIZES];
         Room room;
@@ -30,7 +30,7 @@ typedef struct Case {
 
 #define BUCKET_BYTES sizeof(*host.buckets.array)
 #define MANY_BUCKETS 4096U
-#define SIZES { 1, 2, 7, 64, 200, 299, 309, 1000 }
+#define SIZES { 1, 2, 3, 7, 64, 200, 300, 309, 1000 }
 
 static const Case cases[] = {
         { &model_fifo,     1,  SIZES },
@@ -59,20 +59,21 @@ static const Case cases[] = {
         { &model_get_scan, 1,  { 64, 128, 200 }, { { "scan_pages", 0 } } },
 
         { &model_s3fifo,   1,  SIZES, .room = ROOM_PER_PAGE },
-        { &model_s3fifo,   32, { 200, 309, 1000 }, .room = ROOM_PER_PAGE },
+        { &model_s3fifo,   32, { 64, 300, 309, 1000 }, .room = ROOM_PER_PAGE },
         { &model_s3fifo,   1,  { 64, 299, 1000 }, { { "small_percent", 40 }, { "ghost_percent", 30 } },
                 .room = ROOM_PER_PAGE },
 
         { &model_arc,      1,  SIZES, .room = ROOM_PER_PAGE },
-        { &model_arc,      32, { 200, 309, 1000 }, .room = ROOM_PER_PAGE },
+        { &model_arc,      32, { 64, 200, 309, 1000 }, .room = ROOM_PER_PAGE },
 
         { &model_wtinylfu, 1,  SIZES },
         { &model_wtinylfu, 32, { 200, 309, 1000 } },
+        { &model_wtinylfu, 32, { 1000 }, .resizes = { { 500, 200 } } },
         { &model_wtinylfu, 1,  { 64, 309, 1000 },
                 { { "window_percent", 20 }, { "protected_percent", 30 }, { "margin", 0 } } },
 
         { &model_mglru,    1,  SIZES, .room = ROOM_FOR_ALL },
-        { &model_mglru,    32, { 200, 309, 1000 }, .room = ROOM_FOR_ALL },
+        { &model_mglru,    32, { 200, 300, 1000 }, .room = ROOM_FOR_ALL },
         { &model_mglru,    1,  { 4000, 5000 }, .room = ROOM_FOR_ALL, .large = true },
 
         { &model_lhd,      1,  SIZES },
@@ -173,6 +174,7 @@ static void compare(const Case *c, uint32_t size, const Trace *t, const char *na
                                  o.requests[i], victims[i + 1], o.victims[i]);
         assert_int_equal(victims[0], o.n_victims);
         assert_int_equal(result->stats.misses, o.misses);
+        assert_int_equal(result->stats.evict_calls, o.calls);
         assert_int_equal(result->stats.evict_fallback, 0);
         assert_int_equal(result->stats.rejected, 0);
         outcome_done(&o);

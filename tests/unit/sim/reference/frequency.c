@@ -143,15 +143,17 @@ static void get_scan_used(void *state, const Cache *c, uint32_t page) {
                 row_add(s->row, page);
 }
 
-/* From the scans if these have more than they may keep. */
+/* From the scans if these have more than they may keep, and what is missing then from the others. */
 static uint32_t get_scan_evict(void *state, const Cache *c, uint32_t wanted, uint32_t *victims) {
         State *s = state;
         uint32_t share = s->row->len / option(c, "scan_share", 64);
         bool scans_first = s->scans->len > MAX(share, option(c, "scan_pages", 256));
-        GArray *first = scans_first ? s->scans : s->row, *second = scans_first ? s->row : s->scans;
+        uint32_t n_looked = option(c, "nr_scan", 512), n;
 
-        return take_least(first->len > 0 ? first : second, c, NULL, option(c, "nr_scan", 512), wanted,
-                          victims);
+        n = take_least(scans_first ? s->scans : s->row, c, NULL, n_looked, wanted, victims);
+        if (n < wanted)
+                n += take_least(scans_first ? s->row : s->scans, c, NULL, n_looked, wanted - n, victims + n);
+        return n;
 }
 
 const Model model_get_scan = {

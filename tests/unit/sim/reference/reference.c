@@ -73,6 +73,7 @@ static void make_room(const Model *model, void *state, Cache *c, const Game *g, 
                 c->hints = g->hints + MIN(o->n_victims, g->n_hints);
                 c->n_hints = g->n_hints - MIN(o->n_victims, g->n_hints);
                 n = model->evict(state, c, wanted - done, victims);
+                o->calls++;
                 g_assert(n > 0 && n <= wanted - done);
                 for (uint32_t i = 0; i < n; i++) {
                         g_assert(c->cached[victims[i]]);

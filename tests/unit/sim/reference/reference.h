@@ -63,7 +63,7 @@ extern const Model model_fifo, model_lru, model_mru, model_sieve, model_lfu, mod
 int64_t option(const Cache *c, const char *name, int64_t by_default);
 
 typedef struct Outcome {
-        uint64_t misses;
+        uint64_t misses, calls; /* for pages to evict */
         uint32_t n_victims;
         uint32_t *victims;  /* one after the other */
         uint32_t *requests; /* at which of them each was evicted */
@@ -114,6 +114,7 @@ void ghosts_limit(Ghosts *g, uint32_t max);
 typedef enum TraceKind {
         TRACE_ZIPF,
         TRACE_LOOP,    /* of 310 pages, again and again */
+        TRACE_ROUNDS,  /* 300 pages several times, and others in between */
         TRACE_SCANS,   /* Zipf, and scans of pages that are used once in a while */
         TRACE_PHASES,  /* Zipf, of other pages in each quarter */
         TRACE_FILES,   /* files that are read from the beginning, with readahead, written, and deleted */

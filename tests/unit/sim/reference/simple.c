@@ -43,9 +43,11 @@ static void removed(void *state, const Cache *c, uint32_t page) {
 
 static uint32_t evict_first(void *state, const Cache *c, uint32_t wanted, uint32_t *victims) {
         State *s = state;
+        uint32_t n = 0;
 
-        victims[0] = row_shift(s->row);
-        return 1;
+        while (n < wanted)
+                victims[n++] = row_shift(s->row);
+        return n;
 }
 
 static void use_moves(void *state, const Cache *c, uint32_t page) {
@@ -110,21 +112,30 @@ static void use_is_visit(void *state, const Cache *c, uint32_t page) {
 
 /* The hand goes from the oldest to the newest, and again; those that were visited get away with it once.
  * When it is the newest that goes, the hand comes to the oldest next, not to the one that comes in its
- * place. */
+ * place. A request for more than one ends there, if any was found. */
 static uint32_t sieve_evict(void *state, const Cache *c, uint32_t wanted, uint32_t *victims) {
         State *s = state;
+        uint32_t n = 0;
 
         if (s->hand == s->row->len)
                 s->hand = 0;
-        while (s->visited[row_at(s->row, s->hand)]) {
-                s->visited[row_at(s->row, s->hand)] = false;
-                s->hand = (s->hand + 1) % s->row->len;
-        }
-        victims[0] = row_at(s->row, s->hand);
-        row_take(s->row, victims[0]);
-        if (s->hand == s->row->len)
+        while (n < wanted) {
+                uint32_t page = row_at(s->row, s->hand);
+
+                if (s->visited[page]) {
+                        s->visited[page] = false;
+                        s->hand++;
+                } else {
+                        row_take(s->row, page);
+                        victims[n++] = page;
+                }
+                if (s->hand < s->row->len)
+                        continue;
                 s->hand = 0;
-        return 1;
+                if (n > 0)
+                        break;
+        }
+        return n;
 }
 
 const Model model_sieve = {

@@ -3,6 +3,7 @@
 /* Traces for the comparison of policies with models. */
 
 #include <math.h>
+#include <string.h>
 
 #include "reference.h"
 
@@ -42,6 +43,19 @@ static int add_zipf(Trace *t, uint32_t i) {
 
 static int add_loop(Trace *t, uint32_t i) {
         return add(t, i % 310, 0);
+}
+
+/* 300 pages are read nine times, forwards and backwards, and then ten others. Before that, three pages of
+ * which the last one comes back after its eviction are used several times each. */
+static int add_rounds(Trace *t, uint32_t i) {
+        static const char first[] = "ABCDBBBCCCDDDACCCDDDAAAE";
+        uint32_t at = i % 2710;
+
+        if (t->n_requests < strlen(first))
+                return add(t, 100000 + first[i], 0);
+        if (at >= 2700)
+                return add(t, N_PAGES + i, 0);
+        return add(t, at / 300 % 2 == 0 ? at % 300 : 299 - at % 300, 0);
 }
 
 /* 500 pages in 2000 requests, in order. */
@@ -116,6 +130,7 @@ static const struct {
 } kinds[_TRACE_KIND_MAX] = {
         [TRACE_ZIPF]    = { "zipf",    add_zipf,    N_REQUESTS },
         [TRACE_LOOP]    = { "loop",    add_loop,    N_REQUESTS },
+        [TRACE_ROUNDS]  = { "rounds",  add_rounds,  N_REQUESTS },
         [TRACE_SCANS]   = { "scans",   add_scans,   N_REQUESTS },
         [TRACE_PHASES]  = { "phases",  add_phases,  N_REQUESTS },
         [TRACE_FILES]   = { "files",   add_files,   N_REQUESTS },
