@@ -23,7 +23,8 @@ int thread_target_open(pid_t pid, bool process, ThreadTarget *ret);
 /* Takes over the descriptor. -EBADF: it is none of pidfd_open(). */
 int thread_target_take_fd(int fd, ThreadTarget *ret);
 
-/* Whether that user may see the threads; -EACCES: /proc hides them from others (its option hidepid=). */
+/* Whether that user may see the threads: root may, and whose they are. Others get -EACCES: their /proc may
+ * hide them (hidepid=), and the daemon has another /proc. */
 int thread_target_check_visible(const ThreadTarget *t, uid_t uid);
 
 #define THREAD_NAME_MAX 15U

@@ -143,6 +143,8 @@ static bool fetch_done(SystemdUnit *s, UnitFetch f, sd_bus_message *reply) {
 static void answer_queries(SystemdUnit *s) {
         GArray *queries = TAKE_PTR(s->queries);
 
+        g_hash_table_remove(s->watch->answered, s);
+
         for (guint i = 0; queries && i < queries->len; i++) {
                 UnitQuery *q = &g_array_index(queries, UnitQuery, i);
 
@@ -158,8 +160,8 @@ static int fetch_finish(SystemdUnit *s) {
         SystemdWatch *w = s->watch;
 
         update_fetching(s);
-        if (!s->unit->fetching)
-                answer_queries(s);
+        if (!s->unit->fetching && s->queries)
+                g_hash_table_add(w->answered, s);
 
         manager_mark_dirty(w->manager, s->unit);
         run_queue(w);
@@ -292,6 +294,14 @@ static void run_queue(SystemdWatch *w) {
                         break;
                 }
         }
+}
+
+void systemd_fetch_answer(SystemdWatch *w) {
+        _cleanup_ptr_array_ GPtrArray *l = g_hash_table_get_keys_as_ptr_array(w->answered);
+
+        for (guint i = 0; i < l->len; i++)
+                if (!((SystemdUnit *) l->pdata[i])->unit->fetching) /* not asked about again */
+                        answer_queries(l->pdata[i]);
 }
 
 void systemd_fetch_forget(SystemdUnit *s) {

@@ -11,5 +11,7 @@ void systemd_fetch_inactive(SystemdUnit *s);
 void systemd_fetch_queue(SystemdUnit *s, bool files, bool cgroup);
 /* systemd does not have it any more. */
 void systemd_fetch_gone(SystemdUnit *s);
+/* What became known has been looked at: answers who waits for it. */
+void systemd_fetch_answer(SystemdWatch *w);
 /* Forgets what was asked, and answers who waits for it. */
 void systemd_fetch_forget(SystemdUnit *s);

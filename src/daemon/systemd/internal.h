@@ -64,6 +64,7 @@ struct SystemdWatch {
         uint64_t n_rescans;
         bool incomplete;     /* some answer was an error */
 
+        GHashTable *answered; /* set of SystemdUnit: who waits is answered after the next reconcile */
         GQueue queue;        /* of SystemdUnit, waiting for their turn to be asked about */
         unsigned n_in_flight;
 };

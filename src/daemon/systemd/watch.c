@@ -236,7 +236,12 @@ static void reloaded(void *userdata) {
         systemd_list_rescan(userdata);
 }
 
+static void reconciled(void *userdata) {
+        systemd_fetch_answer(userdata);
+}
+
 static const ManagerObserver observer = {
+        .reconciled = reconciled,
         .unit_removed = unit_removed,
         .unit_overridden = unit_overridden,
         .reloaded = reloaded,
@@ -265,6 +270,7 @@ int systemd_watch_new(Manager *m, sd_bus *bus, SystemdWatch **ret) {
         w->bus = sd_bus_ref(bus);
         g_queue_init(&w->queue);
         w->units = g_hash_table_new_full(NULL, NULL, NULL, systemd_unit_free);
+        w->answered = g_hash_table_new(NULL, NULL);
         w->units_by_path = g_hash_table_new(g_str_hash, g_str_equal);
         w->new_names = g_ptr_array_new_with_free_func(g_free);
         manager_observe(m, &observer, w);
@@ -293,6 +299,7 @@ SystemdWatch *systemd_watch_free(SystemdWatch *w) {
         systemd_list_stop(w);
         g_hash_table_unref(w->units);
         g_hash_table_unref(w->units_by_path);
+        g_hash_table_unref(w->answered);
         sd_event_source_disable_unref(w->settled_source);
         g_queue_clear(&w->queue);
         sd_bus_unref(w->bus);
