@@ -74,13 +74,9 @@ static int reply_one(Control *c, sd_varlink *link, const char *name, bool exists
         return r < 0 ? sd_varlink_error_errno(link, r) : sd_varlink_reply(link, v);
 }
 
-static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
-        return reply_one(c, link, name, exists, unit_varlink_build_reply);
-}
-
-static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
-                             void *userdata) {
-        Control *c = ((Varlink *) userdata)->control;
+/* Of the unit that is named, or of all that pass the test. */
+static int reply(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                 Control *c, lookup_reply_t one, bool (*test)(const Unit *u), build_t build) {
         const char *name;
         int r;
 
@@ -88,8 +84,18 @@ static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_v
         if (r != 0)
                 return r;
 
-        return name ? lookup_varlink(link, c, name, /* cgroup= */ true, reply_unit) :
-                      reply_all(link, flags, c->manager, unit_is_managed, unit_varlink_build_reply);
+        return name ? lookup_varlink(link, c, name, /* cgroup= */ true, one) :
+                      reply_all(link, flags, c->manager, test, build);
+}
+
+static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
+        return reply_one(c, link, name, exists, unit_varlink_build_reply);
+}
+
+static int method_list_units(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                             void *userdata) {
+        return reply(link, parameters, flags, ((Varlink *) userdata)->control, reply_unit, unit_is_managed,
+                     unit_varlink_build_reply);
 }
 
 /* ---- counters */
@@ -135,16 +141,8 @@ static int reply_stats(Control *c, sd_bus_message *msg, sd_varlink *link, const 
 
 static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
                             void *userdata) {
-        Control *c = ((Varlink *) userdata)->control;
-        const char *name;
-        int r;
-
-        r = dispatch_name(link, parameters, "unit", &name);
-        if (r != 0)
-                return r;
-
-        return name ? lookup_varlink(link, c, name, /* cgroup= */ true, reply_stats) :
-                      reply_all(link, flags, c->manager, unit_is_attached, build_stats);
+        return reply(link, parameters, flags, ((Varlink *) userdata)->control, reply_stats,
+                     unit_is_attached, build_stats);
 }
 
 /* ---- policies */
