@@ -191,6 +191,25 @@ static void test_budget(void **state) {
         assert_int_equal(g_hash_table_size(fixture->manager->dirty), 0);
 }
 
+static void note_state(void *userdata, Unit *u) {
+        *(UnitState *) userdata = u->state;
+}
+
+/* systemd loads a unit for a question about it, and unloads it before it was looked at. */
+static void test_loaded_for_a_question(void **state) {
+        static const ManagerObserver observer = { .unit_removed = note_state };
+        UnitState last = _UNIT_STATE_INVALID;
+        Unit *u = add_unit("a.slice", "lfu", 0);
+
+        manager_observe(fixture->manager, &observer, &last);
+        assert_int_equal(unit_resolve_setting(u), 1);
+        u->loaded = false;
+        run();
+        assert_null(manager_find_unit(fixture->manager, "a.slice"));
+        assert_int_equal(last, UNIT_INACTIVE);
+        manager_unobserve(fixture->manager, &observer, &last);
+}
+
 static void test_unsupported(void **state) {
         Unit *u;
 
@@ -228,6 +247,7 @@ int main(void) {
                 FIXTURE_TEST(test_remove_configuration),
                 FIXTURE_TEST(test_unit_gone),
                 FIXTURE_TEST(test_budget),
+                FIXTURE_TEST(test_loaded_for_a_question),
                 FIXTURE_TEST(test_unsupported),
                 FIXTURE_TEST(test_waits_for_files),
         };

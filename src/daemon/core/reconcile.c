@@ -217,8 +217,12 @@ static void unit_reconcile(Unit *u) {
         if (!u->loaded) {
                 if (u->link)
                         control_group_gone(u);
-                if (!u->fetching) /* the last answer comes back here */
-                        unit_free(u);
+                if (u->fetching) /* the last answer comes back here */
+                        return;
+                /* loaded for a question only: who asked it hears what is configured */
+                if (u->files_known && u->setting.policy && u->state == UNIT_UNCONFIGURED)
+                        unit_set_state(u, UNIT_INACTIVE, NULL);
+                unit_free(u);
                 return;
         }
 
