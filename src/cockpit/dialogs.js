@@ -7,6 +7,7 @@ const ADMISSION = [
     ["scan", "reads of scanning threads"],
     ["background", "reads of background threads"],
 ];
+const UNIT_SUFFIX = /\.(service|slice|scope|socket|mount|automount|swap|target|device|timer|path)$/;
 const NOT_ALLOWED = [
     "org.freedesktop.DBus.Error.AccessDenied",
     "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired",
@@ -149,7 +150,7 @@ class SetForm extends Form {
 
     #unit() {
         const name = $("set-unit").value.trim();
-        return name && !name.includes(".") ? `${name}.slice` : name; // as cachectl has it
+        return name && !UNIT_SUFFIX.test(name) ? `${name}.service` : name; // as systemctl has it
     }
 
     #call(dryRun) {

@@ -207,6 +207,33 @@ static void test_reload(void **state) {
         assert_null(fixture->control->problems);
 }
 
+/* Everybody may ask what would be: not at any length, and nothing that the journal would complain about. */
+static void test_limits(void **state) {
+        g_autofree char *many = g_strnfill(70000, 'a');
+        const char *wrong[] = { many, "CachePolicy=lfu\ngarbage", "CachePolicy=lfu\\", "CachePolicy=\xff" };
+
+        (void) add_unit("a.slice", "lfu", 1);
+        run();
+        for (size_t i = 0; i < ELEMENTSOF(wrong); i++) {
+                char *assignments[] = { (char *) wrong[i], NULL };
+                unsigned before = n_replies;
+
+                assert_true(config_request(fixture->control,
+                                           &(const ConfigRequestArguments) {
+                                                   .change = {
+                                                           .unit = "a.slice",
+                                                           .assignments = assignments,
+                                                           .dry_run = true,
+                                                   },
+                                                   .subject = { .pidfd = -EBADF, .uid = NOBODY },
+                                                   .reply = on_reply,
+                                           }) >= 0);
+                assert_int_equal(n_replies, before + 1);
+                assert_int_equal(last_error, -EINVAL);
+                assert_non_null(strstr(last_problem, i == 0 ? "longer than 64 KiB" : "cannot hold"));
+        }
+}
+
 /* systemd is being asked for all of its units: reconciles before that is over answer nobody. */
 static void test_reload_waits(void **state) {
         Unit *u = add_unit("a.slice", "lfu", 1);
@@ -260,6 +287,7 @@ int main(void) {
                 TEST(test_wait),
                 TEST(test_reload),
                 TEST(test_reload_waits),
+                TEST(test_limits),
                 TEST(test_unfinished),
         };
 

@@ -170,6 +170,28 @@ static void test_adopt_interrupted_update(void **state) {
         assert_false(u->link->incomplete);
 }
 
+/* A unit is passed over while systemd is asked about it: its pin waits with it. */
+static void test_no_orphan(void **state) {
+        Unit *u;
+
+        add_unit("a.slice", "lfu", 1);
+        run();
+        stop_daemon();
+        start_daemon();
+        u = add_unit("a.slice", "lfu", 1);
+        u->fetching = true;
+        manager_set_settled(fixture->manager, true);
+        run();
+        assert_int_equal(fixture->kernel.n_detach, 0);
+
+        u->fetching = false;
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_true(u->adopted);
+        assert_int_equal(fixture->kernel.n_detach, 0);
+}
+
 static void test_orphans(void **state) {
         Unit *u;
 
@@ -208,6 +230,7 @@ int main(void) {
                 FIXTURE_TEST(test_adopt_other_policy),
                 FIXTURE_TEST(test_adopt_unknown_policy),
                 FIXTURE_TEST(test_adopt_interrupted_update),
+                FIXTURE_TEST(test_no_orphan),
                 FIXTURE_TEST(test_orphans),
                 FIXTURE_TEST(test_foreign_policy),
         };

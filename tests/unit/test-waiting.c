@@ -243,6 +243,18 @@ static void test_lookup(void **state) {
         look_up("gone.service");
         run_until("no gone.service ", names_text);
 
+        /* A user who asks and asks is told that, and not that there is no such unit. */
+        for (unsigned i = 0; i < 16; i++)
+                look_up("gone.service");
+        assert_int_equal(g_hash_table_size(fixture->control->pending), 16);
+        g_string_truncate(names, 0);
+        look_up("sshd.service");
+        assert_string_equal(names->str, "");
+        look_up("ssh.service");
+        assert_string_equal(names->str, "ssh.service "); /* that one is known */
+        for (unsigned i = 0; i < 100 && g_hash_table_size(fixture->control->pending) > 0; i++)
+                (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
+
         /* The bus goes meanwhile: what is known has to do. */
         look_up("sshd.service");
         control_disconnect(fixture->control);

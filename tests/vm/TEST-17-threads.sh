@@ -207,7 +207,7 @@ like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager
 is "$(class_of "$tid")" background 'nothing has changed'
 is "$(exit_status as_nobody cachectl threads "$pid")" 1 'nor may others look at them'
 like "$(as_nobody busctl call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager ListThreads u "$pid" 2>&1)" \
-        'Not authorized' 'on the bus as well'
+        'Access denied' 'on the bus as well'
 # shellcheck disable=SC2016
 succeeds 'but at their own' as_nobody sh -c 'cachectl threads $$'
 succeeds 'and root' cachectl threads "$pid"

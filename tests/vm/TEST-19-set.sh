@@ -162,6 +162,18 @@ unit_runs t19-later.slice mru
 cachectl reset --quiet t19-later.slice
 eventually policy_is t19-later.slice none
 
+# --- a unit that stopped, and that systemd has forgotten
+
+make_unit t19-stopped.service $'[Service]\nExecStart=true\nCachePolicy=lfu\nCachePolicyOptions=nr_scan=64'
+is "$(systemctl show -P ActiveState t19-stopped.service)" inactive 'a service that does not run'
+is "$(counting t19-stopped.service)" 'CachePolicy=lfu (unit), CachePolicyOptions=nr_scan=64 (unit)' \
+        'has the settings of its files'
+gives 2 "has no tunable 'nosuch'" 'what is set is checked against these' cachectl set t19-stopped.service \
+        CachePolicyOptions=nosuch=1
+gives 0 'is not active: it gets its policy when it is started' 'that it does not run is told' \
+        cachectl set t19-stopped mru
+cachectl reset --quiet t19-stopped
+
 # --- only asking
 
 before=$(counters)

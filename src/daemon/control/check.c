@@ -9,6 +9,9 @@
 #include "daemon/core/registry.h"
 #include "daemon/core/wanted.h"
 
+/* Everybody may ask what would come of settings. */
+#define ASSIGNMENTS_MAX (64U << 10)
+
 /* ---- what is to be set */
 
 static int refuse_key(ConfigOutcome *o, const char *key) {
@@ -21,8 +24,41 @@ static int refuse_key(ConfigOutcome *o, const char *key) {
         return config_refuse(o, -EINVAL, "'%s=' is no setting of a unit; there are %s", key, names->str);
 }
 
+/* Configuration files have to be able to hold it: what is read from them comes as lines. */
+static bool is_line(const char *s) {
+        size_t n = strlen(s);
+
+        for (size_t i = 0; i < n; i++)
+                if ((unsigned char) s[i] < ' ' && s[i] != '\t')
+                        return false;
+
+        return utf8_is_valid_n(s, n) && (n == 0 || s[n - 1] != '\\');
+}
+
+static int check_assignments(char **assignments, ConfigOutcome *o) {
+        size_t n = 0;
+
+        for (char **i = assignments; *i; i++) {
+                n += strlen(*i) + 1;
+                if (n > ASSIGNMENTS_MAX)
+                        return config_refuse(o, -EINVAL, "the settings are longer than %u KiB",
+                                             ASSIGNMENTS_MAX >> 10);
+                if (!is_line(*i))
+                        return config_refuse(o, -EINVAL,
+                                             "a value has characters that a configuration file cannot hold "
+                                             "(line breaks, a backslash at its end, bytes that are not "
+                                             "UTF-8)");
+        }
+
+        return 0;
+}
+
 int config_read_assignments(char **assignments, PolicySetting *ret, ConfigOutcome *o) {
         int r;
+
+        r = check_assignments(assignments, o);
+        if (r < 0)
+                return r;
 
         for (char **i = assignments; *i; i++) {
                 const char *equals = strchr(*i, '=');

@@ -27,15 +27,23 @@ static int answer(Lookup *l) {
         int r;
 
         r = l->reply(l->pending.control, l->pending.msg, l->pending.link, l->name, !l->missing);
-        if (r < 0) /* most likely the client went away */
-                log_debug_errno(r, "%s: Cannot answer a question about the unit: %m", l->name);
+        if (r < 0)
+                pending_failed(&l->pending, r);
         pending_done(&l->pending);
         return r;
 }
 
-/* Too many questions, or nobody to ask: what is known has to do. */
+/* Too many questions, or nobody to ask any more: what is known has to do, if something is. */
 static void refused(Pending *p, int error) {
-        (void) answer((Lookup *) p);
+        Lookup *l = (Lookup *) p;
+
+        if (error != -EBUSY || manager_find_unit(p->control->manager, l->name)) {
+                (void) answer(l);
+                return;
+        }
+
+        pending_failed(p, error);
+        pending_done(p);
 }
 
 static const PendingKind lookup_kind = {

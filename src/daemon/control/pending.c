@@ -75,6 +75,15 @@ void pending_done(Pending *p) {
         p->kind->free(p);
 }
 
+void pending_failed(Pending *p, int error) {
+        log_debug_errno(error, "Cannot answer a client: %m");
+
+        if (p->link)
+                (void) sd_varlink_error_errno(p->link, error);
+        else if (p->msg)
+                (void) sd_bus_reply_method_errno(p->msg, error, NULL);
+}
+
 static void on_polkit(int result, void *userdata) {
         Pending *p = ASSERT_PTR(userdata);
 

@@ -36,6 +36,8 @@ bool pending_begin(Pending *p, const PendingKind *kind, Control *c, uid_t uid, s
                    sd_varlink *link);
 /* Takes it out, and frees it. */
 void pending_done(Pending *p);
+/* It could not be answered, most likely since the client went away: tries to tell that. */
+void pending_failed(Pending *p, int error);
 
 /* Calls permitted() or refused(), at once or later. Root may do everything. */
 void pending_authorize(Pending *p, const PolkitSubject *subject, const char *action, bool interactive);

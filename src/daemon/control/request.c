@@ -57,8 +57,8 @@ static int send_reply(ConfigRequest *q, const ConfigReply *reply) {
         int r;
 
         r = q->reply(q->pending.control, q->pending.msg, q->pending.link, reply);
-        if (r < 0) /* most likely the client went away */
-                log_debug_errno(r, "Cannot answer a request about the configuration: %m");
+        if (r < 0)
+                pending_failed(&q->pending, r);
 
         pending_done(&q->pending);
         return r;
@@ -101,7 +101,8 @@ static int answer_changed(ConfigRequest *q) {
                                 .unit = q->change.unit,
                                 .outcome = &q->outcome,
                                 /* one that is not loaded has what was set to look forward to */
-                                .state = pending ? UNIT_PENDING : u ? u->state : UNIT_INACTIVE,
+                                .state = pending ? UNIT_PENDING : u ? u->state :
+                                         q->outcome.setting.policy ? UNIT_INACTIVE : UNIT_UNCONFIGURED,
                                 .reason = pending || !u ? NULL : u->reason,
                         });
 }
@@ -246,6 +247,18 @@ void config_requests_stop(Control *c) {
         c->problems = NULL;
 }
 
+static const PendingKind config_kind;
+
+/* The others that wait as well: what they asked for was begun, and is not done. */
+static void refuse_reloads(Control *c, int error) {
+        _cleanup_ptr_array_ GPtrArray *requests = pending_list(c, &config_kind);
+
+        config_requests_stop(c);
+        for (guint i = 0; i < requests->len; i++)
+                if (((ConfigRequest *) requests->pdata[i])->reloads)
+                        (void) refuse(requests->pdata[i], error, NULL);
+}
+
 static int reload(ConfigRequest *q) {
         Control *c = q->pending.control;
         int r;
@@ -255,14 +268,11 @@ static int reload(ConfigRequest *q) {
         log_set_hook(on_log, c->problems);
 
         log_info("Reading the configuration again at the request of user %u.", (unsigned) q->pending.uid);
-        r = manager_reload(c->manager);
-        if (r < 0) {
-                config_requests_stop(c);
-                return refuse(q, r, NULL);
-        }
-
         q->reloads = true;
-        return 0;
+        r = manager_reload(c->manager);
+        if (r < 0)
+                refuse_reloads(c, r);
+        return r;
 }
 
 /* Units whose settings cannot be carried out. */
@@ -283,8 +293,6 @@ static void add_failed_units(Manager *m, GPtrArray *problems) {
                 g_ptr_array_add(problems, g_strdup_printf("%s: %s.", u->name, strna(u->reason)));
         }
 }
-
-static const PendingKind config_kind;
 
 void config_requests_reloaded(Control *c) {
         _cleanup_ptr_array_ GPtrArray *requests = NULL, *problems = NULL;

@@ -81,8 +81,8 @@ static void answer(ThreadRequest *q, const ThreadRequestResult *result) {
                           thread_class_to_string(q->class), result->n_threads, (unsigned) q->pending.uid);
 
         r = q->reply(q->pending.control, q->pending.msg, q->pending.link, result);
-        if (r < 0) /* most likely the client went away */
-                log_debug_errno(r, "Cannot answer a request about threads: %m");
+        if (r < 0)
+                pending_failed(&q->pending, r);
         pending_done(&q->pending);
 }
 

@@ -222,7 +222,8 @@ static void unit_reconcile(Unit *u) {
                 /* loaded for a question only: who asked it hears what is configured */
                 if (u->files_known && u->setting.policy && u->state == UNIT_UNCONFIGURED)
                         unit_set_state(u, UNIT_INACTIVE, NULL);
-                unit_free(u);
+                if (!u->asked)
+                        unit_free(u);
                 return;
         }
 
@@ -291,6 +292,19 @@ static void remove_orphans(Manager *m) {
         }
 }
 
+/* A unit whose answer is on its way was passed over, and its pin may be one of those that are left. */
+static bool is_asked_about_any(Manager *m) {
+        GHashTableIter it;
+        gpointer u;
+
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &u))
+                if (((Unit *) u)->fetching)
+                        return true;
+
+        return false;
+}
+
 bool manager_reconcile(Manager *m, uint64_t budget_usec) {
         _cleanup_ptr_array_ GPtrArray *work = g_ptr_array_new();
         int64_t begin = g_get_monotonic_time();
@@ -312,7 +326,7 @@ bool manager_reconcile(Manager *m, uint64_t budget_usec) {
         if (n < work->len)
                 return false;
 
-        if (m->settled)
+        if (m->settled && g_hash_table_size(m->pinned) > 0 && !is_asked_about_any(m))
                 remove_orphans(m);
         return true;
 }

@@ -76,6 +76,8 @@ void systemd_fetch_gone(SystemdUnit *s) {
         s->unit->loaded = false;
         leave_queue(s); /* to ask about it would have systemd load it */
         update_fetching(s);
+        if (!s->unit->fetching && s->queries)
+                g_hash_table_add(s->watch->answered, s);
         manager_mark_dirty(s->unit->manager, s->unit);
 }
 
@@ -126,6 +128,7 @@ static bool fetch_done(SystemdUnit *s, UnitFetch f, sd_bus_message *reply) {
         e = sd_bus_message_get_error(reply);
         if (!e)
                 return true;
+        s->files_failed = s->files_failed || f == UNIT_FETCH_FRAGMENT || f == UNIT_FETCH_DROPINS;
 
         if (sd_bus_error_has_names(e, SD_BUS_ERROR_UNKNOWN_OBJECT, SD_BUS_ERROR_UNKNOWN_INTERFACE,
                                    "org.freedesktop.systemd1.NoSuchUnit")) {
@@ -144,6 +147,7 @@ static void answer_queries(SystemdUnit *s) {
         GArray *queries = TAKE_PTR(s->queries);
 
         g_hash_table_remove(s->watch->answered, s);
+        s->unit->asked = false;
 
         for (guint i = 0; queries && i < queries->len; i++) {
                 UnitQuery *q = &g_array_index(queries, UnitQuery, i);
@@ -169,6 +173,18 @@ static int fetch_finish(SystemdUnit *s) {
         return 0;
 }
 
+/* With half of the answer a unit would have no files, or too few, and lose its policy. It may be unloaded by
+ * now, if it was loaded for the question only. */
+static int files_answered(SystemdUnit *s) {
+        if (pair_is_done(s, UNIT_FETCH_FRAGMENT, UNIT_FETCH_DROPINS)) {
+                if (!s->files_failed && (s->unit->loaded || s->queries))
+                        files_fetched(s);
+                s->files_failed = false;
+        }
+
+        return fetch_finish(s);
+}
+
 static int on_fragment(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         SystemdUnit *s = ASSERT_PTR(userdata);
         const char *path;
@@ -177,10 +193,7 @@ static int on_fragment(sd_bus_message *reply, void *userdata, sd_bus_error *erro
             free_and_strdup(&s->fragment, path) < 0)
                 log_oom();
 
-        if (s->unit->loaded && pair_is_done(s, UNIT_FETCH_FRAGMENT, UNIT_FETCH_DROPINS))
-                files_fetched(s);
-
-        return fetch_finish(s);
+        return files_answered(s);
 }
 
 static int on_dropins(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
@@ -194,10 +207,7 @@ static int on_dropins(sd_bus_message *reply, void *userdata, sd_bus_error *error
                 s->dropins = TAKE_PTR(l);
         }
 
-        if (s->unit->loaded && pair_is_done(s, UNIT_FETCH_FRAGMENT, UNIT_FETCH_DROPINS))
-                files_fetched(s);
-
-        return fetch_finish(s);
+        return files_answered(s);
 }
 
 static int on_cgroup(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
@@ -300,8 +310,13 @@ void systemd_fetch_answer(SystemdWatch *w) {
         _cleanup_ptr_array_ GPtrArray *l = g_hash_table_get_keys_as_ptr_array(w->answered);
 
         for (guint i = 0; i < l->len; i++)
-                if (!((SystemdUnit *) l->pdata[i])->unit->fetching) /* not asked about again */
+                if (!((SystemdUnit *) l->pdata[i])->unit->fetching) { /* not asked about again */
+                        Unit *u = ((SystemdUnit *) l->pdata[i])->unit;
+
                         answer_queries(l->pdata[i]);
+                        if (!u->loaded)
+                                manager_mark_dirty(w->manager, u); /* nobody needs it any more */
+                }
 }
 
 void systemd_fetch_forget(SystemdUnit *s) {
@@ -312,6 +327,8 @@ void systemd_fetch_forget(SystemdUnit *s) {
                 }
 
         leave_queue(s);
+        if (s->unit->fetching) /* it was passed over for that */
+                manager_mark_dirty(s->unit->manager, s->unit);
         update_fetching(s);
         answer_queries(s);
 }

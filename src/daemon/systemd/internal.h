@@ -40,6 +40,7 @@ typedef struct SystemdUnit {
         char **dropins;
         sd_bus_slot *slots[_UNIT_FETCH_MAX];
         bool want_files, want_cgroup;
+        bool files_failed;          /* one of the answers about its files was an error */
         bool queued;                /* waits for its turn to be asked about */
         bool seen;                  /* by the listing in progress */
         uint64_t files_asked;       /* the number of the last rescan when its files were asked for */
@@ -57,6 +58,7 @@ struct SystemdWatch {
         sd_bus_slot *new_slot;
         sd_event_source *rescan_source;
         sd_event_source *new_source;
+        sd_event_source *subscribe_source;
         GPtrArray *new_names; /* of units that were announced, strings */
 
         bool reloading;      /* systemd reads its configuration: what it says now does not last */

@@ -93,7 +93,7 @@ static int call_list(SystemdWatch *w, const char *const *states, const char *con
 /* Calls func for each unit of a reply. */
 static int read_list(SystemdWatch *w, sd_bus_message *reply,
                      void (*func)(SystemdUnit *s, bool active)) {
-        const char *name, *active, *path;
+        const char *name, *load, *active, *path;
         int r;
 
         if (sd_bus_message_is_method_error(reply, NULL)) {
@@ -105,10 +105,12 @@ static int read_list(SystemdWatch *w, sd_bus_message *reply,
         r = sd_bus_message_enter_container(reply, 'a', "(ssssssouso)");
 
         while (r >= 0 &&
-               (r = sd_bus_message_read(reply, "(ssssssouso)", &name, NULL, NULL, &active, NULL, NULL,
+               (r = sd_bus_message_read(reply, "(ssssssouso)", &name, NULL, &load, &active, NULL, NULL,
                                         &path, NULL, NULL, NULL)) > 0) {
-                SystemdUnit *u = systemd_list_get_unit(w, name, path);
+                SystemdUnit *u = NULL;
 
+                if (!streq(load, "not-found")) /* somebody names it, and there is none */
+                        u = systemd_list_get_unit(w, name, path);
                 if (u)
                         func(u, systemd_active_state(active));
         }

@@ -49,6 +49,7 @@ bool systemd_query(SystemdWatch *w, const char *unit, bool cgroup, void (*func)(
         if (!s->queries)
                 s->queries = g_array_new(FALSE, FALSE, sizeof(UnitQuery));
         g_array_append_val(s->queries, q);
+        u->asked = true;
         systemd_fetch_queue(s, files, cgroup);
         if (u->fetching)
                 return true;

@@ -34,8 +34,11 @@ static int on_load_state(sd_bus_message *msg, void *userdata, sd_bus_error *erro
 
         q->slot = sd_bus_slot_unref(q->slot);
 
-        if (!sd_bus_message_is_method_error(msg, NULL) && sd_bus_message_read(msg, "v", "s", &state) >= 0 &&
-            streq(state, "not-found"))
+        if (sd_bus_message_is_method_error(msg, NULL))
+                r = -sd_bus_message_get_errno(msg);
+        else if (sd_bus_message_read(msg, "v", "s", &state) < 0)
+                r = -EBADMSG;
+        else if (streq(state, "not-found"))
                 r = -ESRCH;
         q->reply(r, q->id, NULL, q->userdata);
         return 0;
@@ -53,6 +56,13 @@ static void refuse(SystemdResolve *q, const sd_bus_error *e) {
         q->reply(-EINVAL, NULL, problem, q->userdata);
 }
 
+/* The connection is gone, or systemd; then it has not refused anything. */
+static bool is_silence(sd_bus_message *msg) {
+        return sd_bus_error_has_names(sd_bus_message_get_error(msg), SD_BUS_ERROR_NO_REPLY,
+                                      SD_BUS_ERROR_TIMEOUT, SD_BUS_ERROR_DISCONNECTED,
+                                      SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_SERVICE_UNKNOWN);
+}
+
 /* The path has the unit's own name. */
 static int on_loaded(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         SystemdResolve *q = ASSERT_PTR(userdata);
@@ -61,6 +71,10 @@ static int on_loaded(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
 
         q->slot = sd_bus_slot_unref(q->slot);
 
+        if (is_silence(msg)) {
+                q->reply(-sd_bus_message_get_errno(msg), NULL, NULL, q->userdata);
+                return 0;
+        }
         if (sd_bus_message_is_method_error(msg, NULL)) {
                 refuse(q, sd_bus_message_get_error(msg));
                 return 0;

@@ -7,6 +7,8 @@
 #include "shared/log.h"
 #include "watch.h"
 
+#define SUBSCRIBE_AGAIN_USEC (5 * USEC_PER_SEC)
+
 /* Something that was asked for is known; maybe everything. */
 static int on_progress(sd_event_source *source, void *userdata) {
         SystemdWatch *w = ASSERT_PTR(userdata);
@@ -131,6 +133,17 @@ static int on_properties_changed(sd_bus_message *msg, void *userdata, sd_bus_err
         return 0;
 }
 
+static int subscribe_and_scan(SystemdWatch *w);
+
+static int on_subscribe_again(sd_event_source *s, uint64_t usec, void *userdata) {
+        int r;
+
+        r = subscribe_and_scan(userdata);
+        if (r < 0)
+                log_warning_errno(r, "Cannot subscribe to systemd's signals: %m");
+        return 0;
+}
+
 static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         SystemdWatch *w = ASSERT_PTR(userdata);
 
@@ -139,7 +152,9 @@ static int on_subscribed(sd_bus_message *reply, void *userdata, sd_bus_error *er
             !sd_bus_message_is_method_error(reply, "org.freedesktop.systemd1.AlreadySubscribed")) {
                 log_warning("Cannot subscribe to systemd's signals: %s",
                             sd_bus_message_get_error(reply)->message);
-                systemd_list_schedule_rescan(w);
+                w->subscribe_source = sd_event_source_disable_unref(w->subscribe_source);
+                (void) sd_event_add_time_relative(w->manager->event, &w->subscribe_source, CLOCK_MONOTONIC,
+                                                  SUBSCRIBE_AGAIN_USEC, 0, on_subscribe_again, w);
         }
 
         return 0;
@@ -301,6 +316,7 @@ SystemdWatch *systemd_watch_free(SystemdWatch *w) {
         g_hash_table_unref(w->units_by_path);
         g_hash_table_unref(w->answered);
         sd_event_source_disable_unref(w->settled_source);
+        sd_event_source_disable_unref(w->subscribe_source);
         g_queue_clear(&w->queue);
         sd_bus_unref(w->bus);
         w->manager->settled = false;

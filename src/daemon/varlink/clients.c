@@ -9,6 +9,8 @@
 #define CLIENTS_MAX 2048U
 /* More than what is in use without clients, before some have to go. */
 #define MEMORY_MAX ((size_t) 16 << 20)
+/* What a unit may take that came since then. */
+#define MEMORY_PER_UNIT ((size_t) 16 << 10)
 
 static void drop(Varlink *v, sd_varlink *client) {
         sd_varlink *link = sd_varlink_ref(client);
@@ -34,40 +36,65 @@ static int on_exit_loop(sd_event_source *s, void *userdata) {
         return 0;
 }
 
-static bool is_root(sd_varlink *link) {
-        uid_t uid;
-
-        return sd_varlink_get_peer_uid(link, &uid) >= 0 && uid == 0;
-}
-
 static size_t memory_in_use(void) {
         struct mallinfo2 info = mallinfo2();
 
         return info.uordblks + info.hblkhd;
 }
 
+static uid_t uid_of(sd_varlink *link) {
+        uid_t uid;
+
+        return sd_varlink_get_peer_uid(link, &uid) < 0 ? (uid_t) -1 : uid;
+}
+
+/* Those of the user who has the most of them; returns how many. */
+static unsigned drop_largest_user(Varlink *v) {
+        unsigned most = 0;
+        uid_t user = 0;
+
+        for (guint i = 0; i < v->clients->len; i++) {
+                uid_t uid = uid_of(v->clients->pdata[i]);
+                unsigned n = 0;
+
+                for (guint k = i; k < v->clients->len; k++)
+                        n += uid_of(v->clients->pdata[k]) == uid;
+                if (uid != 0 && n > most) {
+                        most = n;
+                        user = uid;
+                }
+        }
+
+        for (guint i = v->clients->len; most > 0 && i-- > 0;)
+                if (uid_of(v->clients->pdata[i]) == user)
+                        drop(v, v->clients->pdata[i]);
+        return most;
+}
+
 /* After each event: what is kept for clients, besides what the daemon itself has come to need. */
 static int on_any_event(sd_event_source *s, void *userdata) {
         Varlink *v = ASSERT_PTR(userdata);
-        size_t used = memory_in_use();
-        unsigned n = 0;
+        guint n_units = g_hash_table_size(v->control->manager->units);
+        size_t used = memory_in_use(), limit;
 
-        if (v->clients->len == 0)
+        if (v->clients->len == 0) {
                 v->memory_base = used;
-        if (used <= v->memory_base + MEMORY_MAX)
-                return 0;
+                v->units_base = n_units;
+        }
 
-        for (guint i = v->clients->len; i-- > 0;)
-                if (!is_root(v->clients->pdata[i])) {
-                        drop(v, v->clients->pdata[i]);
-                        n++;
+        limit = v->memory_base + MEMORY_MAX + MEMORY_PER_UNIT * (n_units - MIN(n_units, v->units_base));
+        while (used > limit) {
+                unsigned n = drop_largest_user(v);
+
+                if (n == 0) { /* it is the daemon itself */
+                        v->memory_base = used;
+                        break;
                 }
-        if (n > 0)
-                log_warning("Closed the connections of %u clients of varlink: %zu KiB were kept for them.",
-                            n, (used - v->memory_base) >> 10);
+                log_warning("Closed the connections of %u clients of varlink: %zu KiB were kept for all.", n,
+                            (used - v->memory_base) >> 10);
+                used = memory_in_use();
+        }
 
-        (void) malloc_trim(0);
-        v->memory_base = memory_in_use();
         return 0;
 }
 
@@ -97,9 +124,9 @@ void varlink_clients_stop(Varlink *v) {
 int varlink_clients_add(Varlink *v, sd_varlink *link) {
         unsigned n = 0;
 
-        if (!is_root(link)) {
+        if (uid_of(link) != 0) {
                 for (guint i = 0; i < v->clients->len; i++)
-                        n += !is_root(v->clients->pdata[i]);
+                        n += uid_of(v->clients->pdata[i]) != 0;
                 if (n >= CLIENTS_MAX)
                         return -EBUSY;
         }

@@ -13,6 +13,7 @@ typedef struct Varlink {
         sd_varlink_server *server;
         GPtrArray *clients;              /* of sd_varlink: those that are connected */
         sd_event_source *exit_source, *memory_source;
-        size_t memory_base;              /* in use without clients, in bytes */
+        size_t memory_base;              /* in use without clients, in bytes, */
+        guint units_base;                /* when there were so many units */
         Monitor *monitor;
 } Varlink;
