@@ -29,8 +29,7 @@ def value(row, key, digits):
     found = row["values"].get(key)
     if found is None:
         return ""
-    spread = f" ±{found['spread']:.1%}" if found["spread"] else ""
-    return f"{found['median']:,.{digits}f}{spread}"
+    return " ".join(told.value_and_spread(found, digits)).rstrip()
 
 
 def ratio(experiment, row, key):

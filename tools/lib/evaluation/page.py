@@ -35,8 +35,8 @@ def value_cell(row, key, digits):
     value = row["values"].get(key)
     if value is None:
         return cell("")
-    spread = f" <small>±{value['spread']:.1%}</small>" if value["spread"] else ""
-    return cell(f"{value['median']:,.{digits}f}{spread}")
+    shown, spread = told.value_and_spread(value, digits)
+    return cell(f"{shown} <small>{spread}</small>" if spread else shown)
 
 
 def table(experiment):

@@ -15,12 +15,25 @@ import plan
 
 DONE = (0, 3)       # 3: all was measured, and a goal missed
 PAUSE = 0.5
+LEVELS = 4          # of a file of results that are taken apart: what is below is a row, which is a line
+
+
+def json_text(value, level=0):
+    """JSON with a row a line, so that two versions of a file can be compared by lines."""
+    if level == LEVELS or not value or not isinstance(value, (dict, list, tuple)):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        parts, (begin, end) = [f"{json.dumps(key)}: {json_text(part, level + 1)}" for key, part in value.items()], "{}"
+    else:
+        parts, (begin, end) = [json_text(part, level + 1) for part in value], "[]"
+    inside, outside = "\n" + " " * (level + 1), "\n" + " " * level
+    return f"{begin}{inside}{f',{inside}'.join(parts)}{outside}{end}"
 
 
 def write_json(path, value):
     """All of it or nothing."""
     part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    part.write_text(json_text(value) + "\n", encoding="utf-8")
     part.replace(path)
 
 

@@ -10,14 +10,22 @@ ENOUGH_FOR_OVERVIEW = 3     # experiments of a section
 
 NOTES = """\
 Each figure is the median of its repetitions, which take turns among the variants; the small one behind it is half of \
-their range (for a file search, that of its passes). Ratios are to the stock policy."""
+their range (for a file search, that of its passes). Ratios are to the stock policy. A hit ratio below 0 says that the \
+disk gave more than was asked for, by readahead."""
 LIMIT_NOTE = """\
 is Belady's optimum of the sequence that was recorded of the stock policy, with as many pages as that had cached at \
-the end: what no policy can go below in reads of that sequence."""
+the end: no policy reads less for that sequence. Another policy can have another sequence. That is so where threads \
+do not wait for each other, as in GET-SCAN: there a policy can read less than the limit."""
 
 
 def title(experiment):
     return experiment["title"][:1].upper() + experiment["title"][1:]
+
+
+def value_and_spread(value, digits):
+    """Both as text. What is shown as 0 has no spread: that is a part of the value."""
+    shown = f"{value['median']:,.{digits}f}"
+    return shown, f"±{value['spread']:.1%}" if value["spread"] and float(shown.replace(",", "")) else ""
 
 
 def section(experiment):
