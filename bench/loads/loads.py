@@ -92,7 +92,7 @@ SECTIONS = (
     Section("Compaction and admission", "application-informed admission", ("admission",)),
     Section("Overhead", "table 4", ("cost",)),
     Section("Dispatch to user space", "table 1", named("dispatch")),
-    Section("Memory", "section 6.3", named("memory")),
+    Section("Memory", "section 5.3.1", named("memory")),
     Section("Lines of code", "table 3", named("lines")),
     Section("Programs the papers only name", "", named("pgbench-", "sqlite")),
 )
