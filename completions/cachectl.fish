@@ -77,27 +77,27 @@ end
 # No files, but where it says so.
 complete -c cachectl -f
 
-complete -c cachectl -n __cachectl_no_verb -a status -d 'show what runs, as the kernel confirms it, and why not if not'
-complete -c cachectl -n __cachectl_no_verb -a list -d 'list units and their policies, a line each'
+complete -c cachectl -n __cachectl_no_verb -a status -d 'show units, policies and their state'
+complete -c cachectl -n __cachectl_no_verb -a list -d 'list units and their policies, one per line'
 complete -c cachectl -n __cachectl_no_verb -a stats -d 'show the kernel\'s counters and the hit ratio'
 complete -c cachectl -n __cachectl_no_verb -a top -d 'show hits, misses and evictions as they happen'
-complete -c cachectl -n __cachectl_no_verb -a monitor -d 'tell what changes, a line each time'
-complete -c cachectl -n __cachectl_no_verb -a policies -d 'list installed policies, or show one with its tunables'
+complete -c cachectl -n __cachectl_no_verb -a monitor -d 'print changes of policies, one per line'
+complete -c cachectl -n __cachectl_no_verb -a policies -d 'list policies, or show one with its tunables'
 complete -c cachectl -n __cachectl_no_verb -a show-policy -d 'show policies with their tunables'
-complete -c cachectl -n __cachectl_no_verb -a new-policy -d 'write the beginning of an own policy'
+complete -c cachectl -n __cachectl_no_verb -a new-policy -d 'write the skeleton of your own policy'
 complete -c cachectl -n __cachectl_no_verb -a show -d 'show where the settings of units come from'
-complete -c cachectl -n __cachectl_no_verb -a set -d 'set the policy of a unit, whatever its files say'
+complete -c cachectl -n __cachectl_no_verb -a set -d 'set the policy of a unit at run time'
 complete -c cachectl -n __cachectl_no_verb -a hold -d 'set the policy of a unit while a command runs'
-complete -c cachectl -n __cachectl_no_verb -a reset -d 'take back what was set for units'
-complete -c cachectl -n __cachectl_no_verb -a reload -d 'have the daemon read its configuration again'
-complete -c cachectl -n __cachectl_no_verb -a verify -d 'check configuration files, without the daemon'
+complete -c cachectl -n __cachectl_no_verb -a reset -d 'remove what was set for units'
+complete -c cachectl -n __cachectl_no_verb -a reload -d 'make the daemon read its configuration again'
+complete -c cachectl -n __cachectl_no_verb -a verify -d 'check configuration files before they are used'
 complete -c cachectl -n __cachectl_no_verb -a features -d 'show what the kernel and the daemon can do'
 complete -c cachectl -n __cachectl_no_verb -a threads -d 'list threads and the classes they were given'
-complete -c cachectl -n __cachectl_no_verb -a classify -d 'tell policies what threads are there for'
-complete -c cachectl -n __cachectl_no_verb -a record -d 'record accesses to the page cache, to simulate them'
-complete -c cachectl -n __cachectl_no_verb -a simulate -d 'simulate policies with a trace, and compare their misses'
-complete -c cachectl -n __cachectl_no_verb -a version -d 'show the versions of cachectl and of the running daemon'
-complete -c cachectl -n __cachectl_no_verb -a help -d 'show the help, or that of a verb'
+complete -c cachectl -n __cachectl_no_verb -a classify -d 'tell policies what threads do'
+complete -c cachectl -n __cachectl_no_verb -a record -d 'record a trace of accesses to the page cache'
+complete -c cachectl -n __cachectl_no_verb -a simulate -d 'compare the misses of policies on a trace'
+complete -c cachectl -n __cachectl_no_verb -a version -d 'show the versions of client and daemon'
+complete -c cachectl -n __cachectl_no_verb -a help -d 'show this help, or that of a verb'
 
 # What the verbs take.
 complete -c cachectl -n '__cachectl_verb status list stats top monitor show reset' -n 'not __cachectl_no_verb' \
@@ -129,7 +129,7 @@ complete -c cachectl -n '__cachectl_verb list stats top policies show-policy sho
 complete -c cachectl -n '__cachectl_verb list stats top policies show-policy show threads' \
     -s l -l full -d 'do not shorten columns'
 complete -c cachectl -n '__cachectl_verb status monitor set hold reset reload verify classify record new-policy' \
-    -s q -l quiet -d 'only set the exit status'
+    -s q -l quiet -d 'print only errors'
 complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features threads classify version' \
     -s H -l host -x -a '(__fish_complete_user_at_hosts)' -d 'ask the daemon of another machine'
 complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features threads classify version' \
@@ -140,23 +140,23 @@ complete -c cachectl -n '__cachectl_verb stats record' -s o -l output -r -F -d '
 complete -c cachectl -n '__cachectl_verb new-policy' -s o -l output -x -a '(__fish_complete_directories)' \
     -d 'write into this directory'
 complete -c cachectl -n '__cachectl_verb top' -s b -l batch -d 'print one table after the other'
-complete -c cachectl -n '__cachectl_verb top' -s d -l delay -x -d 'look again after this time'
-complete -c cachectl -n '__cachectl_verb top' -l iterations -x -d 'look so many times'
+complete -c cachectl -n '__cachectl_verb top' -s d -l delay -x -d 'time between updates'
+complete -c cachectl -n '__cachectl_verb top' -l iterations -x -d 'end after this many updates'
 complete -c cachectl -n '__cachectl_verb top' -l sort -x -a 'unit policy cached hits misses ratio evictions' -d 'sort by'
-complete -c cachectl -n '__cachectl_verb set reset' -l persistent -d 'not only until the next boot'
-complete -c cachectl -n '__cachectl_verb set reset' -s n -l dry-run -d 'only check it, and show what would come of it'
-complete -c cachectl -n '__cachectl_verb set reset' -l no-block -d 'do not wait until the unit has what was changed'
-complete -c cachectl -n '__cachectl_verb hold' -l reason -x -d 'say why'
+complete -c cachectl -n '__cachectl_verb set reset' -l persistent -d 'beyond the next boot'
+complete -c cachectl -n '__cachectl_verb set reset' -s n -l dry-run -d 'only check, and show what would change'
+complete -c cachectl -n '__cachectl_verb set reset' -l no-block -d 'do not wait until the change is in effect'
+complete -c cachectl -n '__cachectl_verb hold' -l reason -x -d 'reason for the hold'
 complete -c cachectl -n '__cachectl_verb verify' -l root -x -a '(__fish_complete_directories)' \
-    -d 'look at the system below this directory'
-complete -c cachectl -n '__cachectl_verb threads classify' -s t -l thread -d 'the numbers are of single threads'
+    -d 'check the system below this directory'
+complete -c cachectl -n '__cachectl_verb threads classify' -s t -l thread -d 'the numbers are threads'
 complete -c cachectl -n '__cachectl_verb record' -l duration -x -d 'stop after this time'
 complete -c cachectl -n '__cachectl_verb record' -l readahead -d 'record also what is read ahead'
 complete -c cachectl -n '__cachectl_verb record' -l text -d 'write the text form of traces'
 complete -c cachectl -n '__cachectl_verb simulate' -l policy -x -a 'all static (__cachectl_policies)' \
     -d 'simulate these policies'
 complete -c cachectl -n '__cachectl_verb simulate' -l size -x -d 'simulate caches of these sizes'
-complete -c cachectl -n '__cachectl_verb simulate' -l batch -x -d 'evict so many pages at a time'
+complete -c cachectl -n '__cachectl_verb simulate' -l batch -x -d 'evict this many pages at a time'
 complete -c cachectl -n '__cachectl_verb simulate' -l option -x -d 'set a tunable'
 complete -c cachectl -n '__cachectl_verb simulate' -l admission -d 'turn on the admission filter'
 complete -c cachectl -n '__cachectl_verb simulate' -l format -x -a 'text oracleGeneral csv blkparse record' \

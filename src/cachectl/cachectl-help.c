@@ -17,26 +17,31 @@
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 
-#define MAN_PAGE "\nSee the cachectl(1) man page for details.\n"
+static const char *const group_titles[_VERB_GROUP_MAX] = {
+        [VERB_GROUP_LOOK] = "Look",
+        [VERB_GROUP_CHANGE] = "Change",
+        [VERB_GROUP_WATCH] = "Watch",
+        [VERB_GROUP_SIMULATE] = "Simulate and record",
+        [VERB_GROUP_WRITE] = "Write policies",
+};
 
+/* All on one screen: what only some verbs have is in their own help. */
 static void print_overview(void) {
-        OptionMask options = OPTION_HELP | OPTION_VERSION;
-
         printf("cachectl [OPTIONS...] [VERB] [ARGUMENTS...]\n"
                "\n"
-               "%sShow the page cache eviction policies of systemd units.%s\n"
-               "\n"
-               "Verbs (without one: %s):\n",
-               color_on(COLOR_BOLD), color_off(COLOR_BOLD), verbs[0].name);
+               "%sShow and set the page cache eviction policies of systemd units.%s\n",
+               color_on(COLOR_BOLD), color_off(COLOR_BOLD));
 
         for (size_t i = 0; i < n_verbs; i++) {
-                printf("  %-11s %-15s %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
-                options |= verbs[i].options;
+                if (i == 0 || verbs[i].group != verbs[i - 1].group)
+                        printf("\n%s:\n", group_titles[verbs[i].group]);
+                printf("  %-11s %-15s %s%s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary,
+                       i == 0 ? " (default)" : "");
         }
 
-        printf("\nOptions:\n");
-        options_print_help(options);
-        printf(MAN_PAGE);
+        printf("\nOptions of most verbs:\n");
+        options_print_help(OPTIONS_SHARED);
+        printf("\n\"cachectl VERB --help\" shows all options of a verb, cachectl(1) the details.\n");
 }
 
 static void print_verb(const Verb *verb) {
@@ -45,8 +50,9 @@ static void print_verb(const Verb *verb) {
                "%s\n"
                "Options:\n",
                verb->name, *verb->arguments ? " " : "", verb->arguments, verb->details);
-        options_print_help(OPTION_HELP | verb->options);
-        printf(MAN_PAGE);
+        options_print_help(verb->options & ~OPTIONS_SHARED);
+        options_print_help((OPTION_HELP | verb->options) & OPTIONS_SHARED);
+        printf("\nSee cachectl(1) for the details.\n");
 }
 
 int show_help(const Verb *verb) {

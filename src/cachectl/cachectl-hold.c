@@ -65,7 +65,8 @@ static int check_unit(Holder *h, sd_json_variant *v) {
 
         if (!v || sd_json_variant_is_null(v)) {
                 if (!arg_quiet)
-                        log_notice("%s is not active; it gets what is held if it is started.", h->unit);
+                        log_notice("%s is not active: it gets the held settings when it is started.",
+                                   h->unit);
                 return 0;
         }
 
@@ -80,7 +81,7 @@ static int check_unit(Holder *h, sd_json_variant *v) {
         case UNIT_LOST:
         case UNIT_UNSUPPORTED:
                 reason = text_escape(strempty(u.reason));
-                log_warning("What is held for %s is not in effect: %s%s%s.", h->unit, u.state,
+                log_warning("The hold of %s is not in effect: %s%s%s.", h->unit, u.state,
                             isempty(reason) ? "" : ", ", strempty(reason));
                 return 0;
         default:
@@ -157,7 +158,7 @@ static int refused(Holder *h, const char *error_id, sd_json_variant *parameters)
         if (!command_is_started(h->command))
                 return give_up(h, EXIT_NOT_STARTED);
 
-        log_warning("%s is not held any more, \"%s\" goes on.", h->unit, h->argv[0]);
+        log_warning("%s is not held any more, \"%s\" keeps running.", h->unit, h->argv[0]);
         return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The beginning of an own policy. What is written is in skeleton/, with the names left open. */
+/* The skeleton of a policy. What is written is in skeleton/, with the names left open. */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -93,8 +93,8 @@ static int check_state(const char *unit, sd_json_variant *reply) {
         }
 
         case UNIT_PENDING:
-                log_error("cachebpfd has not come to an end with %s yet; "
-                          "\"cachectl status %s\" tells when it has.",
+                log_error("cachebpfd is still working on %s; "
+                          "\"cachectl status %s\" shows the result.",
                           unit, unit);
                 return EXIT_NOT_IN_EFFECT;
 
@@ -165,7 +165,7 @@ static int check_stronger(const char *unit, sd_json_variant *assignments, sd_jso
                         continue;
 
                 source = text_escape(text_of(line, "source"));
-                log_error("What was set does not count for %s as long as there is %s=%s (%s).", unit,
+                log_error("What was set for %s takes effect after this hold ends: %s=%s (%s).", unit,
                           text_of(line, "key"), text_of(line, "value"), source ?: "somewhere else");
                 status = EXIT_NOT_IN_EFFECT;
         }
@@ -211,7 +211,7 @@ int verb_set(char **arguments, size_t n_arguments) {
 
 /* ---- reset */
 
-/* Something is set to stay, and was not to be taken back. */
+/* There are persistent settings, which were not to be removed. */
 static bool stays(sd_json_variant *reply) {
         sd_json_variant *settings = sd_json_variant_by_key(reply, "settings");
 
@@ -241,11 +241,11 @@ static int reset_one(sd_varlink *link, const char *name) {
                 return check_state(unit, reply);
 
         if (sd_json_variant_elements(sd_json_variant_by_key(reply, "files")) == 0)
-                printf("Nothing %s set for %s.\n", stays(reply) ? "but what stays is" : "is", unit);
+                printf("Nothing is set for %s%s.\n", unit, stays(reply) ? " until the next boot" : "");
         print_files(reply, arg_dry_run ? "Would remove" : "Removed");
         if (stays(reply))
-                printf("What is set for %s to stay still holds; "
-                       "\"cachectl reset --persistent %s\" takes it back.\n",
+                printf("The persistent settings of %s are still in effect; "
+                       "\"cachectl reset --persistent %s\" removes them.\n",
                        unit, unit);
         return arg_dry_run ? print_lines(unit, reply) : check_state(unit, reply);
 }
@@ -299,6 +299,6 @@ int verb_reload(char **arguments, size_t n_arguments) {
         }
 
         if (!arg_quiet && n == 0)
-                printf("The configuration was read again, and nothing is wrong with it.\n");
+                printf("The configuration was read again: no problems.\n");
         return n > 0 ? EXIT_NOT_IN_EFFECT : EXIT_SUCCESS;
 }

@@ -35,7 +35,7 @@ static const TableColumn summary_columns[] = {
         { .header = "HIT%", .flags = COLUMN_RIGHT },
         { .header = "REFAULTS", .flags = COLUMN_RIGHT },
         { .header = "EVICTED", .flags = COLUMN_RIGHT },
-        { .header = "REJECTED", .flags = COLUMN_RIGHT },
+        { .header = "REFUSED", .flags = COLUMN_RIGHT },
         { .header = "FALLBACK", .flags = COLUMN_RIGHT },
 };
 

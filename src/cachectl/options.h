@@ -84,6 +84,10 @@ typedef enum OptionMask {
 
         /* of all that talk to the daemon */
         OPTION_REMOTE    = OPTION_HOST | OPTION_MACHINE,
+
+        /* of all, and of so many that the help of the program shows them */
+        OPTIONS_SHARED   = OPTION_HELP | OPTION_VERSION | OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND |
+                           OPTION_FULL | OPTION_QUIET | OPTION_REMOTE,
 } OptionMask;
 
 /* Reads the options, sets *ret_used to those that were given. The verb and its arguments are then

@@ -5,8 +5,19 @@
 
 #include "options.h"
 
+/* What --help puts together, in this order. */
+typedef enum VerbGroup {
+        VERB_GROUP_LOOK,
+        VERB_GROUP_CHANGE,
+        VERB_GROUP_WATCH,
+        VERB_GROUP_SIMULATE,
+        VERB_GROUP_WRITE,
+        _VERB_GROUP_MAX,
+} VerbGroup;
+
 typedef struct Verb {
         const char *name;
+        VerbGroup group;
         const char *arguments; /* as shown by --help; "" for none */
         size_t min_arguments;
         size_t max_arguments;
@@ -20,7 +31,7 @@ typedef struct Verb {
 
 #define VERB_ANY_NUMBER SIZE_MAX
 
-/* The first is the one that runs if none is named. */
+/* In the order of their groups. The first is the one that runs if none is named. */
 extern const Verb verbs[];
 extern const size_t n_verbs;
 

@@ -88,6 +88,6 @@ void CACHEBPF_OP(@ID@_evict, struct cachebpf_policy *policy, struct cachebpf_evi
  */
 
 /* Its name, one line about it, where the idea comes from, and the callbacks. */
-CACHEBPF_POLICY(@ID@, "FIFO with second chances", "an own policy",
+CACHEBPF_POLICY(@ID@, "FIFO with second chances", "your own policy",
 		.policy_init	= (void *)@ID@_init,
 		.evict_folios	= (void *)@ID@_evict);

@@ -58,6 +58,8 @@ static void test_help(void **state) {
 
         run(&help, "--help");
         assert_int_equal(help.status, EXIT_SUCCESS);
+        assert_contains(help.out, "\nLook:\n  status      [UNIT...] ");
+        assert_contains(help.out, "\nWrite policies:\n  new-policy  NAME ");
         assert_contains(help.out, "  policies    [NAME...]");
 
         run(&verb, "help", "list");

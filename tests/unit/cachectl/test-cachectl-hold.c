@@ -106,12 +106,12 @@ static void test_not_in_effect(void **state) {
         run(&failed, "hold", "web.slice", "lfu", "--", "echo", "started");
         assert_int_equal(failed.status, EXIT_SUCCESS);
         assert_string_equal(failed.out, "started\n");
-        assert_contains(failed.err, "What is held for web.slice is not in effect: failed, ");
+        assert_contains(failed.err, "The hold of web.slice is not in effect: failed, ");
 
         play("empty");
         run(&absent, "hold", "batch.slice", "lfu", "--", "echo", "started");
         assert_string_equal(absent.err,
-                            "batch.slice is not active; it gets what is held if it is started.\n");
+                            "batch.slice is not active: it gets the held settings when it is started.\n");
         run(&quiet, "hold", "-q", "batch.slice", "lfu", "--", "echo", "started");
         assert_string_equal(quiet.err, "");
 }

@@ -80,7 +80,7 @@ static void test_set_without_effect(void **state) {
 
         run(&slow, "set", "batch.slice", "slow");
         assert_int_equal(slow.status, EXIT_NOT_IN_EFFECT);
-        assert_contains(slow.err, "\"cachectl status batch.slice\" tells");
+        assert_contains(slow.err, "\"cachectl status batch.slice\" shows the result.");
 }
 
 static void test_set_errors(void **state) {
@@ -111,8 +111,8 @@ static void test_reset(void **state) {
         play("normal");
         check(EXIT_SUCCESS,
               "Removed /run/file.\n"
-              "What is set for batch.slice to stay still holds; "
-              "\"cachectl reset --persistent batch.slice\" takes it back.\n",
+              "The persistent settings of batch.slice are still in effect; "
+              "\"cachectl reset --persistent batch.slice\" removes them.\n",
               "", "reset", "batch.slice");
         check(EXIT_SUCCESS, "Removed /etc/file.\n", "", "reset", "--persistent", "web.slice");
 
@@ -131,7 +131,7 @@ static void test_reload(void **state) {
         play("empty");
         run(&good, "reload");
         assert_int_equal(good.status, EXIT_SUCCESS);
-        assert_contains(good.out, "nothing is wrong");
+        assert_contains(good.out, "no problems");
 }
 
 static void test_features(void **state) {

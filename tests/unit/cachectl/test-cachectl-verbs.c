@@ -251,9 +251,9 @@ static void test_stats(void **state) {
         assert_int_equal(summary.status, EXIT_SUCCESS);
         assert_string_equal(
                         summary.out,
-                        "UNIT        POLICY PAGES  HITS MISSES  HIT% REFAULTS EVICTED REJECTED FALLBACK\n"
-                        "batch.slice lfu      800 12345    678 94.7%       90     400        7        2\n"
-                        "odd.slice   fifo       0     0      0     -        -       -        -        -\n"
+                        "UNIT        POLICY PAGES  HITS MISSES  HIT% REFAULTS EVICTED REFUSED FALLBACK\n"
+                        "batch.slice lfu      800 12345    678 94.7%       90     400       7        2\n"
+                        "odd.slice   fifo       0     0      0     -        -       -       -        -\n"
                         "\n"
                         "2 units with a policy listed.\n");
 
