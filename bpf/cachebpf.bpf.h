@@ -178,7 +178,7 @@ enum cachebpf_verdict {
 /*
  * The papers' list_iterate(): call @decide for the folios of @list, at most
  * @nr_max of them, and propose those it wants evicted, until the request is
- * full.  Sources: cache_ext, table 2.
+ * full.  Source: cachebpf, section 4.2.3.
  */
 static __always_inline void
 list_iterate(struct cachebpf_evict *evict, __u32 list, __u32 nr_max, __u32 flags,

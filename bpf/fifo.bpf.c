@@ -6,7 +6,7 @@
  * What was proposed goes to the tail at once, so that a folio which cannot be
  * evicted now is not proposed again and again.
  *
- * Source: cachebpf, section 5 (and figure 4).
+ * Source: cachebpf, section 5.1.6 and table 3.
  */
 #include "cachebpf.bpf.h"
 
@@ -26,6 +26,6 @@ void CACHEBPF_OP(fifo_evict, struct cachebpf_policy *policy, struct cachebpf_evi
 			break;
 }
 
-CACHEBPF_POLICY(fifo, "Evicts in the order of arrival", "cachebpf, section 5",
+CACHEBPF_POLICY(fifo, "Evicts in the order of arrival", "cachebpf, section 5.1.6",
 		.policy_init	= (void *)fifo_init,
 		.evict_folios	= (void *)fifo_evict);

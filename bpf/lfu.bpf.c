@@ -14,8 +14,9 @@
  * uses are taken note of then as well, and by that it is known how many
  * accesses there were.
  *
- * Sources: cachebpf, section 4.2.5; ageing as in Robinson and Devarakonda,
- * "Data cache management using frequency-based replacement", SIGMETRICS 1990.
+ * Sources: cachebpf, sections 4.2.5 and 5.1.2; ageing as in Robinson and
+ * Devarakonda, "Data cache management using frequency-based replacement",
+ * SIGMETRICS 1990.
  */
 #include "cachebpf.bpf.h"
 
@@ -84,6 +85,6 @@ void CACHEBPF_OP(lfu_evict, struct cachebpf_policy *policy, struct cachebpf_evic
 }
 
 CACHEBPF_POLICY(lfu, "Evicts the least often used of those next in line",
-		"cachebpf, section 4.2.5; ageing: SIGMETRICS 1990",
+		"cachebpf, section 5.1.2; ageing: SIGMETRICS 1990",
 		.policy_init	= (void *)lfu_init,
 		.evict_folios	= (void *)lfu_evict);

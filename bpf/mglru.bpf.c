@@ -14,7 +14,7 @@
  * only two are left, or, in a small cache, when they are out of proportion.
  *
  * Source: Linux 6.12, mm/vmscan.c and mm/workingset.c; Documentation/mm/
- * multigen_lru.rst; cachebpf, table 5.  Page tables are not looked at.
+ * multigen_lru.rst; cache_ext, its MGLRU policy.  Page tables are not looked at.
  */
 #include "cachebpf.bpf.h"
 
@@ -229,7 +229,7 @@ __s32 CACHEBPF_SLEEPABLE_OP(mglru_init, struct cachebpf_policy *policy)
 }
 
 CACHEBPF_POLICY(mglru, "The kernel's multi-generational LRU, by reads and writes",
-		"Linux 6.12; cachebpf, table 5",
+		"Linux 6.12; cache_ext, MGLRU",
 		.policy_init	= (void *)mglru_init,
 		.evict_folios	= (void *)mglru_evict,
 		.folio_added	= (void *)mglru_added,

@@ -9,7 +9,7 @@
  * of the newest folios for that.  If that is not enough among the newest
  * nr_scan folios, unread ones have to go as well.
  *
- * Source: cachebpf, section 5.1.2.
+ * Source: cachebpf, section 5.1.1.
  */
 #include "cachebpf.bpf.h"
 
@@ -36,6 +36,6 @@ void CACHEBPF_OP(mru_evict, struct cachebpf_policy *policy, struct cachebpf_evic
 			return;
 }
 
-CACHEBPF_POLICY(mru, "Evicts the most recently used; for repeated scans", "cachebpf, section 5.1.2",
+CACHEBPF_POLICY(mru, "Evicts the most recently used; for repeated scans", "cachebpf, section 5.1.1",
 		.policy_init	= (void *)mru_init,
 		.evict_folios	= (void *)mru_evict);

@@ -5,7 +5,7 @@
  * Reclaim stays the stock one.  This is what the framework costs by itself,
  * and a start for a policy of one's own.
  *
- * Source: cachebpf, section 5.3 (there without any BPF program attached).
+ * Source: cachebpf, section 5.3.2.
  */
 #include "cachebpf.bpf.h"
 
@@ -17,6 +17,6 @@ __s32 CACHEBPF_SLEEPABLE_OP(noop_init, struct cachebpf_policy *policy)
 }
 
 CACHEBPF_POLICY(noop, "Decides nothing: stock reclaim, with the statistics of a policy",
-		"cachebpf, section 5.3",
+		"cachebpf, section 5.3.2",
 		.flags		= CACHEBPF_F_STOCK_RECLAIM,
 		.policy_init	= (void *)noop_init);

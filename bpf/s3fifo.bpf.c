@@ -11,7 +11,8 @@
  * nothing to do on a hit.  There are ghosts of 9/10 as many pages as cached.
  *
  * Source: Yang et al., "FIFO queues are all you need for cache eviction",
- * SOSP 2023, algorithm 1, which admits to small from the beginning.
+ * SOSP 2023, algorithm 1, which admits to small from the beginning; cachebpf,
+ * section 5.1.3.
  */
 #include "lib/ghost.bpf.h"
 
