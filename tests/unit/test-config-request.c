@@ -152,7 +152,7 @@ static void test_wait(void **state) {
         /* What the kernel refuses stays configured. */
         fixture->kernel.update_error = -EINVAL;
         check_change("lfu", UNIT_FAILED);
-        assert_string_equal(last_reason, "update failed; the policy attached before goes on");
+        assert_string_equal(last_reason, "update failed; the policy attached before keeps running");
         assert_string_equal(u->setting.policy, "lfu");
         fixture->kernel.update_error = 0;
 

@@ -99,12 +99,12 @@ static void test_object_changes(void **state) {
         id = u->policy_id;
         change_object("lfu", "c", "it is not a BPF object file");
         assert_state(u, UNIT_FAILED);
-        assert_reason(u, "not a BPF object file; the policy attached before goes on");
+        assert_reason(u, "not a BPF object file; the policy attached before keeps running");
         fixture->kernel.update_error = -EINVAL;
         unit_reset_retry(u); /* as a reload does */
         change_object("lfu", "d", NULL);
         assert_state(u, UNIT_FAILED);
-        assert_reason(u, "update failed; the policy attached before goes on");
+        assert_reason(u, "update failed; the policy attached before keeps running");
         assert_int_equal(fixture->kernel.n_update, 2);
         change_object("lfu", "d", NULL); /* it is not tried again and again */
         assert_int_equal(fixture->kernel.n_update, 2);

@@ -36,7 +36,7 @@ static void test_wrong_name_while_attached(void **state) {
         configure(u, "nonsense");
         run();
         assert_state(u, UNIT_FAILED);
-        assert_reason(u, "goes on");
+        assert_reason(u, "keeps running");
         assert_string_equal(u->effective, "lfu");
         assert_int_equal(fixture->kernel.n_detach, 0);
 }
@@ -50,7 +50,7 @@ static void test_update_fails(void **state) {
         run();
         assert_state(u, UNIT_FAILED);
         assert_reason(u, "update failed");
-        assert_reason(u, "goes on");
+        assert_reason(u, "keeps running");
         assert_string_equal(u->effective, "lfu");
         assert_string_equal(fixture->kernel.cgroups[1].policy, "lfu");
 

@@ -50,7 +50,7 @@ static void test_options(void **state) {
         assert_reason(u,
                       "'nr_scan=5' (/etc/x.slice:10): tunable 'nr_scan' "
                       "of policy 'lfu' takes a number from 32 to 4096");
-        assert_reason(u, "; the policy attached before goes on");
+        assert_reason(u, "; the policy attached before keeps running");
         assert_string_equal(c->policy, "lfu");
         assert_int_equal(fixture->kernel.n_detach, 0);
         set(u, "CachePolicyOptions", "", 10);

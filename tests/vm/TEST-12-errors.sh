@@ -79,7 +79,7 @@ like "$(varlink ListPolicies '{"name":"text"}' | jq -r .problem)" \
 
 systemctl reload cachebpfd.service
 unit_is t12-there.slice failed
-like "$(unit_key t12-there.slice reason)" "unknown policy 'there' .*; the policy attached before goes on" \
+like "$(unit_key t12-there.slice reason)" "unknown policy 'there' .*; the policy attached before keeps running" \
         'so is a missing one'
 is "$(policy_key t12-there.slice policy)" there 'which goes on where it runs'
 

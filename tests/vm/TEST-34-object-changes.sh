@@ -87,7 +87,7 @@ like "$(cachectl reload 2>&1)" \
         "t34.slice: policy 't34' .* cannot be used: $POLICIES/t34.bpf.o: it is not a BPF object file" \
         'a broken object is one clear message'
 unit_is t34.slice failed
-like "$(unit_key t34.slice reason)" 'the policy attached before goes on$' 'with what becomes of the unit'
+like "$(unit_key t34.slice reason)" 'the policy attached before keeps running$' 'with what becomes of the unit'
 is "$(policy_key t34.slice id) $(policy_key t34.slice policy)" "$id t34" \
         'the kernel goes on with the one before'
 restart_daemon

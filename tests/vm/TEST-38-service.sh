@@ -123,7 +123,7 @@ printf '[Service]\nWatchdogSec=15s\nLimitCORE=0\n' >/run/systemd/system/$SERVICE
 systemctl daemon-reload
 systemctl restart $SERVICE
 unit_runs t38.slice lfu
-event 3e8a4df3d2b942cb870e97b119a7d025 lfu attached 't38.slice goes on with the policy lfu'
+event 3e8a4df3d2b942cb870e97b119a7d025 lfu attached 't38.slice keeps the policy lfu'
 id=$(policy_key t38.slice id) pid=$(daemon_pid) sign=$(property WatchdogTimestampMonotonic)
 gives_sign() {
         [[ $(property WatchdogTimestampMonotonic) -gt $sign ]]

@@ -56,7 +56,7 @@ static const Policy *find_policy(Unit *u, PolicyConfig *ret) {
                 return p;
 
         set_statef(u, UNIT_FAILED, "%s%s", problem ?: "out of memory",
-                   u->effective ? "; the policy attached before goes on" : "");
+                   u->effective ? "; the policy attached before keeps running" : "");
         return NULL;
 }
 
@@ -101,7 +101,7 @@ static void failed(Unit *u, int error, const char *reason) {
         unit_schedule_retry(u, policy_error_is_transient(error));
 
         set_statef(u, UNIT_FAILED, "%s%s", reason ?: strerror(abs(error)),
-                   u->link ? "; the policy attached before goes on" : "");
+                   u->link ? "; the policy attached before keeps running" : "");
 }
 
 /* Attaches, or replaces in place what is attached, and believes only the kernel about the outcome. */
