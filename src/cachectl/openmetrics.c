@@ -79,7 +79,7 @@ static const Family families[] = {
         { "cachebpf_evict_reclaimed_pages", COUNTER, "evict_reclaimed", "pages",
           "Pages that were gained by what the policy proposed" },
         { "cachebpf_evict_fallback_pages", COUNTER, "evict_fallback", "pages",
-          "Pages that were left to the kernel's own policy" },
+          "Pages that were left to the stock policy" },
         { "cachebpf_evict_seconds", SECONDS, "evict_ns", "seconds",
           "Time that the policy took to answer requests" },
         { "cachebpf_evict_longest_seconds", LONGEST, "evict_ns_max", "seconds",

@@ -70,7 +70,7 @@ daemon.addEventListener("unit", ({ detail: { path, before, after } }) => {
 });
 daemon.addEventListener("lost", ({ detail: reason }) => {
     $("summary").textContent = "";
-    showProblem(`${reason} Policies that are attached go on.`);
+    showProblem(`${reason} Attached policies keep running.`);
 });
 
 $("connect").addEventListener("click", () => daemon.connect());

@@ -113,7 +113,7 @@ class SetForm extends Form {
         const policies = [...this.daemon.manager?.Policies ?? []].sort((a, b) => a[0] < b[0] ? -1 : 1);
         const select = $("set-policy");
         select.replaceChildren(
-            option("", "the kernel's own"),
+            option("", "stock policy"),
             ...policies.map(([name, , , problem]) => option(name, problem ? `${name}: ${problem}` : name,
                                                             Boolean(problem))));
         if (chosen && !policies.some(([name]) => name === chosen))
@@ -167,8 +167,8 @@ class SetForm extends Form {
 
     async submit() {
         const unit = this.#unit();
-        const policy = $("set-policy").value || "the kernel's own policy";
-        const howLong = this.persistent ? "to stay" : "until the next boot";
+        const policy = $("set-policy").value || "the stock policy";
+        const howLong = this.persistent ? "persistently" : "until the next boot";
         await this.carryOut(this.#call(false), () => `${unit}: ${policy} was set ${howLong}.`);
     }
 }
@@ -180,14 +180,14 @@ class ResetForm extends Form {
 
     openFor(unit) {
         this.unit = unit.Unit;
-        $("reset-title").textContent = `Take back what was set for ${unit.Unit}`;
+        $("reset-title").textContent = `Remove what was set for ${unit.Unit}`;
         this.open();
     }
 
     async submit() {
         const unit = this.unit;
         await this.carryOut(() => this.daemon.reset(unit, this.persistent), files =>
-            files.length > 0 ? `${unit}: what was set was taken back.` : `${unit}: nothing was set.`);
+            files.length > 0 ? `${unit}: what was set was removed.` : `${unit}: nothing was set.`);
     }
 }
 

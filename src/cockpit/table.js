@@ -89,7 +89,7 @@ class Row {
             this.since.dateTime = since.toISOString();
         write(this.source, unit.Source || "–");
         this.change.setAttribute("aria-label", `Set the policy of ${unit.Unit}`);
-        this.reset.setAttribute("aria-label", `Take back what was set for ${unit.Unit}`);
+        this.reset.setAttribute("aria-label", `Remove what was set for ${unit.Unit}`);
         // The kernel is right: a unit that does not run what was attached is worth a look.
         this.node.className = unit.State + (unit.EffectivePolicy && unit.VerifiedPolicy !== unit.EffectivePolicy
             ? " differs" : "");

@@ -215,7 +215,7 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
                 SD_VARLINK_DEFINE_ENUM_VALUE(rule),
                 SD_VARLINK_FIELD_COMMENT("The unit's own files"),
                 SD_VARLINK_DEFINE_ENUM_VALUE(unit),
-                SD_VARLINK_FIELD_COMMENT("SetUnitSettings, to stay"),
+                SD_VARLINK_FIELD_COMMENT("SetUnitSettings, persistent"),
                 SD_VARLINK_DEFINE_ENUM_VALUE(persistent),
                 SD_VARLINK_FIELD_COMMENT("SetUnitSettings, until the next boot"),
                 SD_VARLINK_DEFINE_ENUM_VALUE(runtime),
@@ -290,7 +290,7 @@ static SD_VARLINK_DEFINE_METHOD(
 static SD_VARLINK_DEFINE_METHOD(
                 ResetUnit,
                 INPUT_UNIT,
-                SD_VARLINK_FIELD_COMMENT("Also what was set to stay"),
+                SD_VARLINK_FIELD_COMMENT("Also persistent settings"),
                 SD_VARLINK_DEFINE_INPUT(persistent, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Only tell what would come of it; everybody may"),
                 SD_VARLINK_DEFINE_INPUT(dryRun, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE),
@@ -433,7 +433,7 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_method_GetUnitSettings,
                 SD_VARLINK_SYMBOL_COMMENT("Sets what a unit is to have, whatever its files say"),
                 &vl_method_SetUnitSettings,
-                SD_VARLINK_SYMBOL_COMMENT("Takes back what was set by SetUnitSettings"),
+                SD_VARLINK_SYMBOL_COMMENT("Removes what SetUnitSettings has set"),
                 &vl_method_ResetUnit,
                 SD_VARLINK_SYMBOL_COMMENT("Gives a unit settings that are stronger than all "
                                           "configuration, for as long as the client keeps the "

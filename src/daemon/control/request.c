@@ -166,7 +166,7 @@ static int change(ConfigRequest *q) {
                                         LOG_FIELDS(.unit = q->change.unit, .config_file = o.files->pdata[i]),
                                         "%s: Settings were %s at the request of user %u: '%s'.",
                                         q->change.unit,
-                                        q->change.assignments ? "changed" : "taken back",
+                                        q->change.assignments ? "changed" : "removed",
                                         (unsigned) q->pending.uid,
                                         (const char *) o.files->pdata[i]);
 
