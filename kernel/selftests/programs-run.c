@@ -121,6 +121,10 @@ static int work(void *arg)
 	const bool *selected = arg;
 	unsigned int i;
 
+	__atomic_add_fetch(&shared->nr_ready, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&shared->nr_ready, __ATOMIC_ACQUIRE) < program->nr_workers &&
+	       !__atomic_load_n(&shared->stop, __ATOMIC_ACQUIRE))
+		usleep(1000);
 	for (i = 0; i < program->nr_ops; i++)
 		if (program->ops[i].worker == me && selected[i])
 			run_op(&program->ops[i], i);

@@ -120,6 +120,8 @@ struct shared {
 	/* hung up before they were given up; see cachebpf_ejected() */
 	unsigned int		nr_hung_up;
 	struct held		hung_up[64];
+	/* in their cgroups: nobody begins, and may remove one, before all are */
+	unsigned int		nr_ready;
 	/* somebody let any policy be ejected for being slow */
 	bool			budget_lowered;
 	bool			stop;
