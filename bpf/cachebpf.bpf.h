@@ -168,34 +168,6 @@ static __always_inline int list_create(struct cachebpf_policy *policy, __u32 *li
 #define for_each_folio(folio, evict, list, nr_max, flags) \
 	bpf_for_each(cachebpf_list, folio, evict, list, nr_max, flags)
 
-/* What list_iterate()'s callback decides about a folio. */
-enum cachebpf_verdict {
-	CACHEBPF_CONTINUE,
-	CACHEBPF_EVICT,
-	CACHEBPF_STOP,
-};
-
-/*
- * The papers' list_iterate(): call @decide for the folios of @list, at most
- * @nr_max of them, and propose those it wants evicted, until the request is
- * full.  Source: cachebpf, section 4.2.3.
- */
-static __always_inline void
-list_iterate(struct cachebpf_evict *evict, __u32 list, __u32 nr_max, __u32 flags,
-	     enum cachebpf_verdict (*decide)(struct cachebpf_folio *folio))
-{
-	struct cachebpf_folio *folio;
-
-	for_each_folio(folio, evict, list, nr_max, flags) {
-		enum cachebpf_verdict verdict = decide(folio);
-
-		if (verdict == CACHEBPF_STOP)
-			break;
-		if (verdict == CACHEBPF_EVICT && bpf_cachebpf_evict(evict, folio))
-			break;
-	}
-}
-
 #ifdef CACHEBPF_OWN_ADMISSION
 #define __cachebpf_admission
 #else
