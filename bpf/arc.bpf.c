@@ -36,16 +36,6 @@ __s32 CACHEBPF_SLEEPABLE_OP(arc_init, struct cachebpf_policy *policy)
 	       bpf_cachebpf_buckets_create(policy, 6);
 }
 
-static __u64 max(__u64 a, __u64 b)
-{
-	return a > b ? a : b;
-}
-
-static __u64 min(__u64 a, __u64 b)
-{
-	return a < b ? a : b;
-}
-
 /*
  * A ghost of @nr pages has come back out of @queue: pages, times 2^FRACTION, that
  * T1 is too small or too large by.  The queue had that ghost, too.
@@ -58,7 +48,7 @@ static __u64 delta(__u32 queue, __u32 other, __u64 nr)
 void CACHEBPF_OP(arc_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	__u64 nr = 1 << folio->order, now = p;
+	__u64 nr = folio_pages(folio), now = p;
 
 	switch (ghost_take(policy, folio)) {
 	case B1:
@@ -86,7 +76,7 @@ void CACHEBPF_OP(arc_removed, struct cachebpf_policy *policy, struct cachebpf_fo
 	__u64 nr_t2 = bpf_cachebpf_list_len(policy, t2);
 
 	/* what was read ahead and not used is not missed */
-	if (why != CACHEBPF_REMOVED_RECLAIM || !folio->accesses)
+	if (why != CACHEBPF_REMOVED_RECLAIM || !was_used(folio))
 		return;
 	/* where T1 has all of the cache there is no room in B1 */
 	if (folio->list != t1 || nr_t1 < capacity)
@@ -108,7 +98,7 @@ static bool evict_from(struct cachebpf_policy *policy, struct cachebpf_evict *ev
 	for_each_folio(folio, evict, list, 0, CACHEBPF_ITER_ROTATE) {
 		if (bpf_cachebpf_evict(evict, folio))
 			return true;
-		nr -= 1 << folio->order;
+		nr -= folio_pages(folio);
 		if (nr <= target)
 			break;
 	}

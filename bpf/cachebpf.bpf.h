@@ -168,6 +168,64 @@ static __always_inline int list_create(struct cachebpf_policy *policy, __u32 *li
 #define for_each_folio(folio, evict, list, nr_max, flags) \
 	bpf_for_each(cachebpf_list, folio, evict, list, nr_max, flags)
 
+/* The lesser, and the greater, of two numbers that are not negative. */
+static __always_inline __u64 min(__u64 a, __u64 b)
+{
+	return a < b ? a : b;
+}
+
+static __always_inline __u64 max(__u64 a, __u64 b)
+{
+	return a > b ? a : b;
+}
+
+static __always_inline __u32 folio_pages(const struct cachebpf_folio *folio)
+{
+	return 1U << folio->order;
+}
+
+/*
+ * The policy's bytes of @folio as a @type, 16 bytes at most; NULL if there are
+ * none, which never happens, but the verifier wants it tested:
+ *
+ *	struct note *note = folio_data(folio, struct note);
+ *
+ *	if (note)
+ *		note->credit++;
+ */
+#define folio_data(folio, type) ({						\
+	_Static_assert(sizeof(type) <= 16, "a folio has 16 bytes for its policy"); \
+	(type *)bpf_cachebpf_data(folio, sizeof(type));				\
+})
+
+/* Was @folio used at all?  What was read ahead was not, until somebody reads it. */
+static __always_inline bool was_used(const struct cachebpf_folio *folio)
+{
+	return folio->accesses;
+}
+
+/* How often @folio was used since set_uses(), or since the use that brought it in. */
+static __always_inline __u32 uses_since(const struct cachebpf_folio *folio)
+{
+	__u32 accesses = folio->accesses;
+
+	return accesses > 1 ? accesses - 1 : 0;
+}
+
+/* The same, as papers count it with few bits: @max if it is more. */
+static __always_inline __u32 frequency(const struct cachebpf_folio *folio, __u32 max_frequency)
+{
+	__u32 uses = uses_since(folio);
+
+	return uses < max_frequency ? uses : max_frequency;
+}
+
+/* From now on uses_since() begins with @nr, up to 32767. */
+static __always_inline void set_uses(struct cachebpf_folio *folio, __u32 nr)
+{
+	folio->accesses = nr + 1;
+}
+
 #ifdef CACHEBPF_OWN_ADMISSION
 #define __cachebpf_admission
 #else

@@ -46,8 +46,7 @@ void CACHEBPF_OP(get_scan_accessed, struct cachebpf_policy *policy, struct cache
 
 void CACHEBPF_OP(get_scan_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
-	__u64 share = bpf_cachebpf_list_len(policy, gets) / scan_share;
-	__u64 quota = share > scan_pages ? share : scan_pages;
+	__u64 quota = max(bpf_cachebpf_list_len(policy, gets) / scan_share, scan_pages);
 	bool scans_first = bpf_cachebpf_list_len(policy, scans) > quota;
 
 	bpf_cachebpf_rank_list(evict, scans_first ? scans : gets, nr_scan, CACHEBPF_BY_ACCESSES);

@@ -48,18 +48,19 @@ __s32 CACHEBPF_SLEEPABLE_OP(lfu_init, struct cachebpf_policy *policy)
 
 static __u32 aged_frequency(struct cachebpf_folio *folio)
 {
-	struct history *h = (void *)bpf_cachebpf_data(folio, sizeof(*h));
-	__u32 uses = folio->accesses, ages;
+	struct history *h = folio_data(folio, struct history);
+	__u32 uses, ages;
 
 	if (!h)
 		return 0;
 	ages = age - h->age;
 	h->frequency = !h->age ? USE : ages < 32 ? h->frequency >> ages : 0;
 	h->age = age;
-	if (uses > 1) {
-		h->frequency += USE * (uses - 1);
-		now += uses - 1;
-		folio->accesses = 1;
+	uses = uses_since(folio);
+	if (uses) {
+		h->frequency += USE * uses;
+		now += uses;
+		set_uses(folio, 0);
 	}
 	return h->frequency;
 }

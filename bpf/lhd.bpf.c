@@ -53,17 +53,12 @@ struct {
 	__uint(max_entries, 4096);
 } cachebpf_events SEC(".maps");
 
-static __always_inline struct usage *usage_of(struct cachebpf_folio *folio)
-{
-	return (struct usage *)bpf_cachebpf_data(folio, sizeof(struct usage));
-}
-
 static __always_inline __u32 age_of(const struct usage *usage)
 {
+	/* 64 bits: of a shift of 32 the verifier does not know that the upper half stays 0 */
 	__u64 age = now - usage->last;
 
-	age >>= unit;
-	return age < NR_AGES ? age : NR_AGES - 1;
+	return min(age >> unit, NR_AGES - 1);
 }
 
 /* 0 for what was hit at great ages or never, and one more for each half of that */
@@ -86,7 +81,7 @@ static __always_inline void count(__u32 *events)
 
 void CACHEBPF_OP(lhd_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 why)
 {
-	struct usage *usage = usage_of(folio);
+	struct usage *usage = folio_data(folio, struct usage);
 
 	if (usage) {
 		usage->last = now++;
@@ -96,7 +91,7 @@ void CACHEBPF_OP(lhd_added, struct cachebpf_policy *policy, struct cachebpf_foli
 
 void CACHEBPF_OP(lhd_accessed, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
-	struct usage *usage = usage_of(folio);
+	struct usage *usage = folio_data(folio, struct usage);
 
 	if (usage) {
 		count(&class_of(usage)->hits[age_of(usage)]);
@@ -109,7 +104,7 @@ void CACHEBPF_OP(lhd_accessed, struct cachebpf_policy *policy, struct cachebpf_f
 void CACHEBPF_OP(lhd_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	struct usage *usage = usage_of(folio);
+	struct usage *usage = folio_data(folio, struct usage);
 
 	if (usage && why == CACHEBPF_REMOVED_RECLAIM)
 		count(&class_of(usage)->evictions[age_of(usage)]);
@@ -117,7 +112,7 @@ void CACHEBPF_OP(lhd_removed, struct cachebpf_policy *policy, struct cachebpf_fo
 
 static __always_inline void rank(struct cachebpf_evict *evict, struct cachebpf_folio *folio)
 {
-	struct usage *usage = usage_of(folio);
+	struct usage *usage = folio_data(folio, struct usage);
 	__s64 score = 1LL << 60;
 	__u32 age;
 
@@ -139,7 +134,7 @@ void CACHEBPF_OP(lhd_evict, struct cachebpf_policy *policy, struct cachebpf_evic
 	salt = bpf_get_prandom_u32();
 	nr_pages = bpf_cachebpf_list_len(policy, all);
 	if (!every)
-		every = nr_pages < 1 << 17 ? nr_pages * 8 : 1 << 20;
+		every = min(nr_pages * 8, 1 << 20);
 	if (!usual_pages) {
 		usual_pages = nr_pages;
 		/* events are counted from here on: wait for some before the first time */

@@ -43,7 +43,7 @@ struct ghost {
 /* Of @folio; in its bytes is how many of its uses to forget, or to add if negative. */
 static __always_inline __s32 refs_of(struct cachebpf_folio *folio)
 {
-	__s32 *forgotten = (__s32 *)bpf_cachebpf_data(folio, sizeof(__s32));
+	__s32 *forgotten = folio_data(folio, __s32);
 	__s32 refs = (__s32)folio->accesses - 1 - (forgotten ? *forgotten : 0);
 
 	return refs < 0 ? 0 : refs > MAX_REFS ? MAX_REFS : refs;
@@ -51,7 +51,7 @@ static __always_inline __s32 refs_of(struct cachebpf_folio *folio)
 
 static __always_inline void set_refs(struct cachebpf_folio *folio, __s32 refs)
 {
-	__s32 *forgotten = (__s32 *)bpf_cachebpf_data(folio, sizeof(__s32));
+	__s32 *forgotten = folio_data(folio, __s32);
 
 	if (forgotten)
 		*forgotten = (__s32)folio->accesses - 1 - refs;
@@ -101,7 +101,7 @@ static __always_inline void refault(struct cachebpf_policy *policy, struct cache
 		ghosts[i] = (struct ghost) {};
 		if (ghost.seq != (min_seq & 0xff))
 			continue;
-		tiers[tier_of(ghost.refs_plus_1 - 1)].refaulted += 1ULL << (folio->order & 31);
+		tiers[tier_of(ghost.refs_plus_1 - 1)].refaulted += folio_pages(folio);
 		/* had it come sooner it would have been protected */
 		if (ghost.refs_plus_1 >= MAX_REFS)
 			set_refs(folio, MAX_REFS);
@@ -146,7 +146,7 @@ void CACHEBPF_OP(mglru_removed, struct cachebpf_policy *policy, struct cachebpf_
 
 	if (why != CACHEBPF_REMOVED_RECLAIM)
 		return;
-	tiers[tier_of(refs)].total += 1ULL << (folio->order & 31);
+	tiers[tier_of(refs)].total += folio_pages(folio);
 	leave_ghost(policy, folio, refs);
 }
 
@@ -191,7 +191,7 @@ static __always_inline bool evict_from(struct cachebpf_policy *policy,
 		__s32 refs = refs_of(folio);
 
 		if (tier_of(refs) > last || refs == MAX_REFS) {
-			tiers[tier_of(refs)].total += 1ULL << (folio->order & 31);
+			tiers[tier_of(refs)].total += folio_pages(folio);
 			/* and do not let it saturate; 0 is for what nobody has used yet */
 			folio->accesses = !!folio->accesses;
 			set_refs(folio, -1);

@@ -28,11 +28,11 @@ void CACHEBPF_OP(mru_evict, struct cachebpf_policy *policy, struct cachebpf_evic
 	struct cachebpf_folio *folio;
 
 	for_each_folio(folio, evict, stack, nr_scan, 0)
-		if (folio->accesses && bpf_cachebpf_evict(evict, folio))
+		if (was_used(folio) && bpf_cachebpf_evict(evict, folio))
 			return;
 
 	for_each_folio(folio, evict, stack, nr_scan, 0)
-		if (!folio->accesses && bpf_cachebpf_evict(evict, folio))
+		if (!was_used(folio) && bpf_cachebpf_evict(evict, folio))
 			return;
 }
 

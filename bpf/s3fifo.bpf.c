@@ -51,7 +51,7 @@ void CACHEBPF_OP(s3fifo_removed, struct cachebpf_policy *policy, struct cachebpf
 	__u64 nr = nr_cached(policy);
 
 	/* what was read ahead and not used is not missed */
-	if (why != CACHEBPF_REMOVED_RECLAIM || folio->list != small_queue || !folio->accesses)
+	if (why != CACHEBPF_REMOVED_RECLAIM || folio->list != small_queue || !was_used(folio))
 		return;
 	ghost_make(policy, folio, GHOSTS, nr);
 	ghost_limit(GHOSTS, nr * ghost_percent / 100);
@@ -67,9 +67,9 @@ static bool evict_small(struct cachebpf_policy *policy, struct cachebpf_evict *e
 	if (nr < target)
 		return false;
 	for_each_folio(folio, evict, small_queue, 0, CACHEBPF_ITER_ROTATE) {
-		nr -= 1 << folio->order;
-		if (folio->accesses > 2) {
-			folio->accesses = 1;
+		nr -= folio_pages(folio);
+		if (frequency(folio, MAX_FREQ) > 1) {
+			set_uses(folio, 0);
 			bpf_cachebpf_list_move(policy, folio, main_queue, TAIL);
 		} else if (bpf_cachebpf_evict(evict, folio)) {
 			return true;
@@ -85,8 +85,10 @@ static bool evict_main(struct cachebpf_evict *evict)
 	struct cachebpf_folio *folio;
 
 	for_each_folio(folio, evict, main_queue, 0, CACHEBPF_ITER_ROTATE) {
-		if (folio->accesses > 1)
-			folio->accesses = folio->accesses > MAX_FREQ ? MAX_FREQ : folio->accesses - 1;
+		__u32 freq = frequency(folio, MAX_FREQ);
+
+		if (freq)
+			set_uses(folio, freq - 1);
 		else if (bpf_cachebpf_evict(evict, folio))
 			return true;
 	}

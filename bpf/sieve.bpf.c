@@ -37,8 +37,8 @@ static bool pass(struct cachebpf_policy *policy, struct cachebpf_evict *evict, _
 
 	for_each_folio(folio, evict, list, 0, CACHEBPF_ITER_ROTATE) {
 		bpf_cachebpf_list_move(policy, folio, passed, TAIL);
-		if (folio->accesses > 1)
-			folio->accesses = 1;
+		if (uses_since(folio))
+			set_uses(folio, 0);
 		else if (bpf_cachebpf_evict(evict, folio))
 			return true;
 	}

@@ -50,22 +50,16 @@ __s32 CACHEBPF_SLEEPABLE_OP(wtinylfu_init, struct cachebpf_policy *policy)
 void CACHEBPF_OP(wtinylfu_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	struct history *h = (void *)bpf_cachebpf_data(folio, sizeof(*h));
+	struct history *h = folio_data(folio, struct history);
 
 	if (h)
 		h->key = bpf_cachebpf_key(folio);
 }
 
-/* Since it was looked at last? */
-static bool is_used(struct cachebpf_folio *folio)
-{
-	return folio->accesses > 1;
-}
-
 /* Tell the sketch of the uses of @folio it does not know yet; returns how many it knows then. */
-static __u32 frequency(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+static __u32 count_uses(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
-	struct history *h = (void *)bpf_cachebpf_data(folio, sizeof(*h));
+	struct history *h = folio_data(folio, struct history);
 	__u16 accesses = folio->accesses;
 	__u32 nr;
 
@@ -73,14 +67,14 @@ static __u32 frequency(struct cachebpf_policy *policy, struct cachebpf_folio *fo
 		return 0;
 	nr = sketch_count(policy, h->key, accesses - h->known, nr_cached);
 	if (accesses > 1)
-		folio->accesses = 1;
+		set_uses(folio, 0);
 	h->known = accesses > 0;
 	return nr;
 }
 
 static void move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 queue)
 {
-	frequency(policy, folio);
+	count_uses(policy, folio);
 	bpf_cachebpf_list_move(policy, folio, queue, TAIL);
 }
 
@@ -93,12 +87,12 @@ static void demote(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
 	if (nr <= max)
 		return;
 	for_each_folio(folio, evict, protected, MAX_MOVES, CACHEBPF_ITER_ROTATE) {
-		if (is_used(folio)) {
-			frequency(policy, folio);
+		if (uses_since(folio)) {
+			count_uses(policy, folio);
 			continue;
 		}
 		move(policy, folio, probation);
-		nr -= 1 << folio->order;
+		nr -= folio_pages(folio);
 		if (nr <= max)
 			break;
 	}
@@ -112,7 +106,7 @@ static void fill_main(struct cachebpf_policy *policy, struct cachebpf_evict *evi
 	for_each_folio(folio, evict, window, MAX_MOVES, 0) {
 		if (nr <= 0)
 			break;
-		nr -= 1 << folio->order;
+		nr -= folio_pages(folio);
 		move(policy, folio, probation);
 	}
 }
@@ -124,7 +118,7 @@ static __always_inline struct cachebpf_folio *next_victim(struct cachebpf_policy
 	struct cachebpf_folio *folio;
 
 	while ((folio = bpf_iter_cachebpf_list_next(it))) {
-		if (!is_used(folio))
+		if (!uses_since(folio))
 			break;
 		move(policy, folio, protected);
 	}
@@ -144,8 +138,8 @@ static bool compete(struct cachebpf_policy *policy, struct cachebpf_evict *evict
 		for_each_folio(candidate, evict, window, 0, CACHEBPF_ITER_ROTATE) {
 			if (!victim)
 				victim = next_victim(policy, &victims);
-			uses = frequency(policy, candidate);
-			if (victim && uses > frequency(policy, victim) + margin) {
+			uses = count_uses(policy, candidate);
+			if (victim && uses > count_uses(policy, victim) + margin) {
 				bpf_cachebpf_list_move(policy, candidate, probation, TAIL);
 				loser = victim;
 				victim = NULL;
@@ -153,7 +147,7 @@ static bool compete(struct cachebpf_policy *policy, struct cachebpf_evict *evict
 				loser = candidate;
 			}
 			full = bpf_cachebpf_evict(evict, loser);
-			nr -= 1 << candidate->order;
+			nr -= folio_pages(candidate);
 			if (full || nr <= 0)
 				break;
 		}
@@ -178,10 +172,8 @@ void CACHEBPF_OP(wtinylfu_evict, struct cachebpf_policy *policy, struct cachebpf
 	struct cachebpf_folio *folio;
 
 	nr_cached = nr_window + nr_main;
-	max_window = nr_cached * window_percent / 100;
-	if (max_window < evict->nr_wanted)
-		max_window = evict->nr_wanted;
-	max_main = nr_cached > max_window ? nr_cached - max_window : 0;
+	max_window = max(nr_cached * window_percent / 100, evict->nr_wanted);
+	max_main = nr_cached - min(nr_cached, max_window);
 
 	demote(policy, evict, max_main * protected_percent / 100);
 	fill_main(policy, evict, max_main - nr_main);

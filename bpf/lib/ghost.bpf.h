@@ -119,7 +119,7 @@ static __always_inline void ghost_make(struct cachebpf_policy *policy,
 	struct ghost_queue *q = &ghost_queues[queue];
 	__u64 key = bpf_cachebpf_key(folio);
 	union ghost *set = ghost_set(policy, key), *victim;
-	__s32 nr_pages = 1 << folio->order;
+	__s32 nr_pages = folio_pages(folio);
 	__u64 oldest = 0;
 
 	if (!set)
@@ -170,6 +170,6 @@ static __always_inline __u32 ghost_take(struct cachebpf_policy *policy,
 	if ((ghost.word ^ key) & GHOST_FINGERPRINT || ghost_gone(ghost))
 		return 0;
 	set->word = 0;
-	ghost_count(&ghost_queues[ghost.queue], ghost.unit, -(1 << folio->order));
+	ghost_count(&ghost_queues[ghost.queue], ghost.unit, -(__s32)folio_pages(folio));
 	return ghost.queue;
 }
