@@ -25,24 +25,26 @@
 
 enum { B1 = 1, B2 = 2 };
 
-static __u32 t1, t2;
-/* pages that T1 is to have, times 2^FRACTION, and that the cache has when it is full */
-static __u64 p, capacity;
+static __u32 T1, T2;
+/* pages that T1 is to have, times 2^FRACTION */
+static __u64 p;
+/* pages that the cache has when it is full */
+static __u64 c;
 
 __s32 CACHEBPF_SLEEPABLE_OP(arc_init, struct cachebpf_policy *policy)
 {
-	return list_create(policy, &t1, CACHEBPF_LIST_NEW_TAIL) ?:
-	       list_create(policy, &t2, CACHEBPF_LIST_USED_TAIL) ?:
+	return list_create(policy, &T1, CACHEBPF_LIST_NEW_TAIL) ?:
+	       list_create(policy, &T2, CACHEBPF_LIST_USED_TAIL) ?:
 	       bpf_cachebpf_buckets_create(policy, 6);
 }
 
 /*
- * A ghost of @nr pages has come back out of @queue: pages, times 2^FRACTION, that
- * T1 is too small or too large by.  The queue had that ghost, too.
+ * max(1, |@other| / |@hit|), times 2^FRACTION, for each of the @nr pages that have
+ * come back out of @hit; they were there, too.
  */
-static __u64 delta(__u32 queue, __u32 other, __u64 nr)
+static __u64 delta(__u32 hit, __u32 other, __u64 nr)
 {
-	return max((ghost_pages(other) << FRACTION) / (ghost_pages(queue) + nr), 1 << FRACTION) * nr;
+	return max((ghost_pages(other) << FRACTION) / (ghost_pages(hit) + nr), 1 << FRACTION) * nr;
 }
 
 void CACHEBPF_OP(arc_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
@@ -51,39 +53,40 @@ void CACHEBPF_OP(arc_added, struct cachebpf_policy *policy, struct cachebpf_foli
 	__u64 nr = folio_pages(folio), now = p;
 
 	switch (ghost_take(policy, folio)) {
-	case B1:
-		p = min(now + delta(B1, B2, nr), capacity << FRACTION);
+	case B1:	/* case II */
+		p = min(now + delta(B1, B2, nr), c << FRACTION);
 		break;
-	case B2:
+	case B2:	/* case III */
 		p = now - min(now, delta(B2, B1, nr));
 		break;
-	default:
+	default:	/* case IV: it is in T1 */
 		return;
 	}
-	bpf_cachebpf_list_move(policy, folio, t2, TAIL);
+	bpf_cachebpf_list_move(policy, folio, T2, TAIL);
 }
 
+/* Case I. */
 void CACHEBPF_OP(arc_accessed, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
-	if (folio->list == t1)
-		bpf_cachebpf_list_move(policy, folio, t2, TAIL);
+	if (folio->list == T1)
+		bpf_cachebpf_list_move(policy, folio, T2, TAIL);
 }
 
 void CACHEBPF_OP(arc_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	__u64 nr_t1 = bpf_cachebpf_list_len(policy, t1), nr;
-	__u64 nr_t2 = bpf_cachebpf_list_len(policy, t2);
+	__u64 nr_T1 = bpf_cachebpf_list_len(policy, T1), nr;
+	__u64 nr_T2 = bpf_cachebpf_list_len(policy, T2);
 
 	/* what was read ahead and not used is not missed */
 	if (why != CACHEBPF_REMOVED_RECLAIM || !was_used(folio))
 		return;
 	/* where T1 has all of the cache there is no room in B1 */
-	if (folio->list != t1 || nr_t1 < capacity)
-		ghost_make(policy, folio, folio->list == t1 ? B1 : B2, capacity);
-	ghost_limit(B1, capacity - min(nr_t1, capacity));
-	nr = nr_t1 + nr_t2 + ghost_pages(B1);
-	ghost_limit(B2, 2 * capacity - min(nr, 2 * capacity));
+	if (folio->list != T1 || nr_T1 < c)
+		ghost_make(policy, folio, folio->list == T1 ? B1 : B2, c);
+	ghost_limit(B1, c - min(nr_T1, c));
+	nr = nr_T1 + nr_T2 + ghost_pages(B1);
+	ghost_limit(B2, 2 * c - min(nr, 2 * c));
 }
 
 /* Evict the least recently used of @list, as long as it has more than @target pages. */
@@ -105,13 +108,14 @@ static bool evict_from(struct cachebpf_policy *policy, struct cachebpf_evict *ev
 	return false;
 }
 
+/* REPLACE(p), as often as it takes. */
 void CACHEBPF_OP(arc_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
-	capacity = bpf_cachebpf_list_len(policy, t1) + bpf_cachebpf_list_len(policy, t2);
+	c = bpf_cachebpf_list_len(policy, T1) + bpf_cachebpf_list_len(policy, T2);
 
-	if (!evict_from(policy, evict, t1, p >> FRACTION) &&
-	    !evict_from(policy, evict, t2, 0) && !evict->nr_proposed)
-		evict_from(policy, evict, t1, 0);
+	if (!evict_from(policy, evict, T1, p >> FRACTION) &&
+	    !evict_from(policy, evict, T2, 0) && !evict->nr_proposed)
+		evict_from(policy, evict, T1, 0);
 }
 
 CACHEBPF_POLICY(arc, "Adapts between recency and frequency of use", "FAST 2003",

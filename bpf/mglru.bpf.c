@@ -13,27 +13,28 @@
  * run empty weighs half from then on.  A new youngest generation begins when
  * only two are left, or, in a small cache, when they are out of proportion.
  *
- * Source: Linux 6.12, mm/vmscan.c and mm/workingset.c; Documentation/mm/
- * multigen_lru.rst; cache_ext, its MGLRU policy.  Page tables are not looked at.
+ * Source: Linux 6.12, mm/vmscan.c and mm/workingset.c, whose names are used here;
+ * Documentation/mm/multigen_lru.rst; cache_ext, its MGLRU policy.  Page tables
+ * are not looked at.
  */
 #include "cachebpf.bpf.h"
 
-#define NR_GENS		4	/* MAX_NR_GENS */
-#define MIN_GENS	2	/* MIN_NR_GENS, without which nothing is evicted */
-#define NR_TIERS	4
+#define MAX_NR_GENS	4
+#define MIN_NR_GENS	2	/* without which nothing is evicted */
+#define MAX_NR_TIERS	4
 #define MAX_REFS	4	/* uses beyond the first that are told apart */
-#define MIN_REFAULTS	64	/* MIN_LRU_BATCH: fewer say nothing */
+#define MIN_LRU_BATCH	64	/* refaults: fewer say nothing */
 #define LAZY_PAGES	4096	/* 1 << DEF_PRIORITY: more than that, and aging is put off */
 #define GHOSTS		16
 
-static __u32 lists[NR_GENS];
-static __u64 min_seq, max_seq = NR_GENS - 1;
+static __u32 lists[MAX_NR_GENS];
+static __u64 min_seq, max_seq = MAX_NR_GENS - 1;
 
 /* of the present oldest generation, and, halved each time, of those before */
-static struct tier {
+static struct ctrl_pos {
 	__u64 refaulted;
 	__u64 total;	/* evicted or protected */
-} tiers[NR_TIERS];
+} tiers[MAX_NR_TIERS];
 
 /* in a bucket; no ghost: all 0 */
 struct ghost {
@@ -41,7 +42,7 @@ struct ghost {
 };
 
 /* Of @folio; in its bytes is how many of its uses to forget, or to add if negative. */
-static __always_inline __s32 refs_of(struct cachebpf_folio *folio)
+static __always_inline __s32 folio_lru_refs(struct cachebpf_folio *folio)
 {
 	__s32 *forgotten = folio_data(folio, __s32);
 	__s32 refs = (__s32)folio->accesses - 1 - (forgotten ? *forgotten : 0);
@@ -58,14 +59,14 @@ static __always_inline void set_refs(struct cachebpf_folio *folio, __s32 refs)
 }
 
 /* order_base_2(refs + 1) */
-static __always_inline __u32 tier_of(__s32 refs)
+static __always_inline __u32 lru_tier_from_refs(__s32 refs)
 {
 	return (refs > 0) + (refs > 1) + (refs > 3);
 }
 
 static __always_inline __u32 list_of(__u64 seq)
 {
-	return lists[seq % NR_GENS];
+	return lists[seq % MAX_NR_GENS];
 }
 
 static __always_inline __u64 size_of(struct cachebpf_policy *policy, __u64 seq)
@@ -73,23 +74,28 @@ static __always_inline __u64 size_of(struct cachebpf_policy *policy, __u64 seq)
 	return bpf_cachebpf_list_len(policy, list_of(seq));
 }
 
-/* The last tier that is not protected: the refaults are steered towards the same rate in all. */
-static __always_inline __u32 last_to_evict(void)
+/* Does @pv have few refaults, or at most @gain times the rate of @sp?  Then it needs no protection. */
+static __always_inline bool positive_ctrl_err(const struct ctrl_pos *sp, const struct ctrl_pos *pv,
+					      __u64 gain)
 {
-	const struct tier *sp = &tiers[0], *pv;
+	return pv->refaulted < MIN_LRU_BATCH ||
+	       pv->refaulted * (sp->total + MIN_LRU_BATCH) <= (sp->refaulted + 1) * pv->total * gain;
+}
+
+/* The last tier that is not protected: the refaults are steered towards the same rate in all. */
+static __always_inline __u32 get_tier_idx(void)
+{
 	__u32 tier;
 
-	for (tier = 1; tier < NR_TIERS; tier++) {
-		pv = &tiers[tier];
-		if (pv->refaulted >= MIN_REFAULTS &&
-		    pv->refaulted * (sp->total + MIN_REFAULTS) > (sp->refaulted + 1) * pv->total * 2)
+	for (tier = 1; tier < MAX_NR_TIERS; tier++)
+		if (!positive_ctrl_err(&tiers[0], &tiers[tier], 2))
 			break;
-	}
 	return tier - 1;
 }
 
-/* lru_gen_refault(): @folio comes; was it evicted from the present oldest generation? */
-static __always_inline void refault(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+/* @folio comes; was it evicted from the present oldest generation? */
+static __always_inline void lru_gen_refault(struct cachebpf_policy *policy,
+					    struct cachebpf_folio *folio)
 {
 	__u64 key = bpf_cachebpf_key(folio);
 	struct ghost *ghosts = (void *)bpf_cachebpf_bucket(policy, key, 64), ghost;
@@ -101,7 +107,7 @@ static __always_inline void refault(struct cachebpf_policy *policy, struct cache
 		ghosts[i] = (struct ghost) {};
 		if (ghost.seq != (min_seq & 0xff))
 			continue;
-		tiers[tier_of(ghost.refs_plus_1 - 1)].refaulted += folio_pages(folio);
+		tiers[lru_tier_from_refs(ghost.refs_plus_1 - 1)].refaulted += folio_pages(folio);
 		/* had it come sooner it would have been protected */
 		if (ghost.refs_plus_1 >= MAX_REFS)
 			set_refs(folio, MAX_REFS);
@@ -109,9 +115,9 @@ static __always_inline void refault(struct cachebpf_policy *policy, struct cache
 	}
 }
 
-/* lru_gen_eviction(): leave a ghost, in place of one that is good for nothing or of any. */
-static __always_inline void leave_ghost(struct cachebpf_policy *policy,
-					struct cachebpf_folio *folio, __s32 refs)
+/* Leave a ghost of @folio, in place of one that is good for nothing or of any. */
+static __always_inline void lru_gen_eviction(struct cachebpf_policy *policy,
+					     struct cachebpf_folio *folio, __s32 refs)
 {
 	__u64 key = bpf_cachebpf_key(folio);
 	struct ghost *ghosts = (void *)bpf_cachebpf_bucket(policy, key, 64);
@@ -132,33 +138,33 @@ void CACHEBPF_OP(mglru_added, struct cachebpf_policy *policy, struct cachebpf_fo
 {
 	__u64 seq = min_seq;
 
-	if (seq + MIN_GENS < max_seq)
+	if (seq + MIN_NR_GENS < max_seq)
 		seq++;
 	bpf_cachebpf_list_add(policy, folio, list_of(seq), TAIL);
 	if (!(why & CACHEBPF_ADDED_ADOPTED))
-		refault(policy, folio);
+		lru_gen_refault(policy, folio);
 }
 
 void CACHEBPF_OP(mglru_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	__s32 refs = refs_of(folio);
+	__s32 refs = folio_lru_refs(folio);
 
 	if (why != CACHEBPF_REMOVED_RECLAIM)
 		return;
-	tiers[tier_of(refs)].total += folio_pages(folio);
-	leave_ghost(policy, folio, refs);
+	tiers[lru_tier_from_refs(refs)].total += folio_pages(folio);
+	lru_gen_eviction(policy, folio, refs);
 }
 
 /* The oldest generation is no more; what it leaves becomes young again with its list. */
-static __always_inline void retire_oldest(void)
+static __always_inline void try_to_inc_min_seq(void)
 {
 	__u64 seq = min_seq;
 	int i;
 
 	if (!__sync_bool_compare_and_swap(&min_seq, seq, seq + 1))
 		return;
-	for (i = 0; i < NR_TIERS; i++) {
+	for (i = 0; i < MAX_NR_TIERS; i++) {
 		tiers[i].refaulted /= 2;
 		tiers[i].total /= 2;
 	}
@@ -169,37 +175,44 @@ static __always_inline __u64 nr_cached(struct cachebpf_policy *policy)
 	return size_of(policy, 0) + size_of(policy, 1) + size_of(policy, 2) + size_of(policy, 3);
 }
 
-/* should_run_aging(): is it time for a new generation? */
-static __always_inline bool should_age(struct cachebpf_policy *policy)
+/* Is it time for a new generation? */
+static __always_inline bool should_run_aging(struct cachebpf_policy *policy)
 {
 	__u64 nr_gens = max_seq - min_seq + 1, total = nr_cached(policy);
 
-	if (nr_gens != MIN_GENS + 1)
-		return nr_gens <= MIN_GENS;
-	return total < LAZY_PAGES && (size_of(policy, max_seq) * MIN_GENS > total ||
-				      size_of(policy, min_seq) * (MIN_GENS + 2) < total);
+	if (nr_gens != MIN_NR_GENS + 1)
+		return nr_gens <= MIN_NR_GENS;
+	return total < LAZY_PAGES && (size_of(policy, max_seq) * MIN_NR_GENS > total ||
+				      size_of(policy, min_seq) * (MIN_NR_GENS + 2) < total);
+}
+
+/* If @folio is protected, it moves on from generation @seq to the next.  Returns whether it is. */
+static __always_inline bool sort_folio(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+				       __u64 seq, __u32 tier_idx)
+{
+	__s32 refs = folio_lru_refs(folio);
+	__u32 tier = lru_tier_from_refs(refs);
+
+	if (tier <= tier_idx && refs != MAX_REFS)
+		return false;
+	tiers[tier].total += folio_pages(folio);
+	/* and do not let it saturate; 0 is for what nobody has used yet */
+	folio->accesses = was_used(folio);
+	set_refs(folio, -1);
+	bpf_cachebpf_list_move(policy, folio, list_of(seq + 1), HEAD);
+	return true;
 }
 
 /* Returns whether the request is full; else everything in the generation was looked at. */
-static __always_inline bool evict_from(struct cachebpf_policy *policy,
-				       struct cachebpf_evict *evict, __u64 seq)
+static __always_inline bool scan_folios(struct cachebpf_policy *policy,
+					struct cachebpf_evict *evict, __u64 seq)
 {
-	__u32 last = last_to_evict();
+	__u32 tier_idx = get_tier_idx();
 	struct cachebpf_folio *folio;
 
-	for_each_folio(folio, evict, list_of(seq), 0, CACHEBPF_ITER_ROTATE) {
-		__s32 refs = refs_of(folio);
-
-		if (tier_of(refs) > last || refs == MAX_REFS) {
-			tiers[tier_of(refs)].total += folio_pages(folio);
-			/* and do not let it saturate; 0 is for what nobody has used yet */
-			folio->accesses = !!folio->accesses;
-			set_refs(folio, -1);
-			bpf_cachebpf_list_move(policy, folio, list_of(seq + 1), HEAD);
-		} else if (bpf_cachebpf_evict(evict, folio)) {
+	for_each_folio(folio, evict, list_of(seq), 0, CACHEBPF_ITER_ROTATE)
+		if (!sort_folio(policy, folio, seq, tier_idx) && bpf_cachebpf_evict(evict, folio))
 			return true;
-		}
-	}
 	return false;
 }
 
@@ -207,17 +220,17 @@ void CACHEBPF_OP(mglru_evict, struct cachebpf_policy *policy, struct cachebpf_ev
 {
 	__u64 seq = min_seq, newest;
 
-	bpf_repeat(NR_GENS) {
+	bpf_repeat(MAX_NR_GENS) {
 		newest = max_seq;
-		if (should_age(policy))
+		if (should_run_aging(policy))
 			__sync_bool_compare_and_swap(&max_seq, newest, newest + 1);
-		if (seq >= max_seq || evict_from(policy, evict, seq))
+		if (seq >= max_seq || scan_folios(policy, evict, seq))
 			return;
 		seq++;
 		/* few are left: busy, or proposed now; or many, if they lie on another node */
-		if (min_seq + MIN_GENS <= max_seq &&
+		if (min_seq + MIN_NR_GENS <= max_seq &&
 		    size_of(policy, min_seq) <= nr_cached(policy) / 4)
-			retire_oldest();
+			try_to_inc_min_seq();
 	}
 }
 

@@ -16,7 +16,8 @@
  * to the sketch, and move the folio on, when its turn comes in one of the
  * three queues.
  *
- * Source: Einziger et al., "TinyLFU", ACM ToS 13(4), 2017; Caffeine.
+ * Source: Einziger et al., "TinyLFU", ACM ToS 13(4), 2017; Caffeine, whose
+ * names are used here.
  */
 #include "lib/sketch.bpf.h"
 
@@ -78,13 +79,14 @@ static void move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, _
 	bpf_cachebpf_list_move(policy, folio, queue, TAIL);
 }
 
-/* Have no more than @max pages protected: those not used since they were looked at last. */
-static void demote(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __u64 max)
+/* Have no more than @target pages protected: those not used since they were looked at last. */
+static void demote_from_main_protected(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
+				       __u64 target)
 {
 	__u64 nr = bpf_cachebpf_list_len(policy, protected);
 	struct cachebpf_folio *folio;
 
-	if (nr <= max)
+	if (nr <= target)
 		return;
 	for_each_folio(folio, evict, protected, MAX_MOVES, CACHEBPF_ITER_ROTATE) {
 		if (uses_since(folio)) {
@@ -93,7 +95,7 @@ static void demote(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
 		}
 		move(policy, folio, probation);
 		nr -= folio_pages(folio);
-		if (nr <= max)
+		if (nr <= target)
 			break;
 	}
 }
@@ -126,7 +128,7 @@ static __always_inline struct cachebpf_folio *next_victim(struct cachebpf_policy
 }
 
 /* Evict @nr pages of the window, or their victims; then, victims. */
-static bool compete(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __s64 nr)
+static bool evict_from_main(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __s64 nr)
 {
 	struct cachebpf_folio *candidate, *victim = NULL, *loser;
 	struct bpf_iter_cachebpf_list victims;
@@ -175,10 +177,10 @@ void CACHEBPF_OP(wtinylfu_evict, struct cachebpf_policy *policy, struct cachebpf
 	max_window = max(nr_cached * window_percent / 100, evict->nr_wanted);
 	max_main = nr_cached - min(nr_cached, max_window);
 
-	demote(policy, evict, max_main * protected_percent / 100);
+	demote_from_main_protected(policy, evict, max_main * protected_percent / 100);
 	fill_main(policy, evict, max_main - nr_main);
 	/* what comes next is to find room in the window */
-	if (compete(policy, evict, nr_window + evict->nr_wanted - max_window) ||
+	if (evict_from_main(policy, evict, nr_window + evict->nr_wanted - max_window) ||
 	    evict->nr_proposed)
 		return;
 	for_each_folio(folio, evict, protected, 0, CACHEBPF_ITER_ROTATE)
