@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a page cache eviction policy is written with.
+ * What a page cache eviction policy is written with.  cachebpf(3) says the same
+ * at more length; docs/writing-a-policy.md begins at the beginning.
  *
  * A policy is one file NAME.bpf.c that defines callbacks and ends with
- * CACHEBPF_POLICY().  The kernel's side of everything here, with units, ranges
- * and errors, is documented in include/linux/cachebpf.h of the kernel and, for
- * the functions, in kfunc.c, iter.c, propose.c and buckets.c of its mm/cachebpf.
+ * CACHEBPF_POLICY().  How the kernel does what is here is documented in
+ * Documentation/mm/cachebpf.rst of the kernel and in its mm/cachebpf.
  *
  * The same file runs in the kernel and in the simulator (CACHEBPF_SIM), where
  * all policies are linked into one program: keep functions and globals static,
@@ -14,7 +14,20 @@
  *
  *	SEC("syscall") int NAME_reconfigure(void *ctx)
  *
- * run for it, soon (in the simulator: when the callback has returned).
+ * run for it, soon (in the simulator: when the callback has returned).  It may
+ * sleep, and knows the policy's globals and maps, but may call nothing of below
+ * that begins with bpf_.
+ *
+ * What is said of functions below:
+ *
+ * - "in" which callbacks they may be called: the kernel does not load a policy
+ *   that calls them elsewhere.  "With a folio" are folio_added(),
+ *   folio_accessed(), folio_removed() and evict_folios().
+ *
+ * - "cost".  "The lock" is that of all lists of the policy on one NUMA node.  It
+ *   is held inside of functions, never while the policy runs.
+ *
+ * No pointer may be kept beyond the callback that has it.
  */
 #pragma once
 
@@ -26,123 +39,285 @@
 
 /* cachebpf_ops.flags */
 enum {
+	/* never ask for folios: reclaim stays the stock one; evict_folios() is not needed */
 	CACHEBPF_F_STOCK_RECLAIM	= 1 << 0,
 };
 
-/* list_create(): what the kernel does with a list by itself */
+/*
+ * list_create(): what the kernel does with a list by itself.  Of each two, one;
+ * one list of a policy can be for new folios.
+ */
 enum {
+	/* a folio that comes into the cache joins this list at its head */
 	CACHEBPF_LIST_NEW_HEAD		= 1 << 0,
+	/* or at its tail */
 	CACHEBPF_LIST_NEW_TAIL		= 1 << 1,
+	/* a folio on this list that is used again moves to its head, with up to 31 others, later */
 	CACHEBPF_LIST_USED_HEAD		= 1 << 2,
+	/* or to its tail */
 	CACHEBPF_LIST_USED_TAIL		= 1 << 3,
 };
 
 /* bpf_cachebpf_rank_list(): what the score is */
 enum {
+	/* cachebpf_folio.accesses, but at least 1 */
 	CACHEBPF_BY_ACCESSES,
+	/* the first 8 of the policy's bytes, as a signed number */
 	CACHEBPF_BY_DATA,
 };
 
-/* folio_added(): why */
+/* folio_added(): why, any of these, or none */
 enum {
+	/* it was evicted from this cache not long ago */
 	CACHEBPF_ADDED_REFAULT		= 1 << 0,
+	/* it was cached before the policy was responsible for it */
 	CACHEBPF_ADDED_ADOPTED		= 1 << 1,
+	/* admit_folio() had rejected it, and admitted it when it was used again */
 	CACHEBPF_ADDED_ADMITTED		= 1 << 2,
+	/* with REFAULT: so recently that the stock LRU counts it to the workingset */
 	CACHEBPF_ADDED_WORKINGSET	= 1 << 3,
 };
 
 /* cachebpf_admission.flags */
 enum {
+	/* its content comes from the disk */
 	CACHEBPF_ADMISSION_READ		= 1 << 0,
+	/* its content comes from write(2) or alike */
 	CACHEBPF_ADMISSION_WRITE	= 1 << 1,
+	/* with READ: by readahead, as most of what is read, also the part that somebody waits for */
 	CACHEBPF_ADMISSION_READAHEAD	= 1 << 2,
+	/* a page fault needs it, or has caused the readahead; not always known */
 	CACHEBPF_ADMISSION_FAULT	= 1 << 3,
+	/* neither READ nor WRITE: it is cached, was rejected, and is used again */
 	CACHEBPF_ADMISSION_REUSE	= 1 << 4,
 };
 
-/* folio_removed(): why */
+/* folio_removed(): why, one of these */
 enum {
+	/* it was evicted: memory was needed */
 	CACHEBPF_REMOVED_RECLAIM,
+	/* its file became shorter, or was deleted */
 	CACHEBPF_REMOVED_TRUNCATE,
+	/* its content was no longer wanted or valid: posix_fadvise(2), direct writes, … */
 	CACHEBPF_REMOVED_INVALIDATE,
+	/* it moved and there was no memory to follow it, or it became part of a huge one */
 	CACHEBPF_REMOVED_MIGRATE,
+	/* it is still cached, but another policy is responsible for it now */
 	CACHEBPF_REMOVED_HANDOVER,
 };
 
-/* bpf_for_each(cachebpf_list, ...): flags */
+/* for_each_folio(): flags */
 enum {
+	/* from the tail to the head */
 	CACHEBPF_ITER_REVERSE		= 1 << 0,
+	/* what was looked at moves to the end that the walk comes to last */
 	CACHEBPF_ITER_ROTATE		= 1 << 1,
 };
 
-/* a folio that enters the cache, on behalf of the current task */
+/* A folio that enters the cache, on behalf of the current task. */
 struct cachebpf_admission {
+	/* of its file, as in stat(2) */
 	__u64 ino;
-	/* in bytes */
+	/* where it begins in the file, in bytes */
 	__u64 pos;
-	/* as in stat(2) */
+	/* of the file system, as in stat(2) */
 	__u32 dev;
+	/* its size */
 	__u32 nr_pages;
+	/* CACHEBPF_ADMISSION_* */
 	__u32 flags;
 } __kernel_type;
 
+/*
+ * A policy: what CACHEBPF_POLICY() is given.  All callbacks but evict_folios()
+ * can be left out, and then cost nothing.  Those of which nothing else is said
+ * are CACHEBPF_OP(): they may not sleep, and run on all processors at once.
+ */
 struct cachebpf_ops {
+	/*
+	 * CACHEBPF_SLEEPABLE_OP(): once, before all others.  Create lists and buckets
+	 * here.  Returns 0; a negative errno refuses the attachment.
+	 */
 	__s32 (*policy_init)(struct cachebpf_policy *policy);
+	/*
+	 * CACHEBPF_SLEEPABLE_OP(): once, after all others: the policy was detached or
+	 * replaced, or could not be attached after policy_init().
+	 */
 	void (*policy_exit)(struct cachebpf_policy *policy);
+	/*
+	 * Memory is needed: propose folios for @evict->nr_wanted pages.  Runs in
+	 * reclaim, while somebody waits; a policy that takes more than 20 ms three
+	 * times in a row is thrown out, and so is one whose proposals are no good.
+	 */
 	void (*evict_folios)(struct cachebpf_policy *policy, struct cachebpf_evict *evict);
+	/*
+	 * @folio came into the cache; @why: CACHEBPF_ADDED_*.  It is on the list for
+	 * new folios, if there is one, else on none.  Runs at each miss, mostly for
+	 * the task that has caused it.
+	 */
 	void (*folio_added)(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 why);
+	/*
+	 * @folio was used again, and that is counted; not for the use that brought it
+	 * in, nor for the first one after readahead.  Runs at each hit, mostly for the
+	 * task that uses it: the most expensive callback there is.
+	 */
 	void (*folio_accessed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio);
+	/*
+	 * @folio left the cache, or the policy; @why: CACHEBPF_REMOVED_*.  It is on its
+	 * list still.  Mostly with interrupts off: be brief.
+	 */
 	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 			      __u32 why);
-	/* true: admit it; else it is dropped behind its reader and reclaimed first */
+	/*
+	 * Shall a folio of a regular file, which was not cached, be kept?  Else (false)
+	 * it is dropped behind its reader and reclaimed first, and no other callback
+	 * hears of it.  Runs before folio_added(), for the task that brings it in.
+	 * CACHEBPF_POLICY() has one for all policies, see lib/admission.bpf.h.
+	 */
 	bool (*admit_folio)(struct cachebpf_policy *policy, struct cachebpf_admission *admission);
+	/* of the control group to attach to; whoever loads the policy sets it */
 	__u64 cgroup_id;
+	/* CACHEBPF_F_* */
 	__u64 flags;
+	/* what the kernel shows; CACHEBPF_POLICY() sets it */
 	char name[16];
 };
 
+/* A walk over a list; 120 of the 512 bytes of stack that a policy has. */
 struct bpf_iter_cachebpf_list {
 	__u64 __opaque[15];
 } __attribute__((aligned(8)));
 
+/*
+ * Create a list, on all NUMA nodes; @flags are CACHEBPF_LIST_*.  See list_create().
+ * Returns its number, from 1 up; -EINVAL: unknown flags, or both of two; -EEXIST:
+ * there is a list for new folios; -ENOSPC: there are 127 lists; -ENOMEM.
+ * In policy_init().  Cost: sleeps for memory.
+ */
 int bpf_cachebpf_list_create(struct cachebpf_policy *policy, __u32 flags) __ksym;
+
+/*
+ * Put @folio on @list, at its HEAD or TAIL, if it is on no other one yet (list 0 is
+ * none).  Returns 0; -EEXIST: it is on one; -ENOENT: no such list; -ESTALE: it is not
+ * the policy's any more.
+ * With a folio.  Cost: O(1), the lock.
+ */
 int bpf_cachebpf_list_add(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
 			  bool tail) __ksym;
+
+/*
+ * Put @folio on @list, at its HEAD or TAIL, whatever list it is on.  Returns 0;
+ * -ENOENT, -ESTALE as above.
+ * With a folio.  Cost: O(1), the lock.
+ */
 int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
 			   bool tail) __ksym;
-int bpf_cachebpf_list_del(struct cachebpf_policy *policy, struct cachebpf_folio *folio) __ksym;
-__u64 bpf_cachebpf_list_len(struct cachebpf_policy *policy, __u32 list) __ksym;
-__u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const __u64 rdwr_buf_size) __ksym;
+
 /*
- * A hash of device, inode, generation and index: the same when the folio comes
- * back.  Not known any more in evict_folios(): note in the policy's bytes what
- * is needed there.
+ * Take @folio off its list: it goes to the tail of list 0.  Returns 0; -ESTALE as
+ * above.
+ * With a folio.  Cost: O(1), the lock.
+ */
+int bpf_cachebpf_list_del(struct cachebpf_policy *policy, struct cachebpf_folio *folio) __ksym;
+
+/*
+ * Returns how many pages are on @list, on all nodes; 0 if there is no such list.
+ * Others may be changing it at this moment.
+ * In all callbacks.  Cost: O(NUMA nodes), no lock.
+ */
+__u64 bpf_cachebpf_list_len(struct cachebpf_policy *policy, __u32 list) __ksym;
+
+/*
+ * Returns the bytes of @folio that belong to the policy, to be read and written;
+ * NULL if @rdwr_buf_size, a constant, is more than 16.  They are 0 when the folio
+ * is added, and go where it goes.  See folio_data().
+ * With a folio.  Cost: O(1), no lock: two processors may write at the same time.
+ */
+__u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const __u64 rdwr_buf_size) __ksym;
+
+/*
+ * Returns a hash of device, inode, generation and position in the file, all bits of
+ * which are equally good: the same when the folio comes back; 0: it was taken out of
+ * its file at this moment.
+ * In folio_added(), folio_accessed() and folio_removed(); evict_folios() cannot know
+ * it: note in the policy's bytes what is needed there.  Cost: O(1), no lock.
  */
 __u64 bpf_cachebpf_key(struct cachebpf_folio *folio) __ksym;
+
 /*
- * In policy_init(), once: memory in buckets of 64 bytes, zeroed, as many as it
- * takes for @bytes_per_page of what the cgroup can hold.  When there have to be
- * more, each becomes two with the same content.
+ * Get memory in buckets of 64 bytes, all 0, as many as it takes for @bytes_per_page, 1
+ * to 64, of what the control group can hold.  There are few at first; when there have
+ * to be more, each becomes two with the same content.  The group is charged for them.
+ * Returns 0; -EINVAL: no such number; -EEXIST: called before; -ENOMEM.
+ * In policy_init().  Cost: sleeps for memory.
  */
 int bpf_cachebpf_buckets_create(struct cachebpf_policy *policy, __u32 bytes_per_page) __ksym;
-/* The bucket that @key hashes to, by its upper bits; NULL if there is none. */
+
+/*
+ * Returns the bucket of @key, which its upper 32 bits choose, to be read and written;
+ * NULL if there are no buckets, or @rdwr_buf_size, a constant, is more than 64.
+ * In all callbacks but policy_init() and policy_exit().  Cost: O(1), one cache line, no
+ * lock: what two processors write at the same time, or one while there come to be more
+ * buckets, may be lost.
+ */
 __u8 *bpf_cachebpf_bucket(struct cachebpf_policy *policy, __u64 key,
 			  const __u64 rdwr_buf_size) __ksym;
+
+/*
+ * Propose @folio, after all that were proposed before.  Returns 0; -ENOSPC: the request
+ * is full now, or was before: no need to go on.
+ * In evict_folios().  Cost: O(1), no lock.
+ */
 int bpf_cachebpf_evict(struct cachebpf_evict *evict, struct cachebpf_folio *folio) __ksym;
+
+/*
+ * Offer @folio with a @score: of all that are offered, the request keeps the lowest,
+ * exactly, and of equal ones the first.
+ * In evict_folios().  Cost: O(1) if it is not kept, else up to 32 steps; no lock.
+ */
 void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf_folio *folio,
 		       __s64 score) __ksym;
+
+/*
+ * The same for the first @nr_scan folios of @list, all scored by @key, one of
+ * CACHEBPF_BY_*; they move to the tail.  Returns 0; -ENOENT: no such list; -EINVAL: no
+ * such key.
+ * In evict_folios().  Cost: O(nr_scan), much less each than a step of a walk; the lock,
+ * for 64 folios at a time.
+ */
 int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, __u32 list, __u32 nr_scan,
 			   __u32 key) __ksym;
 
+/*
+ * Begin a walk; what for_each_folio() is made of, for two walks at a time.  Returns 0;
+ * -ENOENT: no such list; -EINVAL: unknown flags; in any case _destroy() has to follow.
+ * In evict_folios().  Cost: O(1), the lock.
+ */
 int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it, struct cachebpf_evict *evict,
 			       __u32 list, __u32 nr_max, __u32 flags) __ksym;
-struct cachebpf_folio *bpf_iter_cachebpf_list_next(struct bpf_iter_cachebpf_list *it) __ksym;
-void bpf_iter_cachebpf_list_destroy(struct bpf_iter_cachebpf_list *it) __ksym;
 
 /*
- * In policy_init(): create a list and note its number in @list; @flags are
- * CACHEBPF_LIST_*.  Returns 0 or a negative errno, to be returned in turn.
- * List 0 is there without that: it has the folios that are on no other one.
+ * Returns the next folio of a walk, NULL at its end.
+ * In evict_folios().  Cost: O(1) and what is passed over; the lock, for 8 folios at a time.
+ */
+struct cachebpf_folio *bpf_iter_cachebpf_list_next(struct bpf_iter_cachebpf_list *it) __ksym;
+
+/*
+ * End a walk.
+ * In evict_folios().  Cost: O(1), the lock.
+ */
+void bpf_iter_cachebpf_list_destroy(struct bpf_iter_cachebpf_list *it) __ksym;
+
+/* Where to put a folio on a list: where walks begin, */
+#define HEAD	false
+/* or where they end. */
+#define TAIL	true
+
+/*
+ * Create a list and note its number in @list; @flags are CACHEBPF_LIST_*.  List 0 is
+ * there without that: it has the folios that are on no other one.  Returns 0, or a
+ * negative errno for policy_init() to return, see bpf_cachebpf_list_create().
+ * In policy_init().  Cost: sleeps for memory.
  */
 static __always_inline int list_create(struct cachebpf_policy *policy, __u32 *list, __u32 flags)
 {
@@ -154,57 +329,53 @@ static __always_inline int list_create(struct cachebpf_policy *policy, __u32 *li
 	return 0;
 }
 
-/* Where to put a folio on a list. */
-#define HEAD	false
-#define TAIL	true
-
 /*
- * Walk @list from its head, or as CACHEBPF_ITER_* in @flags say; @folio is, one
- * after the other, each folio that reclaim could take now, @nr_max of them at
- * most (0: all).  Bound a walk with @nr_max rather than with a counter of your
- * own: the verifier would have to follow that counter through every step.  All
- * walks of one request together look at 65536 folios at most, and then end.
+ * Walk @list from its head, or as CACHEBPF_ITER_* in @flags say, on the node that is
+ * being reclaimed; @folio is, one after the other, each folio that reclaim could take
+ * now, @nr_max of them at most (0: all).  In the body it may be moved, evicted or
+ * ranked.  Bound a walk with @nr_max rather than with a counter of your own: the
+ * verifier would have to follow that counter through every step.
+ * In evict_folios().  Cost: see bpf_iter_cachebpf_list_next().  All walks of one request
+ * together, and bpf_cachebpf_rank_list(), look at 65536 folios at most, and then end.
  */
 #define for_each_folio(folio, evict, list, nr_max, flags) \
 	bpf_for_each(cachebpf_list, folio, evict, list, nr_max, flags)
 
-/* The lesser, and the greater, of two numbers that are not negative. */
-static __always_inline __u64 min(__u64 a, __u64 b)
-{
-	return a < b ? a : b;
-}
-
-static __always_inline __u64 max(__u64 a, __u64 b)
-{
-	return a > b ? a : b;
-}
-
+/* Returns the size of @folio in pages.  With a folio.  Cost: O(1), no lock. */
 static __always_inline __u32 folio_pages(const struct cachebpf_folio *folio)
 {
 	return 1U << folio->order;
 }
 
 /*
- * The policy's bytes of @folio as a @type, 16 bytes at most; NULL if there are
- * none, which never happens, but the verifier wants it tested:
+ * Returns the policy's bytes of @folio as a pointer to a @type, of 16 bytes at most;
+ * never NULL, but the verifier insists on a test:
  *
  *	struct note *note = folio_data(folio, struct note);
  *
  *	if (note)
  *		note->credit++;
+ *
+ * With a folio.  Cost: O(1), no lock.
  */
 #define folio_data(folio, type) ({						\
-	_Static_assert(sizeof(type) <= 16, "a folio has 16 bytes for its policy"); \
+	_Static_assert(sizeof(type) <= 16, "a policy has 16 bytes of a folio");	\
 	(type *)bpf_cachebpf_data(folio, sizeof(type));				\
 })
 
-/* Was @folio used at all?  What was read ahead was not, until somebody reads it. */
+/*
+ * Returns whether @folio was used at all: what was read ahead was not, until somebody
+ * reads it.  With a folio.  Cost: O(1), no lock.
+ */
 static __always_inline bool was_used(const struct cachebpf_folio *folio)
 {
 	return folio->accesses;
 }
 
-/* How often @folio was used since set_uses(), or since the use that brought it in. */
+/*
+ * Returns how often @folio was used since set_uses(), or since the use that brought it
+ * in; 32767 at most.  With a folio.  Cost: O(1), no lock.
+ */
 static __always_inline __u32 uses_since(const struct cachebpf_folio *folio)
 {
 	__u32 accesses = folio->accesses;
@@ -212,18 +383,36 @@ static __always_inline __u32 uses_since(const struct cachebpf_folio *folio)
 	return accesses > 1 ? accesses - 1 : 0;
 }
 
-/* The same, as papers count it with few bits: @max if it is more. */
-static __always_inline __u32 frequency(const struct cachebpf_folio *folio, __u32 max_frequency)
+/*
+ * Returns the same as papers count it, in a few bits: @most if it is more.
+ * With a folio.  Cost: O(1), no lock.
+ */
+static __always_inline __u32 frequency(const struct cachebpf_folio *folio, __u32 most)
 {
 	__u32 uses = uses_since(folio);
 
-	return uses < max_frequency ? uses : max_frequency;
+	return uses < most ? uses : most;
 }
 
-/* From now on uses_since() begins with @nr, up to 32767. */
+/*
+ * Have uses_since() begin anew with @nr, 32767 at most: 0 forgets all uses.  One that
+ * comes at the same time may be lost.  With a folio.  Cost: O(1), no lock.
+ */
 static __always_inline void set_uses(struct cachebpf_folio *folio, __u32 nr)
 {
 	folio->accesses = nr + 1;
+}
+
+/* Returns the lesser of two numbers that are not negative. */
+static __always_inline __u64 min(__u64 a, __u64 b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns the greater of two numbers that are not negative. */
+static __always_inline __u64 max(__u64 a, __u64 b)
+{
+	return a > b ? a : b;
 }
 
 #ifdef CACHEBPF_OWN_ADMISSION

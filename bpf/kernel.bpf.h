@@ -15,35 +15,52 @@
 /* in front of a loop that is run through a known number of times */
 #define __unrolled	_Pragma("unroll")
 
-/* the running instance of the policy, handed to every callback */
+/* The running instance of the policy, handed to every callback. */
 struct cachebpf_policy {
+	/* of the control group that it is attached to */
 	__u64 cgroup_id;
 } __kernel_type;
 
+/* What the kernel knows of one folio; see folio_pages(), folio_data() and uses_since(). */
 struct cachebpf_folio {
-	/* number of the list that it is on; in folio_removed(), that it was on */
+	/*
+	 * Number of the list that it is on, 0: of none; in folio_removed(), that it was on;
+	 * 255: it is just added, and the policy has no list for new folios.
+	 */
 	__u8 list;
+	/* it has 1 << order pages */
 	__u8 order;
-	/* uses since it was added, the one that brought it in included; writable */
+	/*
+	 * Uses since it was added, the one that brought it in included; 0: it was read ahead
+	 * and not used yet; 1 to 3 to begin with if it was cached before the policy came.
+	 * Ends at 32768.  The one field that may be written.
+	 */
 	__u16 accesses;
 } __kernel_type;
 
+/* A request for folios to evict. */
 struct cachebpf_evict {
 	/* pages that are wanted, at most 32 */
 	__u32 nr_wanted;
+	/* pages of what was proposed so far */
 	__u32 nr_proposed;
-	/* NUMA node that is being reclaimed */
+	/* NUMA node that is being reclaimed; walks know it */
 	int nid;
 } __kernel_type;
 
+/* bpf_get_current_task_btf(): who uses a folio or brings it in, where that is known. */
 struct task_struct {
+	/* of the thread */
 	__s32 pid;
+	/* of its process */
 	__s32 tgid;
+	/* name of the thread, ends with a 0 */
 	char comm[16];
 } __kernel_type;
 
-/* The callbacks.  CACHEBPF_OP may not sleep; CACHEBPF_SLEEPABLE_OP is for policy_init and _exit. */
+/* Defines a callback, which may not sleep: void CACHEBPF_OP(keeper_evict, …) { … } */
 #define CACHEBPF_OP(name, args...)		SEC("struct_ops/" #name) BPF_PROG(name, ##args)
+/* The same for policy_init and policy_exit, which may. */
 #define CACHEBPF_SLEEPABLE_OP(name, args...)	SEC("struct_ops.s/" #name) BPF_PROG(name, ##args)
 
 #define __cachebpf_tag(text)	__attribute__((btf_decl_tag("cachebpf:" text)))

@@ -74,7 +74,7 @@ static __always_inline __u64 size_of(struct cachebpf_policy *policy, __u64 seq)
 	return bpf_cachebpf_list_len(policy, list_of(seq));
 }
 
-/* Does @pv have few refaults, or at most @gain times the rate of @sp?  Then it needs no protection. */
+/* Has @pv few refaults, or at most @gain times the rate of @sp?  Then it is not protected. */
 static __always_inline bool positive_ctrl_err(const struct ctrl_pos *sp, const struct ctrl_pos *pv,
 					      __u64 gain)
 {
