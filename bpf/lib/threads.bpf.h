@@ -22,6 +22,7 @@
 #pragma once
 
 enum cachebpf_thread_class {
+	/* nothing special */
 	CACHEBPF_THREAD_NORMAL,
 	/* reads much, once: reports, backups, searches */
 	CACHEBPF_THREAD_SCAN,
