@@ -6,7 +6,7 @@
  * line is evicted, unless it was used since it was looked at last.
  *
  * How to go on: writing-a-policy.md in /usr/share/doc/cachebpf.  What there is to
- * write a policy with: <cachebpf/cachebpf.bpf.h>.
+ * write a policy with: <cachebpf/cachebpf.bpf.h>, and cachebpf(3).
  */
 #include <cachebpf/cachebpf.bpf.h>
 
@@ -43,11 +43,11 @@ static bool go_round(struct cachebpf_evict *evict)
 
 	/* CACHEBPF_ITER_ROTATE: what was looked at goes to the tail */
 	for_each_folio(folio, evict, queue, 0, CACHEBPF_ITER_ROTATE) {
-		/* the use that brought it in is the first one; 0: it was only read ahead */
-		__u32 uses = folio->accesses;
+		/* its uses, of which the one that brought it in is none */
+		__u32 left = frequency(folio, chances);
 
-		if (uses > 1 && chances)
-			folio->accesses = uses - 1 < chances ? uses - 1 : chances;
+		if (left)
+			set_uses(folio, left - 1);
 		else if (bpf_cachebpf_evict(evict, folio))
 			return true;
 	}
@@ -76,7 +76,7 @@ void CACHEBPF_OP(@ID@_evict, struct cachebpf_policy *policy, struct cachebpf_evi
  *
  *	void CACHEBPF_OP(@ID@_accessed, struct cachebpf_policy *policy,
  *			 struct cachebpf_folio *folio)
- *		it was used again; do without, if folio->accesses is enough: this is the
+ *		it was used again; do without, if uses_since() is enough: this is the
  *		one callback that every hit has to pay for
  *
  *	void CACHEBPF_OP(@ID@_removed, struct cachebpf_policy *policy,
