@@ -44,8 +44,8 @@ static int on_unit_new(sd_bus_message *msg, void *userdata, sd_bus_error *error)
 
         s = systemd_list_get_unit(w, name, path);
         if (s && !known) {
-                /* Loaded from disk, maybe from other files than the last time. */
-                s->unit->files_known = false;
+                /* Loaded from disk, maybe from other files than the last time; not if we asked for that. */
+                s->unit->files_known = s->unit->files_known && s->unit->asked;
                 manager_mark_dirty(w->manager, s->unit);
                 systemd_list_note_new(w, name);
         }
