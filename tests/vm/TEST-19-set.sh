@@ -308,7 +308,7 @@ unit_runs t19.slice lfu
 
 # --- reload and verify say what is wrong
 
-gives 0 'nothing is wrong' 'reload' cachectl reload
+gives 0 'no problems' 'reload' cachectl reload
 gives 0 'nothing is wrong' 'verify' cachectl verify t19.slice /run/systemd/system/t19.slice \
         /run/cachebpf/policies.d/19-t19.conf
 printf '[Match]\nUnit=t19.slice\nUnti=x\n[Policy]\nCachePolicy=fifo\n' >/run/cachebpf/policies.d/19-t19.conf
@@ -328,7 +328,7 @@ systemctl start cachebpfd-varlink.socket cachebpfd.service
 eventually cachectl status
 gives 0 'Removed' 'what does not work can be taken back' cachectl reset t19-plain.slice
 rm /run/cachebpf/policies.d/19-t19.conf
-gives 0 'nothing is wrong' 'and all is well again' cachectl reload
+gives 0 'no problems' 'and all is well again' cachectl reload
 
 # --- what the kernel can do
 

@@ -90,8 +90,8 @@ fault() {
 
 fault untested "invalid mem access 'mem_or_null'" 's/if \(note \&\& why/if (why/'
 fault beyond 'min value is outside of the allowed memory range' \
-        's/(bpf_cachebpf_data\(folio, )sizeof\(\*note\)/\12/'
-fault foreign 'only cachebpf_folio.accesses may be written' 's/folio->accesses = 1;/folio->order = 1;/'
+        's/folio_data\(folio, struct note\)/(struct note *)bpf_cachebpf_data(folio, 2)/'
+fault foreign 'only cachebpf_folio.accesses may be written' 's/set_uses\(folio, 0\);/folio->order = 1;/'
 fault misplaced 'calling kernel function bpf_cachebpf_' \
         's/if \(note \&\& note->credit\)/if (note \&\& bpf_cachebpf_key(folio) \& 1)/'
 fault remembered \

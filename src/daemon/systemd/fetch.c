@@ -74,7 +74,8 @@ static void leave_queue(SystemdUnit *s) {
 
 void systemd_fetch_gone(SystemdUnit *s) {
         s->unit->loaded = false;
-        leave_queue(s); /* to ask about it would have systemd load it */
+        if (!s->queries) /* to ask about it would have systemd load it */
+                leave_queue(s);
         update_fetching(s);
         if (!s->unit->fetching && s->queries)
                 g_hash_table_add(s->watch->answered, s);
