@@ -163,7 +163,7 @@ succeeds 'the varlink interface parses' sh -c \
         "varlinkctl introspect $VARLINK org.cachebpf.Manager | varlinkctl validate-idl /dev/stdin"
 succeeds 'ListUnits' varlink ListUnits
 succeeds 'ListPolicies' varlink ListPolicies
-fails 'NoSuchUnit' varlinkctl call "$VARLINK" org.cachebpf.Manager.ListUnits '{"unit":"no.slice"}'
+fails 'NoSuchUnit' varlinkctl call "$VARLINK" org.cachebpf.Manager.ListUnits '{"unit":"no.service"}'
 fails 'NoSuchPolicy' varlinkctl call "$VARLINK" org.cachebpf.Manager.ListPolicies '{"name":"no"}'
 succeeds 'as nobody' runuser -u nobody -- varlinkctl call "$VARLINK" org.cachebpf.Manager.GetStatus '{}'
 
@@ -172,6 +172,7 @@ systemctl stop t10-rule.slice t10r.slice t10.slice
 unit_ends t10.slice
 # --- the system's default: what has no policy of its own has that of -.slice
 
+mkdir -p /run/cachebpf/policies.d
 printf '[Match]\nUnit=-.slice\n[Policy]\nCachePolicy=fifo\n' >/run/cachebpf/policies.d/50-root.conf
 systemctl reload cachebpfd.service
 unit_runs -.slice fifo

@@ -97,22 +97,25 @@ fails 'the pins of a control group that is gone are removed' test -e "$pin"
 
 # --- pins that somebody else made
 
+systemctl start t11.slice
+unit_runs t11.slice mru
+pin=$(pin_of t11.slice)
 daemon_kill
-mkdir -p "$PIN_ROOT/4242/link" "$(pin_of t11.slice)/odd"
+mkdir -p "$PIN_ROOT/4242/link" "$pin/odd/inner"
 daemon_start
-unit_runs t11.slice lfu
+unit_runs t11.slice mru
 like "$(daemon_log -e 4242)" "Cannot open pin.*4242/link.*leaving it alone|4242/link' is not a link of ours" \
         'a pin that is none is told, and left alone'
-cachectl set --quiet t11.slice mru
-unit_runs t11.slice mru
-like "$(daemon_log -e 'Cannot pin')" "Cannot pin what belongs to policy 'mru'" 'what cannot be pinned is told'
+cachectl set --quiet t11.slice lfu
+unit_runs t11.slice lfu
+like "$(daemon_log -e 'Cannot pin')" "Cannot pin what belongs to policy 'lfu'" 'what cannot be pinned is told'
 before="$(policy_key t11.slice id) $(policy_key t11.slice updates)"
 for _ in 1 2 3; do
         systemctl reload cachebpfd.service
 done
 is "$(policy_key t11.slice id) $(policy_key t11.slice updates)" "$before" \
         'and the policy is not replaced again at each event'
-rmdir "$PIN_ROOT/4242/link" "$PIN_ROOT/4242" "$(pin_of t11.slice)/odd"
+rmdir "$PIN_ROOT/4242/link" "$PIN_ROOT/4242" "$pin/odd/inner" "$pin/odd"
 cachectl reset --quiet t11.slice
 
 books_agree 'the kernel has lost nothing either'
