@@ -7,6 +7,8 @@
 
 /* That are not root's. */
 #define CLIENTS_MAX 2048U
+/* Root, the bus and the reconcile go first, whatever others have to say. */
+#define OTHERS_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 20)
 /* More than what is in use without clients, before some have to go. */
 #define MEMORY_MAX ((size_t) 16 << 20)
 /* What a unit may take that came since then. */
@@ -110,6 +112,8 @@ int varlink_clients_start(Varlink *v) {
                 r = sd_event_source_set_priority(v->exit_source, SD_EVENT_PRIORITY_IMPORTANT);
         if (r >= 0)
                 r = sd_event_add_post(event, &v->memory_source, on_any_event, v);
+        if (r >= 0) /* it does not wait until each client has had its turn */
+                r = sd_event_source_set_priority(v->memory_source, SD_EVENT_PRIORITY_IMPORTANT);
         return r;
 }
 
@@ -123,12 +127,18 @@ void varlink_clients_stop(Varlink *v) {
 
 int varlink_clients_add(Varlink *v, sd_varlink *link) {
         unsigned n = 0;
+        int r;
 
         if (uid_of(link) != 0) {
                 for (guint i = 0; i < v->clients->len; i++)
                         n += uid_of(v->clients->pdata[i]) != 0;
                 if (n >= CLIENTS_MAX)
                         return -EBUSY;
+
+                sd_varlink_detach_event(link);
+                r = sd_varlink_attach_event(link, v->control->manager->event, OTHERS_PRIORITY);
+                if (r < 0)
+                        return r;
         }
 
         g_ptr_array_add(v->clients, link);
