@@ -51,8 +51,8 @@ is "$(cachectl status --json=short | jq -r .manager.kernelStat.attached)" "$(ker
 is "$(exit_status cachectl status ctlfu.slice)" 0 'exit status: in effect'
 is "$(exit_status cachectl status ctidle.slice)" 3 'exit status: configured, not in effect'
 is "$(exit_status cachectl status ctlfu.slice ctidle.slice)" 3 'exit status: one of two is not in effect'
-is "$(exit_status cachectl status ctnosuch.slice)" 4 'exit status: unknown unit'
-is "$(exit_status cachectl status ctlfu.slice ctnosuch.slice)" 4 'exit status: one of two is unknown'
+is "$(exit_status cachectl status ctnosuch.service)" 4 'exit status: unknown unit'
+is "$(exit_status cachectl status ctlfu.slice ctnosuch.service)" 4 'exit status: one of two is unknown'
 is "$(exit_status cachectl status 'ctl*')" 0 'patterns select units'
 
 # --- list
@@ -75,7 +75,7 @@ is "$(jq -r 'keys_unsorted | sort | join(" ")' <<<"$counters")" \
 like "$(cachectl stats ctlfu.slice)" 'hit ratio +[0-9]+\.[0-9]%' 'the hit ratio is shown'
 like "$(cachectl stats --no-legend | grep ^ctlfu)" '^ctlfu.slice +lfu +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+%' \
         'stats shows a line a unit'
-is "$(exit_status cachectl stats ctnosuch.slice)" 4 'stats of an unknown unit'
+is "$(exit_status cachectl stats ctnosuch.service)" 4 'stats of an unknown unit'
 
 # --- policies
 for policy in fifo mru lfu; do

@@ -20,7 +20,7 @@ make_slice ctwrong.slice $'MemoryMax=64M\nCachePolicy=nosuch'
 systemctl start ctwrong.slice
 succeeds 'an unknown policy makes the unit failed' eventually sh -c \
         'cachectl list --no-legend ctwrong.slice | grep -q " failed "'
-like "$(cachectl status ctwrong)" 'Reason: .*nosuch.*/run/systemd/system/ctwrong.slice:3' \
+like "$(cachectl status ctwrong.slice)" 'Reason: .*nosuch.*/run/systemd/system/ctwrong.slice:3' \
         'the reason names policy, file and line'
 cachectl status --quiet ctwrong.slice
 is $? 3 'the exit status says that it is not in effect'
@@ -29,7 +29,7 @@ is $? 3 'the exit status says that it is not in effect'
 gives 2 'Unknown verb "frobnicate"' 'unknown verb' cachectl frobnicate
 gives 2 'Unknown or ambiguous option "--frobnicate"' 'unknown option' cachectl --frobnicate
 gives 2 'Option --json= takes pretty, short or off' 'wrong value' cachectl --json=xml
-gives 4 'Unit "ctnosuch.slice" is not known to cachebpfd' 'unknown unit' cachectl stats ctnosuch
+gives 4 'Unit "ctnosuch.service" is not known to cachebpfd' 'unknown unit' cachectl stats ctnosuch
 
 # --- no daemon
 systemctl stop cachebpfd-varlink.socket cachebpfd.service

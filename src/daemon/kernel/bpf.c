@@ -348,7 +348,9 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
         /* The new policy runs. Should the rest not get pinned, the mark stays, and the next start makes an
          * update again. Not this one: each event would throw away what the policy learned. */
         link->incomplete = false;
-        r = pin_directory_clear(c->pin_root, link->cgroup_id);
+        r = free_and_strdup(&link->config, config->fingerprint);
+        if (r >= 0)
+                r = pin_directory_clear(c->pin_root, link->cgroup_id);
         if (r >= 0)
                 r = pin_companions(c->pin_root, link->cgroup_id, obj, config);
         if (r >= 0)
