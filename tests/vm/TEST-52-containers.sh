@@ -9,6 +9,7 @@
 RULES=/run/cachebpf/policies.d
 clean_up() {
         rm -f $RULES/52-*.conf
+        loginctl disable-linger root 2>/dev/null
         systemctl stop docker-t52abc.scope kubepods.slice user@0.service 2>/dev/null
         remove_test_units
 }
@@ -49,6 +50,7 @@ is "$(policy_key kubepods-burstable-podt52.slice policy)" none 'the slices above
 # --- what a user manager runs has the policy of the user's service
 
 make_dropin user@0.service 50-cache $'[Service]\nCachePolicy=fifo'
+loginctl enable-linger root # or logind stops the manager again, since nobody is logged in
 systemctl start user@0.service
 unit_runs user@0.service fifo
 like "$(cat "$(cgroup_of user@0.service)/init.scope/memory.cachebpf.policy")" '^policy fifo' \
