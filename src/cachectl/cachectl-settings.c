@@ -131,12 +131,6 @@ int settings_build(char **words, size_t n_words, sd_json_variant **ret) {
         return r < 0 ? log_error_errno(r, "Cannot build JSON: %m") : 0;
 }
 
-static const char *text_of(sd_json_variant *line, const char *key) {
-        sd_json_variant *v = sd_json_variant_by_key(line, key);
-
-        return v && sd_json_variant_is_string(v) ? sd_json_variant_string(v) : "";
-}
-
 static bool sets_key(sd_json_variant *assignments, const char *key) {
         for (size_t i = 0; i < sd_json_variant_elements(assignments); i++) {
                 const char *a = sd_json_variant_string(sd_json_variant_by_index(assignments, i));
@@ -155,18 +149,15 @@ static int check_stronger(const char *unit, sd_json_variant *assignments, sd_jso
         int status = EXIT_SUCCESS;
 
         for (size_t i = 0; i < sd_json_variant_elements(settings); i++) {
-                sd_json_variant *line = sd_json_variant_by_index(settings, i),
-                                *effective = sd_json_variant_by_key(line, "effective");
+                SettingInfo line = setting_info(sd_json_variant_by_index(settings, i));
                 _cleanup_free_ char *source = NULL;
 
-                if (!sets_key(assignments, text_of(line, "key")) || !effective ||
-                    !sd_json_variant_is_boolean(effective) || !sd_json_variant_boolean(effective) ||
-                    !streq(text_of(line, "layer"), "hold"))
+                if (!line.effective || !streq(line.layer, "hold") || !sets_key(assignments, line.key))
                         continue;
 
-                source = text_escape(text_of(line, "source"));
+                source = text_escape(line.source);
                 log_error("What was set for %s takes effect after this hold ends: %s=%s (%s).", unit,
-                          text_of(line, "key"), text_of(line, "value"), source ?: "somewhere else");
+                          line.key, line.value, source ?: "somewhere else");
                 status = EXIT_NOT_IN_EFFECT;
         }
 

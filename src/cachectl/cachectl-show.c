@@ -33,7 +33,7 @@ static const char *member(sd_json_variant *v, const char *key) {
         return m && sd_json_variant_is_string(m) ? sd_json_variant_string(m) : "";
 }
 
-static SettingInfo setting_info(sd_json_variant *v) {
+SettingInfo setting_info(sd_json_variant *v) {
         sd_json_variant *effective = sd_json_variant_by_key(v, "effective");
 
         return (SettingInfo) {

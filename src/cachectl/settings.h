@@ -14,6 +14,8 @@ typedef struct SettingInfo {
         bool effective;
 } SettingInfo;
 
+SettingInfo setting_info(sd_json_variant *v);
+
 /* The name that a reply has for the unit, which may have been called by another one. */
 const char *settings_name_in_reply(const char *unit, sd_json_variant *reply);
 

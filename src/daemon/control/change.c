@@ -70,9 +70,7 @@ static int plan_format(Manager *m, const char *unit, OverrideKind kind, Plan *p,
         if (r < 0)
                 return r;
         if (!settings_say_the_same(&back, p->settings + kind))
-                return config_refuse(o, -EINVAL,
-                                     "a value has characters that a configuration file cannot hold "
-                                     "(line breaks, a backslash at its end, bytes that are not UTF-8)");
+                return config_refuse_characters(o);
 
         policy_setting_done(p->settings + kind);
         p->settings[kind] = back;

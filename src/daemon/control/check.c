@@ -24,7 +24,13 @@ static int refuse_key(ConfigOutcome *o, const char *key) {
         return config_refuse(o, -EINVAL, "'%s=' is no setting of a unit; there are %s", key, names->str);
 }
 
-/* Configuration files have to be able to hold it: what is read from them comes as lines. */
+int config_refuse_characters(ConfigOutcome *o) {
+        return config_refuse(o, -EINVAL,
+                             "a value has characters that a configuration file cannot hold "
+                             "(line breaks, a backslash at its end, bytes that are not UTF-8)");
+}
+
+/* Before anything is parsed: the parser would warn of it, in the journal. */
 static bool is_line(const char *s) {
         size_t n = strlen(s);
 
@@ -44,10 +50,7 @@ static int check_assignments(char **assignments, ConfigOutcome *o) {
                         return config_refuse(o, -EINVAL, "the settings are longer than %u KiB",
                                              ASSIGNMENTS_MAX >> 10);
                 if (!is_line(*i))
-                        return config_refuse(o, -EINVAL,
-                                             "a value has characters that a configuration file cannot hold "
-                                             "(line breaks, a backslash at its end, bytes that are not "
-                                             "UTF-8)");
+                        return config_refuse_characters(o);
         }
 
         return 0;

@@ -3,6 +3,9 @@
 
 #include "outcome.h"
 
+/* What no line of a configuration file can hold. */
+int config_refuse_characters(ConfigOutcome *o);
+
 /* KEY=VALUE each, NULL at the end; the lines have no file yet. */
 int config_read_assignments(char **assignments, PolicySetting *ret, ConfigOutcome *o);
 

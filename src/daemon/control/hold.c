@@ -74,7 +74,8 @@ static char *name_of_process(pid_t pid) {
         return name;
 }
 
-int hold_format_holder(const Hold *h, char **ret) {
+/* "NAME (PID 123)" */
+static int format_holder(const Hold *h, char **ret) {
         return asprintf(ret, "%s (PID %" PRIi64 ")", h->program, (int64_t) h->pid) < 0 ? -ENOMEM : 0;
 }
 
@@ -83,7 +84,7 @@ static int format_source(const Hold *h, char **ret) {
         _cleanup_free_ char *holder = NULL;
         int r;
 
-        r = hold_format_holder(h, &holder);
+        r = format_holder(h, &holder);
         if (r < 0)
                 return r;
 
@@ -218,7 +219,7 @@ static bool too_many(Control *c, uid_t uid) {
 static void log_hold(const Hold *h, const char *message_id, const char *what) {
         _cleanup_free_ char *holder = NULL;
 
-        (void) hold_format_holder(h, &holder);
+        (void) format_holder(h, &holder);
         log_full_fields(LOG_INFO, 0,
                         LOG_FIELDS(.message_id = message_id, .unit = h->unit, .policy = h->setting.policy,
                                    .reason = h->reason, .program = h->program, .cookie = h->cookie),

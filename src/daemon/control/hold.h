@@ -25,9 +25,6 @@ int hold_begin(Control *c, const char *unit, char **assignments, const HoldArgum
  * bus has no such hold. */
 int hold_release(Control *c, uint32_t cookie, const char *bus_name);
 
-/* "NAME (PID 123)" */
-int hold_format_holder(const Hold *h, char **ret);
-
 /* A client of varlink went away, or nobody can tell any more whether those on the bus did. */
 void holds_disconnected(Control *c, sd_varlink *link);
 void holds_end_of_bus(Control *c);

@@ -59,19 +59,17 @@ static void on_queried(void *userdata) {
 }
 
 static int query(Lookup *l) {
-        bool waits = !l->missing && pending_query(&l->pending, l->name, l->cgroup, on_queried);
-
-        return waits ? 0 : answer(l);
+        return pending_query(&l->pending, l->name, l->cgroup, on_queried) ? 0 : answer(l);
 }
 
 static void on_resolved(int error, const char *id, const char *problem, void *userdata) {
         Lookup *l = ASSERT_PTR(userdata);
 
-        if (error == 0 && free_and_strdup(&l->name, id) < 0)
-                log_oom();
+        if (error == 0)
+                error = free_and_strdup(&l->name, id);
         l->missing = error == -ESRCH;
         l->pending.resolve = systemd_resolve_free(l->pending.resolve);
-        (void) query(l);
+        (void) (error < 0 ? answer(l) : query(l)); /* a name that systemd refuses is no unit's */
 }
 
 int control_lookup(Control *c, const LookupArguments *a) {

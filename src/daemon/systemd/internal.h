@@ -5,8 +5,8 @@
 
 #include "daemon/core/model.h"
 
-/* What the three parts of the watcher share: watch.c (signals), list.c (which units there
- * are) and fetch.c (questions about single units).
+/* What the parts of the watcher share: watch.c (signals), list.c (which units there are), fetch.c (questions
+ * about single units) and query.c (who waits for the answers).
  *
  * Mind that asking about a unit by its object path makes systemd load it, if it was unloaded since, which it
  * announces like any other new unit: asking about each new unit at once would go on for ever. Hence units

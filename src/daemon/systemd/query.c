@@ -55,6 +55,7 @@ bool systemd_query(SystemdWatch *w, const char *unit, bool cgroup, void (*func)(
                 return true;
 
         g_array_remove_index(s->queries, s->queries->len - 1); /* the bus goes */
+        u->asked = s->queries->len > 0;
         return false;
 }
 

@@ -9,7 +9,7 @@
 #define CLIENTS_MAX 2048U
 /* Root, the bus and the reconcile go first, whatever others have to say. */
 #define OTHERS_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 20)
-/* More than what is in use without clients, before some have to go. */
+/* More than what is in use without them, before some have to go. */
 #define MEMORY_MAX ((size_t) 16 << 20)
 /* What a unit may take that came since then. */
 #define MEMORY_PER_UNIT ((size_t) 16 << 10)
@@ -55,21 +55,21 @@ static unsigned drop_largest_user(Varlink *v) {
         unsigned most = 0;
         uid_t user = 0;
 
-        for (guint i = 0; i < v->clients->len; i++) {
-                uid_t uid = uid_of(v->clients->pdata[i]);
+        for (guint i = 0; i < v->others->len; i++) {
+                uid_t uid = uid_of(v->others->pdata[i]);
                 unsigned n = 0;
 
-                for (guint k = i; k < v->clients->len; k++)
-                        n += uid_of(v->clients->pdata[k]) == uid;
-                if (uid != 0 && n > most) {
+                for (guint k = i; k < v->others->len; k++)
+                        n += uid_of(v->others->pdata[k]) == uid;
+                if (n > most) {
                         most = n;
                         user = uid;
                 }
         }
 
-        for (guint i = v->clients->len; most > 0 && i-- > 0;)
-                if (uid_of(v->clients->pdata[i]) == user)
-                        drop(v, v->clients->pdata[i]);
+        for (guint i = v->others->len; i-- > 0;)
+                if (uid_of(v->others->pdata[i]) == user)
+                        drop(v, v->others->pdata[i]);
         return most;
 }
 
@@ -77,24 +77,14 @@ static unsigned drop_largest_user(Varlink *v) {
 static int on_any_event(sd_event_source *s, void *userdata) {
         Varlink *v = ASSERT_PTR(userdata);
         guint n_units = g_hash_table_size(v->control->manager->units);
-        size_t used = memory_in_use(), limit;
+        size_t limit = v->memory_base + MEMORY_MAX +
+                MEMORY_PER_UNIT * (n_units - MIN(n_units, v->units_base)), used;
 
-        if (v->clients->len == 0) {
-                v->memory_base = used;
-                v->units_base = n_units;
-        }
-
-        limit = v->memory_base + MEMORY_MAX + MEMORY_PER_UNIT * (n_units - MIN(n_units, v->units_base));
-        while (used > limit) {
+        while (v->others->len > 0 && (used = memory_in_use()) > limit) {
                 unsigned n = drop_largest_user(v);
 
-                if (n == 0) { /* it is the daemon itself */
-                        v->memory_base = used;
-                        break;
-                }
                 log_warning("Closed the connections of %u clients of varlink: %zu KiB were kept for all.", n,
                             (used - v->memory_base) >> 10);
-                used = memory_in_use();
         }
 
         return 0;
@@ -105,7 +95,7 @@ int varlink_clients_start(Varlink *v) {
         int r;
 
         v->clients = g_ptr_array_new();
-        v->memory_base = memory_in_use();
+        v->others = g_ptr_array_new();
 
         r = sd_event_add_exit(event, &v->exit_source, on_exit_loop, v);
         if (r >= 0)
@@ -122,30 +112,39 @@ void varlink_clients_stop(Varlink *v) {
         v->memory_source = sd_event_source_disable_unref(v->memory_source);
         if (v->clients)
                 g_ptr_array_unref(v->clients);
-        v->clients = NULL;
+        if (v->others)
+                g_ptr_array_unref(v->others);
+        v->clients = v->others = NULL;
+}
+
+static int add_other(Varlink *v, sd_varlink *link) {
+        if (v->others->len >= CLIENTS_MAX)
+                return -EBUSY;
+
+        if (v->others->len == 0) {
+                v->memory_base = memory_in_use();
+                v->units_base = g_hash_table_size(v->control->manager->units);
+        }
+        g_ptr_array_add(v->others, link);
+
+        sd_varlink_detach_event(link);
+        return sd_varlink_attach_event(link, v->control->manager->event, OTHERS_PRIORITY);
 }
 
 int varlink_clients_add(Varlink *v, sd_varlink *link) {
-        unsigned n = 0;
-        int r;
+        int r = 0;
 
-        if (uid_of(link) != 0) {
-                for (guint i = 0; i < v->clients->len; i++)
-                        n += uid_of(v->clients->pdata[i]) != 0;
-                if (n >= CLIENTS_MAX)
-                        return -EBUSY;
-
-                sd_varlink_detach_event(link);
-                r = sd_varlink_attach_event(link, v->control->manager->event, OTHERS_PRIORITY);
-                if (r < 0)
-                        return r;
-        }
-
-        g_ptr_array_add(v->clients, link);
-        return 0;
+        if (uid_of(link) != 0)
+                r = add_other(v, link);
+        if (r >= 0)
+                g_ptr_array_add(v->clients, link);
+        return r; /* a failure closes the connection */
 }
 
 void varlink_clients_remove(Varlink *v, sd_varlink *link) {
-        if (v->clients)
-                (void) g_ptr_array_remove_fast(v->clients, link);
+        if (!v->clients)
+                return;
+
+        (void) g_ptr_array_remove_fast(v->clients, link);
+        (void) g_ptr_array_remove_fast(v->others, link);
 }

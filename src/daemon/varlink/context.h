@@ -11,9 +11,10 @@ typedef struct Monitor Monitor;
 typedef struct Varlink {
         Control *control;
         sd_varlink_server *server;
-        GPtrArray *clients;              /* of sd_varlink: those that are connected */
+        GPtrArray *clients;              /* of sd_varlink: those that are connected, */
+        GPtrArray *others;               /* and those of them that are not root's */
         sd_event_source *exit_source, *memory_source;
-        size_t memory_base;              /* in use without clients, in bytes, */
+        size_t memory_base;              /* in use without the others, in bytes, */
         guint units_base;                /* when there were so many units */
         Monitor *monitor;
 } Varlink;
