@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# kernel: product stock debug debian
+# kernel: product distro debug debian
 # timeout: 60
 # The guest is what the other tests rely on.
 . "$(dirname "$0")/lib.sh"

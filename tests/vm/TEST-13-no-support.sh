@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# kernel: stock
+# kernel: distro
 # timeout: 120
 # On a kernel without cachebpf the daemon says so in one sentence and stays up for whoever asks.
 . "$(dirname "$0")/lib.sh"

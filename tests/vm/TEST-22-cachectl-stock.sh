@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# kernel: stock
+# kernel: distro
 # timeout: 120
 # On a kernel without cachebpf everything can be asked, and says why nothing is attached.
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# kernel: product stock
+# kernel: product distro
 # timeout: 180
 # "cachectl record": a trace has what was read, in that order, and nothing of others.
 . "$(dirname "$0")/lib.sh"

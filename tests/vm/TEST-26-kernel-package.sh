@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product
-# machine: --kernel package
+# machine: --kernel package-vm
 # long: yes
 # timeout: 300
 # The kernel of the package boots and runs policies; apt installs and removes the package, and the hooks are

@@ -3,7 +3,7 @@
 # For the tests of this directory, which run as root in the guest (see run): TAP, units that go away again,
 # and the kernel's files. A test looks like
 #
-#       # kernel: product           (for which kernels: product, stock, debug, debian; default product)
+#       # kernel: product           (for which kernels: product, distro, debug, debian; default product)
 #       # timeout: 60               (seconds on an idle host; default 120)
 #       . "$(dirname "$0")/lib.sh"
 #       make_slice t.slice $'MemoryMax=64M\nCachePolicy=fifo'

@@ -10,6 +10,7 @@ BUILD_PACKAGES=(
         gcc libc6-dev make patch ccache pkgconf git ca-certificates # C
         clang libclang-rt-dev llvm bpftool                           # BPF, sanitizers and fuzzing
         linux-source-6.12 linux-config-6.12 bc bison flex cpio kmod rsync xz-utils     # kernel
+        initramfs-tools-core perl # kernels with modules
         libelf-dev libssl-dev dwarves python3-minimal sparse
         meson ninja-build scdoc shellcheck jq # project
         build-essential debhelper lintian     # packages
@@ -17,6 +18,7 @@ BUILD_PACKAGES=(
         librocksdb-dev libleveldb-dev libsqlite3-dev postgresql-17 # the demonstration
         # what the project's tests and checks call
         systemd dbus-daemon libxml2-utils python3-gi gir1.2-glib-2.0
+        cockpit-ws cockpit-bridge chromium-headless-shell
         qemu-system-x86 libfaketime       # run on the host, with the libraries of the build root
 )
 

@@ -3,9 +3,13 @@
 # Four kernels from Debian's source: product (patches and overlay of kernel/), stock (neither), debug (product
 # with every checker), debian (debug with what Debian's configuration has beside ours). Each has its own object
 # directory that stays, so a small change is a small build; ccache lets one kernel use what another compiled.
+# A fifth one, distro, is Debian's own as users have it; nothing is compiled for it.
 
-KERNELS=(product stock debug debian)
+KERNELS=(product stock debug debian distro)
 KERNEL_PACKAGE=linux-source-6.12
+DISTRO_PACKAGE=linux-image-amd64
+# What a machine needs to boot and to mount the host's directories, of a kernel that has it as modules.
+INITRD_MODULES=(virtio_pci virtio_blk virtio_rng ext4 9p 9pnet_virtio qemu_fw_cfg autofs4 binfmt_misc)
 KERNEL_LINES=2200 # of a full build's log, for the percentage
 KERNEL_DIR=
 PRISTINE=
@@ -28,6 +32,7 @@ kernel_configs() { # VARIANT
 
 kernel_key() { # VARIANT
         local -a inputs
+        [[ $1 != distro ]] || { printf '%s\n' "$BUILDROOT" "${INITRD_MODULES[@]}" | digest && return; }
         mapfile -t inputs < <(kernel_configs "$1")
         [[ $1 == stock ]] || inputs+=("$TOP/kernel/patches" "$TOP/kernel/overlay")
         {
@@ -143,6 +148,33 @@ configure_kernel() { # VARIANT
         check_config "$objects/.config" "${fragments[@]}"
 }
 
+# make_initrd MODULES RELEASE FILE: MODULES is the kernel's lib/modules.
+make_initrd() {
+        local work=$SCRATCH/initrd
+        rm -rf "$work"
+        mkdir -p "$work"/{conf.d,hooks,scripts}
+        printf 'MODULES=list\nCOMPRESS=gzip\n' >"$work/initramfs.conf"
+        printf '%s\n' "${INITRD_MODULES[@]}" >"$work/modules"
+        # shellcheck disable=SC2016
+        in_buildroot "$1:/usr/lib/modules" "$work:/build/initrd" -- bash -euc '
+                depmod "$1"
+                mkinitramfs -d /build/initrd -o /build/initrd/initrd "$1"' initrd "$2"
+        mv "$work/initrd" "$3"
+}
+
+make_distro_kernel() {
+        local root=$SCRATCH/distro out=$SCRATCH/kernel-distro image
+        [[ ! -d $KERNEL_DIR ]] || return 0
+        step "kernel distro: getting $DISTRO_PACKAGE" bootstrap "$root" extract "$DISTRO_PACKAGE"
+        image=$(echo "$root"/boot/vmlinuz-*)
+        mkdir -p "$out" "$CACHE/kernel"
+        cp "$image" "$out/bzImage"
+        step "kernel distro: initrd" make_initrd "$root/usr/lib/modules" "${image##*/vmlinuz-}" "$out/initrd"
+        rm -rf --one-file-system "$root"
+        mv -T "$out" "$KERNEL_DIR"
+        prune 2 "$CACHE"/kernel/distro-*
+}
+
 make_kernel() { # VARIANT
         local variant=$1 objects=$CACHE/linux/$1 out=$SCRATCH/kernel-$1 lines=$KERNEL_LINES copied=
         [[ ! -d $KERNEL_DIR ]] || return 0
@@ -170,7 +202,11 @@ ensure_kernel() { # VARIANT
         ensure_buildroot
         KERNEL_DIR=$CACHE/kernel/$1-$(kernel_key "$1")
         until use "$KERNEL_DIR"; do
-                locked kernel make_kernel "$1"
+                if [[ $1 == distro ]]; then
+                        locked distro make_distro_kernel
+                else
+                        locked kernel make_kernel "$1"
+                fi
         done
 }
 
@@ -197,10 +233,10 @@ check_kernel() {
 verb_kernel() {
         local variant=product
         case "${1:-}" in
-        --stock | --debug | --debian) variant=${1#--} && shift ;;
+        --stock | --debug | --debian | --distro) variant=${1#--} && shift ;;
         --check) variant=check && shift ;;
         esac
-        [[ $# -eq 0 ]] || die "kernel takes --stock, --debug, --debian or --check, nothing else"
+        [[ $# -eq 0 ]] || die "kernel takes --stock, --debug, --debian, --distro or --check, nothing else"
         if [[ $variant == check ]]; then
                 check_kernel
                 return

@@ -48,18 +48,40 @@ ensure_packages() {
         rm -rf "$work"
 }
 
-# A flavour is one of Debian's configurations, or that of the virtual machines.
+debian_config() { # FLAVOUR
+        xz -dc "$BUILDROOT/usr/src/linux-config-6.12/config.amd64_none_$1.xz"
+}
+
+# As lsmod prints it: the modules that this machine has loaded, and those that any may need.
+wanted_modules() {
+        echo 'Module Size Used by'
+        { awk '{ print $1 }' /proc/modules && sed '/^#/d' "$TOP/kernel/config/local.modules" | xargs -n 1; } |
+                sort -u | sed 's/$/ 0 0/'
+}
+
+# A flavour is one of Debian's configurations, that without the modules that this machine does not use (local), or
+# that of the virtual machines (vm).
 configure_kernel_package() { # FLAVOUR
-        local variant=package-$1 fragment=$TOP/kernel/config/package.config
-        local objects=$CACHE/linux/$variant debian=$BUILDROOT/usr/src/linux-config-6.12/config.amd64_none_$1.xz
+        local variant=package-$1 fragment=$TOP/kernel/config/package.config objects=$CACHE/linux/package-$1
         mkdir -p "$objects"
-        if [[ $1 == vm ]]; then
+        case $1 in
+        vm)
                 cat "$TOP/kernel/config/base.config" "$fragment" >"$objects/all.config"
                 kernel_make "$variant" KCONFIG_ALLCONFIG=/build/objects/all.config allnoconfig
-        else
-                { xz -dc "$debian" && cat "$fragment"; } >"$objects/.config"
+                ;;
+        local)
+                debian_config amd64 >"$objects/.config"
                 kernel_make "$variant" olddefconfig
-        fi
+                wanted_modules >"$objects/lsmod"
+                kernel_make "$variant" LSMOD=/build/objects/lsmod localmodconfig
+                cat "$fragment" >>"$objects/.config"
+                kernel_make "$variant" olddefconfig
+                ;;
+        *)
+                { debian_config "$1" && cat "$fragment"; } >"$objects/.config"
+                kernel_make "$variant" olddefconfig
+                ;;
+        esac
         check_config "$objects/.config" "$fragment"
 }
 
@@ -110,8 +132,21 @@ ensure_kernel_package() { # FLAVOUR
         KERNEL_PACKAGE_DIR=$CACHE/packages/kernel-$1-$({
                 kernel_key product
                 digest_tree "$TOP/kernel/config/package.config" "$TOP/tools/lib/packages.sh" "$TOP/meson.build"
+                [[ $1 != local ]] || wanted_modules
         } | digest)
         [[ -d $KERNEL_PACKAGE_DIR ]] || locked kernel make_kernel_package "$1"
+}
+
+# unpack_kernel_package DIRECTORY: sets BZIMAGE, beside which there is an initrd if the kernel has modules.
+unpack_kernel_package() {
+        local release
+        rm -rf "$1"
+        mkdir -p "$1"
+        dpkg-deb --extract "$KERNEL_PACKAGE_DIR"/linux-image-*.deb "$1"
+        BZIMAGE=$(echo "$1"/boot/vmlinuz-*)
+        release=${BZIMAGE##*/vmlinuz-}
+        [[ ! -d $1/usr/lib/modules/$release/kernel ]] ||
+                step 'kernel package: initrd' make_initrd "$1/usr/lib/modules" "$release" "$1/boot/initrd"
 }
 
 verb_packages() {
@@ -119,8 +154,8 @@ verb_packages() {
         while [[ $# -gt 0 ]]; do
                 case $1 in
                 --kernel | --output) [[ $# -ge 2 ]] || die "$1 wants a value" && set -- "$1=$2" "${@:3}" && continue ;;
-                --kernel=amd64 | --kernel=cloud-amd64 | --kernel=vm) flavour=${1#*=} ;;
-                --kernel=*) die "--kernel wants amd64, cloud-amd64 or vm, not '${1#*=}'" ;;
+                --kernel=amd64 | --kernel=cloud-amd64 | --kernel=local | --kernel=vm) flavour=${1#*=} ;;
+                --kernel=*) die "--kernel wants amd64, cloud-amd64, local or vm, not '${1#*=}'" ;;
                 --output=*) output=${1#*=} ;;
                 *) die "packages takes --kernel FLAVOUR and --output DIR, not '$1'" ;;
                 esac

@@ -42,6 +42,13 @@ build_project() {
                 meson compile -C /build/project -j "$1"' build "$JOBS"
 }
 
+verb_build() {
+        [[ $# -eq 0 ]] || die "build takes no argument"
+        ensure_buildroot
+        step 'building' build_project
+        project_dir
+}
+
 # Leaves what the project installs in $SCRATCH/project.
 install_project() {
         build_project

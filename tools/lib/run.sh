@@ -76,11 +76,9 @@ check_machine_options() {
 prepare_machine() {
         local lab=$LAB
         case $KERNEL in
-        package)
-                ensure_kernel_package vm
-                dpkg-deb --fsys-tarfile "$KERNEL_PACKAGE_DIR"/linux-image-*.deb |
-                        tar -xf - -C "$SCRATCH" --wildcards './boot/vmlinuz-*'
-                BZIMAGE=$(echo "$SCRATCH"/boot/vmlinuz-*)
+        package-*)
+                ensure_kernel_package "${KERNEL#package-}"
+                unpack_kernel_package "$SCRATCH/packaged"
                 SHARES+=("$KERNEL_PACKAGE_DIR:/run/kernel-package")
                 ;;
         *)
@@ -88,7 +86,7 @@ prepare_machine() {
                         ensure_kernel "$KERNEL"
                         BZIMAGE=$KERNEL_DIR/bzImage
                 else
-                        [[ -r $KERNEL ]] || die "--kernel wants one of ${KERNELS[*]}, package or a bzImage;" \
+                        [[ -r $KERNEL ]] || die "--kernel wants one of ${KERNELS[*]}, package-FLAVOUR or a bzImage;" \
                                 "there is no file '$KERNEL'"
                         locked setup ensure_setup
                         BZIMAGE=$KERNEL
@@ -140,6 +138,7 @@ qemu_command() {
                         "local,path=${SHARES[i]%:*},mount_tag=share$i,security_model=none,multidevs=remap")
         done
         QEMU+=(-kernel "$BZIMAGE" "${EXTRA[@]}")
+        [[ ! -e ${BZIMAGE%/*}/initrd ]] || QEMU+=(-initrd "${BZIMAGE%/*}/initrd")
         KERNEL_ARGS+=" ${APPEND[*]}" # the last one of a name counts
 }
 

@@ -184,7 +184,8 @@ vm_tests() {
         for job in "${jobs[@]}"; do
                 [[ $job == *:* ]] || continue
                 case $(test_header "$TOP/tests/vm/${job#*:}" machine) in
-                *'--kernel package'*) ensure_kernel_package vm ;;
+                *'--kernel package-vm'*) ensure_kernel_package vm ;;
+                *'--kernel package-local'*) ensure_kernel_package local ;;
                 *--packages*) ensure_packages ;;
                 esac
         done
@@ -251,8 +252,8 @@ laboratory_test() {
 # kernels_for [NAME…]: those that the wanted tests are for.
 kernels_for() {
         # Programs that are installed as tests have no header to look at: they are for the product kernel.
-        [[ -z $(tests_for product "$@") && -n $(tests_for stock "$@") ]] || echo product
-        [[ -z $(tests_for stock "$@") ]] || echo stock
+        [[ -z $(tests_for product "$@") && -n $(tests_for distro "$@") ]] || echo product
+        [[ -z $(tests_for distro "$@") ]] || echo distro
         [[ -n $LONG_TESTS ]] || return 0
         [[ -z $(tests_for debug "$@") && -n $(tests_for product "$@") ]] || echo debug
         [[ -z $(tests_for debian "$@") ]] || echo debian
@@ -274,15 +275,18 @@ verb_test() {
         done
         [[ -z $only ]] || is_kernel "$only" || die "--kernel wants one of ${KERNELS[*]}, not '$only'"
 
-        ensure_buildroot
-        [[ ${#names[@]} -gt 0 || ! -e $TOP/meson.build ]] || unit_tests
         if [[ -n $only ]]; then
                 kernels=("$only")
         else
                 mapfile -t kernels < <(kernels_for "${names[@]}")
         fi
-        [[ ${names[*]} == laboratory ]] || vm_tests "${kernels[*]}" "${names[@]}"
-        [[ ${#names[@]} -gt 0 && ${names[*]} != laboratory ]] || laboratory_test
+        ensure_buildroot
+        case ${names[*]} in
+        '') unit_tests && vm_tests "${kernels[*]}" && laboratory_test ;;
+        unit) unit_tests ;;
+        laboratory) laboratory_test ;;
+        *) vm_tests "${kernels[*]}" "${names[@]}" ;;
+        esac
         [[ $((PASSED + FAILED)) -gt 0 ]] ||
                 info "no test has ${names[*]} in its name, or only such that take long and are run with --long"
         echo "$PASSED passed, $FAILED failed"
