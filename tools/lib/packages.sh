@@ -55,8 +55,11 @@ debian_config() { # FLAVOUR
 # As lsmod prints it: the modules that this machine has loaded, and those that any may need.
 wanted_modules() {
         echo 'Module Size Used by'
-        { awk '{ print $1 }' /proc/modules && sed '/^#/d' "$TOP/kernel/config/local.modules" | xargs -n 1; } |
-                sort -u | sed 's/$/ 0 0/'
+        {
+                # a kernel without modules has no such file
+                [[ ! -e /proc/modules ]] || cut -d ' ' -f 1 /proc/modules
+                sed '/^#/d' "$TOP/kernel/config/local.modules" | xargs -n 1
+        } | sort -u | sed 's/$/ 0 0/'
 }
 
 # A flavour is one of Debian's configurations, that without the modules that this machine does not use (local), or
