@@ -159,21 +159,23 @@ static void test_compaction(void)
 {
 	const char *a = cg_new(NULL, "a"), *b = cg_new(NULL, "b");
 	struct file *fa = file_new(NULL, "a", 4 * NR), *fb = file_new(NULL, "b", 4 * NR);
-	struct file *ballast = file_new(NULL, "ballast", 8 * NR);
+	struct file *before = file_new(NULL, "before", 8 * NR), *after = file_new(NULL, "after", 8 * NR);
 	long long migrated = cg_key("/proc", "vmstat", "pgmigrate_success");
 	struct untouched of_b;
 	size_t i;
 
 	policy_start("fifo", a);
 	policy_start("mru", b);
-	/* compaction moves upwards in memory: there shall be room, wherever the files begin */
-	EXPECT_EQ(file_read(ballast, 0, ballast->nr_pages), 0);
+	/* compaction moves upwards in memory: there shall be room on both sides of the files, wherever they lie */
+	EXPECT_EQ(file_read(before, 0, before->nr_pages), 0);
 	/* page by page in turn, then every other piece of a's goes: holes to be filled */
 	for (i = 0; i < 4 * NR; i += 64) {
 		cg_read_file(a, fa, i, 64);
 		cg_read_file(b, fb, i, 64);
 	}
-	file_drop(ballast);
+	EXPECT_EQ(file_read(after, 0, after->nr_pages), 0);
+	file_drop(before);
+	file_drop(after);
 	cg_reclaim(a, 2 * NR * PAGE);
 	EXPECT(!write_text("/proc/sys/vm/compact_memory", "1"));
 	EXPECT_OP(cg_key("/proc", "vmstat", "pgmigrate_success"), >, migrated);
