@@ -9,7 +9,7 @@ BUILDROOT=
 BUILD_PACKAGES=(
         gcc libc6-dev make patch ccache pkgconf git ca-certificates # C
         clang libclang-rt-dev llvm bpftool                           # BPF, sanitizers and fuzzing
-        linux-source-6.12 linux-config-6.12 bc bison flex cpio kmod rsync xz-utils     # kernel
+        linux-source-6.12 linux-config-6.12 bc bison flex cpio kmod rsync xz-utils zstd # kernel
         initramfs-tools-core perl # kernels with modules
         libelf-dev libssl-dev dwarves python3-minimal sparse
         meson ninja-build scdoc shellcheck jq # project
