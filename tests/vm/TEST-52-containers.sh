@@ -52,7 +52,8 @@ is "$(policy_key kubepods-burstable-podt52.slice policy)" none 'the slices above
 make_dropin user@0.service 50-cache $'[Service]\nCachePolicy=fifo'
 loginctl enable-linger root # or logind stops the manager again, since nobody is logged in
 systemctl start user@0.service ||
-        diag "$(journalctl --quiet --no-pager --boot --lines=20 --unit=user@0.service --unit=user-runtime-dir@0.service)"
+        diag "$(journalctl --quiet --no-pager --boot --lines=20 --unit=user@0.service \
+                --unit=user-runtime-dir@0.service)"
 unit_runs user@0.service fifo
 like "$(cat "$(cgroup_of user@0.service)/init.scope/memory.cachebpf.policy")" '^policy fifo' \
         'and so has what it runs'
