@@ -68,7 +68,10 @@ static int add_globs(char ***l, const char *value) {
 static int assignment(const ConfAssignment *a, void *userdata) {
         PolicyRule *rule = ASSERT_PTR(userdata);
 
-        if (startswith(a->section, "X-") || (startswith(a->key, "X-") && !policy_setting_is_key(a->key)))
+        if (startswith(a->section, "X-"))
+                return 0;
+        if (startswith(a->key, "X-") && !policy_setting_is_key(a->key) &&
+            !policy_setting_is_misspelt(a->key))
                 return 0;
 
         if (streq(a->section, "Match")) {

@@ -49,6 +49,29 @@ bool policy_setting_is_key(const char *key) {
         return is_policy_key(key) || find_key(key) >= 0;
 }
 
+/* A key, or a line that begins with one. */
+static bool begins_as_ours(const char *s) {
+        s = startswith(startswith(s, "X-") ?: s, "Cache");
+        return s && !startswith(s, "Directory");
+}
+
+bool policy_setting_is_misspelt(const char *key) {
+        return begins_as_ours(key) && !policy_setting_is_key(key);
+}
+
+static bool has_line_as_ours(const char *text, size_t size) {
+        const char *line = text, *end = text + size, *newline;
+
+        do {
+                if (begins_as_ours(line + strspn(line, " \t")))
+                        return true;
+                newline = memchr(line, '\n', end - line);
+                line = newline ? newline + 1 : end;
+        } while (newline);
+
+        return false;
+}
+
 bool policy_setting_is_mentioned(const char *text, size_t size) {
         if (memmem(text, size, policy_key, STRLEN("CachePolicy")))
                 return true;
@@ -57,7 +80,7 @@ bool policy_setting_is_mentioned(const char *text, size_t size) {
                 if (memmem(text, size, keys[i].name, strlen(keys[i].name)))
                         return true;
 
-        return false;
+        return has_line_as_ours(text, size);
 }
 
 /* ---- words */

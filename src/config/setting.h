@@ -66,7 +66,9 @@ void policy_setting_done(PolicySetting *s);
 
 /* Whether a key of a configuration file is one of ours, with "X-" in front of it or without. */
 bool policy_setting_is_key(const char *key);
-/* Whether one of them occurs in a text at all. */
+/* Whether it is none, but begins as they do, and not as systemd's CacheDirectory=: somebody misspelt one. */
+bool policy_setting_is_misspelt(const char *key);
+/* Whether one of them, or one that is misspelt, occurs in a text at all. */
 bool policy_setting_is_mentioned(const char *text, size_t size);
 /* Records an assignment to such a key.
  * An empty value resets: CachePolicy= to the stock policy, lists to nothing. */

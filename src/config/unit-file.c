@@ -62,8 +62,13 @@ bool unit_name_is_valid(const char *unit) {
 static int assignment(const ConfAssignment *a, void *userdata) {
         UnitFileContext *c = ASSERT_PTR(userdata);
 
-        if (!policy_setting_is_key(a->key))
+        if (!policy_setting_is_key(a->key)) {
+                /* systemd says nothing of keys with X-, and of others what it says of ours, too. */
+                if (streq(a->section, c->section) && policy_setting_is_misspelt(a->key))
+                        log_syntax(LOG_WARNING, a->file, a->line,
+                                   "Unknown key %s= in section [%s], ignoring.", a->key, a->section);
                 return 0;
+        }
 
         if (!streq(a->section, c->section)) {
                 log_syntax(LOG_WARNING, a->file, a->line,

@@ -241,11 +241,32 @@ static void test_overlay(void **state) {
         assert_true(policy_setting_is_mentioned("X-CacheAdmission=x", STRLEN("X-CacheAdmission=x")));
 }
 
+static bool mentioned(const char *text) {
+        return policy_setting_is_mentioned(text, strlen(text));
+}
+
+/* What begins as ours do is meant to be one, but for what systemd knows itself. */
+static void test_misspelt(void **state) {
+        assert_true(policy_setting_is_misspelt("CachePolcy"));
+        assert_true(policy_setting_is_misspelt("X-CachePolicies"));
+        assert_false(policy_setting_is_misspelt("CachePolicy"));
+        assert_false(policy_setting_is_misspelt("X-CacheAdmission"));
+        assert_false(policy_setting_is_misspelt("CacheDirectory"));
+        assert_false(policy_setting_is_misspelt("CacheDirectoryMode"));
+        assert_false(policy_setting_is_misspelt("MemoryMax"));
+
+        assert_true(mentioned("CachePolcy=lfu"));
+        assert_true(mentioned("[Service]\n \tX-CachePolcy=lfu\n"));
+        assert_false(mentioned("[Unit]\nDescription=Cache\n[Service]\n# CachePolcy=x\nCacheDirectory=x\n"));
+        assert_false(mentioned(""));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_default),       cmocka_unit_test(test_options),
                 cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_threads),
                 cmocka_unit_test(test_admission),     cmocka_unit_test(test_overlay),
+                cmocka_unit_test(test_misspelt),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -76,6 +76,11 @@ static void test_files(void **state) {
         check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfo\n", ":2): no lfo.bpf.o in ");
         check_file(SYSTEM "/a.slice", "[Unit]\nCachePolicy=lfu\n",
                    ":2: CachePolicy= belongs into section [Slice]");
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolcy=lfu\n",
+                   ":2: Unknown key CachePolcy= in section [Slice], ignoring.");
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfu\nX-CacheAdmision=yes\n",
+                   ":3: Unknown key X-CacheAdmision= in section [Slice], ignoring.");
+        check_file(SYSTEM "/a.service", "[Service]\nCacheDirectory=a\nCachePolicy=lfu\nX-Other=x\n", NULL);
         check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfu\nnonsense\n",
                    ":3: Missing '=', ignoring line.");
         check_file(SYSTEM "/a.service.d/50.conf",
@@ -86,6 +91,9 @@ static void test_files(void **state) {
         check_file("/etc/cachebpf/units.d/a.slice.conf", "[Slice]\nCachePolicy=lfu\nCacheAdmission=maybe\n",
                    ":3) is neither yes nor no nor a class");
         check_file("/etc/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=lfu\n", NULL);
+        check_file("/etc/cachebpf/policies.d/10.conf",
+                   "[Match]\nUnit=*\nX-Other=x\n[Policy]\nCachePolicy=lfu\nX-CacheAdmision=yes\n",
+                   ":6: Unknown key X-CacheAdmision= in section [Policy], ignoring.");
         check_file("/etc/cachebpf/policies.d/10.conf", "[Policy]\nCachePolicy=lfu\n",
                    ":1: Neither Unit= nor Cgroup=");
         check_file("/etc/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=nosuch\n",
