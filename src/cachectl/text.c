@@ -2,65 +2,20 @@
 
 #include <assert.h>
 #include <glib.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "shared/macro.h"
 #include "terminal.h"
 #include "text.h"
 
-/* Steps over one character. Returns the columns it takes; *ret_valid says whether it was valid UTF-8 (an
- * invalid byte is a character of its own). */
-static unsigned text_step(const char *s, size_t *ret_length, gunichar *ret_char, bool *ret_valid) {
-        gunichar c;
+/* One character; an invalid byte is one of its own. */
+typedef struct Character {
+        size_t length;  /* in bytes */
+        unsigned width; /* in columns */
+        bool safe;      /* to print */
+} Character;
 
-        assert(s);
-        assert(*s);
-
-        /* Nearly all text, and a thousand units have much of it. */
-        if (g_ascii_isprint(*s)) {
-                *ret_length = 1;
-                *ret_char = (unsigned char) *s;
-                *ret_valid = true;
-                return 1;
-        }
-
-        c = g_utf8_get_char_validated(s, -1);
-        if (c == (gunichar) -1 || c == (gunichar) -2) {
-                *ret_length = 1;
-                *ret_char = 0;
-                *ret_valid = false;
-                return 1;
-        }
-
-        *ret_length = (size_t) (g_utf8_next_char(s) - s);
-        *ret_char = c;
-        *ret_valid = true;
-
-        if (g_unichar_iszerowidth(c))
-                return 0;
-        return g_unichar_iswide(c) ? 2 : 1;
-}
-
-size_t text_width(const char *s) {
-        size_t width = 0;
-
-        assert(s);
-
-        while (*s) {
-                size_t length;
-                gunichar c;
-                bool valid;
-
-                width += text_step(s, &length, &c, &valid);
-                s += length;
-        }
-
-        return width;
-}
-
-static bool character_is_safe(gunichar c) {
+static bool is_safe(gunichar c) {
         if (c < 0x80)
                 return g_ascii_isprint(c);
 
@@ -78,33 +33,57 @@ static bool character_is_safe(gunichar c) {
         }
 }
 
-char *text_escape(const char *s) {
-        char *copy, *t;
+static Character character_at(const char *s) {
+        gunichar c;
+
+        /* Nearly all text, and a thousand units have much of it. */
+        if (g_ascii_isprint(*s))
+                return (Character) { .length = 1, .width = 1, .safe = true };
+
+        c = g_utf8_get_char_validated(s, -1);
+        if (c == (gunichar) -1 || c == (gunichar) -2)
+                return (Character) { .length = 1, .width = 1 };
+
+        return (Character) {
+                .length = (size_t) (g_utf8_next_char(s) - s),
+                .width = g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1,
+                .safe = is_safe(c),
+        };
+}
+
+size_t text_width(const char *s) {
+        size_t width = 0;
 
         assert(s);
 
-        copy = malloc(strlen(s) * strlen("\\xNN") + 1);
-        if (!copy)
-                return NULL;
-
-        t = copy;
         while (*s) {
-                size_t length;
-                gunichar c;
-                bool valid;
+                Character c = character_at(s);
 
-                (void) text_step(s, &length, &c, &valid);
-
-                if (valid && character_is_safe(c))
-                        t = mempcpy(t, s, length);
-                else
-                        for (size_t i = 0; i < length; i++)
-                                t += sprintf(t, "\\x%02x", (unsigned char) s[i]);
-                s += length;
+                width += c.width;
+                s += c.length;
         }
 
-        *t = 0;
-        return copy;
+        return width;
+}
+
+char *text_escape(const char *s) {
+        GString *text;
+
+        assert(s);
+
+        text = g_string_sized_new(strlen(s));
+        while (*s) {
+                Character c = character_at(s);
+
+                if (c.safe)
+                        g_string_append_len(text, s, (gssize) c.length);
+                else
+                        for (size_t i = 0; i < c.length; i++)
+                                g_string_append_printf(text, "\\x%02x", (unsigned char) s[i]);
+                s += c.length;
+        }
+
+        return g_string_free(text, FALSE);
 }
 
 /* Length in bytes of the longest beginning that takes at most "width" columns. */
@@ -112,17 +91,13 @@ static size_t head_length(const char *s, size_t width) {
         const char *p = s;
 
         while (*p) {
-                size_t length;
-                gunichar c;
-                bool valid;
-                unsigned w;
+                Character c = character_at(p);
 
-                w = text_step(p, &length, &c, &valid);
-                if (w > width)
+                if (c.width > width)
                         break;
 
-                width -= w;
-                p += length;
+                width -= c.width;
+                p += c.length;
         }
 
         return (size_t) (p - s);
@@ -134,24 +109,15 @@ static const char *tail_start(const char *s, size_t width) {
         size_t total = text_width(s);
 
         while (*s && total > width) {
-                size_t length;
-                gunichar c;
-                bool valid;
+                Character c = character_at(s);
 
-                total -= text_step(s, &length, &c, &valid);
-                s += length;
+                total -= c.width;
+                s += c.length;
         }
 
         /* Do not begin with a mark that belonged to the character before. */
-        while (*s) {
-                size_t length;
-                gunichar c;
-                bool valid;
-
-                if (text_step(s, &length, &c, &valid) > 0)
-                        break;
-                s += length;
-        }
+        while (*s && character_at(s).width == 0)
+                s += character_at(s).length;
 
         return s;
 }
@@ -159,24 +125,21 @@ static const char *tail_start(const char *s, size_t width) {
 char *text_ellipsize(const char *s, size_t width, unsigned percent) {
         const char *ellipsis, *tail;
         size_t head_width, head, room;
-        char *copy;
 
         assert(s);
         assert(percent <= 100);
 
         if (text_width(s) <= width)
-                return strdup(s);
+                return g_strdup(s);
 
         ellipsis = terminal_utf8() ? "…" : "...";
         if (text_width(ellipsis) >= width)
-                return strndup(ellipsis, head_length(ellipsis, width));
+                return g_strndup(ellipsis, head_length(ellipsis, width));
 
         room = width - text_width(ellipsis);
         head_width = room * percent / 100;
         head = head_length(s, head_width);
         tail = tail_start(s + head, room - head_width);
 
-        if (asprintf(&copy, "%.*s%s%s", (int) head, s, ellipsis, tail) < 0)
-                return NULL;
-        return copy;
+        return g_strdup_printf("%.*s%s%s", (int) head, s, ellipsis, tail);
 }
