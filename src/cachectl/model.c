@@ -2,8 +2,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <glib.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
@@ -81,22 +81,16 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
                 FIELD(UnitInfo, "adopted", adopted, ANY_TYPE, sd_json_dispatch_tristate, 0),
                 {},
         };
-        UnitInfo u = {
+
+        assert(ret);
+
+        *ret = (UnitInfo) {
                 .cgroup_id = UINT64_MAX,
                 .since_usec = UINT64_MAX,
                 .policy_id = UINT64_MAX,
                 .adopted = -1,
         };
-        int r;
-
-        assert(ret);
-
-        r = dispatch(v, table, "unit", &u);
-        if (r < 0)
-                return r;
-
-        *ret = u;
-        return 0;
+        return dispatch(v, table, "unit", ret);
 }
 
 int hold_info_parse(sd_json_variant *v, HoldInfo *ret) {
@@ -108,20 +102,14 @@ int hold_info_parse(sd_json_variant *v, HoldInfo *ret) {
                 NUMBER(HoldInfo, "sinceUSec", since_usec),
                 {},
         };
-        HoldInfo h = {
-                .process = UINT64_MAX,
-                .since_usec = UINT64_MAX,
-        };
-        int r;
 
         assert(ret);
 
-        r = dispatch(v, table, "hold", &h);
-        if (r < 0)
-                return r;
-
-        *ret = h;
-        return 0;
+        *ret = (HoldInfo) {
+                .process = UINT64_MAX,
+                .since_usec = UINT64_MAX,
+        };
+        return dispatch(v, table, "hold", ret);
 }
 
 bool unit_info_contradicted(const UnitInfo *u) {
@@ -177,17 +165,11 @@ int stats_info_parse(sd_json_variant *v, StatsInfo *ret) {
                 OBJECT(StatsInfo, "counters", counters),
                 {},
         };
-        StatsInfo s = {};
-        int r;
 
         assert(ret);
 
-        r = dispatch(v, table, "set of counters", &s);
-        if (r < 0)
-                return r;
-
-        *ret = s;
-        return 0;
+        *ret = (StatsInfo) {};
+        return dispatch(v, table, "set of counters", ret);
 }
 
 uint64_t stats_info_counter(const StatsInfo *s, const char *name) {
@@ -221,6 +203,13 @@ uint64_t stats_info_sum(const StatsInfo *s, const char *prefix) {
         return any ? sum : UINT64_MAX;
 }
 
+int hit_permille(uint64_t hits, uint64_t misses) {
+        if (hits + misses == 0)
+                return -ENODATA;
+
+        return (int) ((long double) hits * 1000 / ((long double) hits + misses));
+}
+
 int stats_info_hit_permille(const StatsInfo *s) {
         uint64_t hits, misses;
 
@@ -228,10 +217,10 @@ int stats_info_hit_permille(const StatsInfo *s) {
 
         hits = stats_info_counter(s, "hits");
         misses = stats_info_counter(s, "misses");
-        if (hits == UINT64_MAX || misses == UINT64_MAX || hits + misses == 0)
+        if (hits == UINT64_MAX || misses == UINT64_MAX)
                 return -ENODATA;
 
-        return (int) ((long double) hits * 1000 / ((long double) hits + misses));
+        return hit_permille(hits, misses);
 }
 
 int manager_info_parse(sd_json_variant *v, ManagerInfo *ret) {
@@ -249,22 +238,16 @@ int manager_info_parse(sd_json_variant *v, ManagerInfo *ret) {
                 ARRAY(ManagerInfo, "policyDirectories", policy_directories),
                 {},
         };
-        ManagerInfo m = {
+
+        assert(ret);
+
+        *ret = (ManagerInfo) {
                 .kernel_abi = UINT64_MAX,
                 .units_configured = UINT64_MAX,
                 .units_attached = UINT64_MAX,
                 .units_failed = UINT64_MAX,
         };
-        int r;
-
-        assert(ret);
-
-        r = dispatch(v, table, "status", &m);
-        if (r < 0)
-                return r;
-
-        *ret = m;
-        return 0;
+        return dispatch(v, table, "status", ret);
 }
 
 int policy_info_parse(sd_json_variant *v, PolicyInfo *ret) {
@@ -278,17 +261,11 @@ int policy_info_parse(sd_json_variant *v, PolicyInfo *ret) {
                 ARRAY(PolicyInfo, "tunables", tunables),
                 {},
         };
-        PolicyInfo p = {};
-        int r;
 
         assert(ret);
 
-        r = dispatch(v, table, "policy", &p);
-        if (r < 0)
-                return r;
-
-        *ret = p;
-        return 0;
+        *ret = (PolicyInfo) {};
+        return dispatch(v, table, "policy", ret);
 }
 
 int tunable_info_parse(sd_json_variant *v, TunableInfo *ret) {
@@ -303,17 +280,11 @@ int tunable_info_parse(sd_json_variant *v, TunableInfo *ret) {
                 STRING(TunableInfo, "source", source, 0),
                 {},
         };
-        TunableInfo t = {};
-        int r;
 
         assert(ret);
 
-        r = dispatch(v, table, "tunable", &t);
-        if (r < 0)
-                return r;
-
-        *ret = t;
-        return 0;
+        *ret = (TunableInfo) {};
+        return dispatch(v, table, "tunable", ret);
 }
 
 int thread_info_parse(sd_json_variant *v, ThreadInfo *ret) {
@@ -323,45 +294,23 @@ int thread_info_parse(sd_json_variant *v, ThreadInfo *ret) {
                 STRING(ThreadInfo, "class", class, 0),
                 {},
         };
-        ThreadInfo t = { .thread = UINT64_MAX };
-        int r;
 
         assert(ret);
 
-        r = dispatch(v, table, "thread", &t);
-        if (r < 0)
-                return r;
-
-        *ret = t;
-        return 0;
+        *ret = (ThreadInfo) { .thread = UINT64_MAX };
+        return dispatch(v, table, "thread", ret);
 }
 
 char *json_join_strings(sd_json_variant *array, const char *separator) {
-        size_t size = 1, n;
-        char *s, *p;
+        GString *text = g_string_new(NULL);
 
-        n = sd_json_variant_elements(array);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < sd_json_variant_elements(array); i++) {
                 sd_json_variant *e = sd_json_variant_by_index(array, i);
 
                 if (sd_json_variant_is_string(e))
-                        size += strlen(sd_json_variant_string(e)) + strlen(separator);
+                        g_string_append_printf(text, "%s%s", text->len > 0 ? separator : "",
+                                               sd_json_variant_string(e));
         }
 
-        p = s = malloc(size);
-        if (!s)
-                return NULL;
-
-        for (size_t i = 0; i < n; i++) {
-                sd_json_variant *e = sd_json_variant_by_index(array, i);
-
-                if (!sd_json_variant_is_string(e))
-                        continue;
-                if (p != s)
-                        p = stpcpy(p, separator);
-                p = stpcpy(p, sd_json_variant_string(e));
-        }
-
-        *p = 0;
-        return s;
+        return g_string_free(text, FALSE);
 }

@@ -66,6 +66,7 @@ uint64_t stats_info_counter(const StatsInfo *s, const char *name);
 uint64_t stats_info_sum(const StatsInfo *s, const char *prefix);
 
 /* Hits of all accesses in 1/10 percent; negative if there was no access yet or accesses are not counted. */
+int hit_permille(uint64_t hits, uint64_t misses);
 int stats_info_hit_permille(const StatsInfo *s);
 
 typedef struct ManagerInfo {
@@ -116,5 +117,5 @@ typedef struct ThreadInfo {
 
 int thread_info_parse(sd_json_variant *v, ThreadInfo *ret);
 
-/* The elements of an array of strings, joined; NULL only when out of memory. */
+/* The elements of an array of strings, joined. */
 char *json_join_strings(sd_json_variant *array, const char *separator);
