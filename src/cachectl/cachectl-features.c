@@ -53,15 +53,10 @@ static bool contains(sd_json_variant *array, const char *word) {
         return false;
 }
 
-static int add_row(Table *t, const char *name, bool there, const char *meaning) {
-        int r;
-
-        r = table_add(t, name);
-        if (r >= 0)
-                r = table_add_colored(t, there ? COLOR_GOOD : COLOR_BAD, there ? "yes" : "no");
-        if (r >= 0)
-                r = table_add(t, meaning);
-        return r < 0 ? log_oom() : 0;
+static void add_row(Table *t, const char *name, bool there, const char *meaning) {
+        table_add(t, name);
+        table_add_colored(t, there ? COLOR_GOOD : COLOR_BAD, there ? "yes" : "no");
+        table_add(t, meaning);
 }
 
 static const char *meaning_of(const char *name) {
@@ -73,24 +68,17 @@ static const char *meaning_of(const char *name) {
 }
 
 static int show(const ManagerInfo *m) {
-        _cleanup_(table_freep) Table *t = NULL;
-        int r;
+        _cleanup_(table_freep) Table *t = table_new(columns, ELEMENTSOF(columns));
 
-        r = table_new(columns, ELEMENTSOF(columns), &t);
-        if (r < 0)
-                return log_oom();
+        for (size_t i = 0; i < ELEMENTSOF(known); i++)
+                add_row(t, known[i].name, contains(m->kernel_features, known[i].name), known[i].meaning);
 
-        for (size_t i = 0; r >= 0 && i < ELEMENTSOF(known); i++)
-                r = add_row(t, known[i].name, contains(m->kernel_features, known[i].name), known[i].meaning);
-
-        for (size_t i = 0; r >= 0 && i < sd_json_variant_elements(m->kernel_features); i++) {
+        for (size_t i = 0; i < sd_json_variant_elements(m->kernel_features); i++) {
                 const char *name = sd_json_variant_string(sd_json_variant_by_index(m->kernel_features, i));
 
                 if (!meaning_of(name))
-                        r = add_row(t, name, /* there= */ true, NULL);
+                        add_row(t, name, /* there= */ true, NULL);
         }
-        if (r < 0)
-                return r;
 
         if (!m->kernel_support)
                 log_warning("No cache policy can be attached: %s.",

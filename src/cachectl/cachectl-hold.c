@@ -82,7 +82,7 @@ static int check_unit(Holder *h, sd_json_variant *v) {
         case UNIT_UNSUPPORTED:
                 reason = text_escape(strempty(u.reason));
                 log_warning("The hold of %s is not in effect: %s%s%s.", h->unit, u.state,
-                            isempty(reason) ? "" : ", ", strempty(reason));
+                            *reason ? ", " : "", reason);
                 return 0;
         default:
                 return 0;

@@ -51,13 +51,10 @@ static int print_unit(const char *change, sd_json_variant *v) {
         if (r < 0)
                 return r;
 
-        time = format_timestamp(now_realtime_usec());
+        time = format_timestamp(g_get_real_time());
         name = text_escape(u.unit);
         policy = text_escape(u.effective ?: u.configured ?: "-");
         reason = text_escape(strempty(u.reason));
-        if (!time || !name || !policy || !reason)
-                return log_oom();
-
         printf("%s %s %s: %s%s%s %s%s%s%s\n", time, change, name,
                color_on(state_color(u.state)), strempty(u.state), color_off(state_color(u.state)), policy,
                unit_info_contradicted(&u) ? ", the kernel says otherwise" : "", *reason ? ": " : "", reason);
@@ -65,10 +62,7 @@ static int print_unit(const char *change, sd_json_variant *v) {
 }
 
 static int print_removed(const char *unit) {
-        _cleanup_free_ char *name = text_escape(unit), *time = format_timestamp(now_realtime_usec());
-
-        if (!name || !time)
-                return log_oom();
+        _cleanup_free_ char *name = text_escape(unit), *time = format_timestamp(g_get_real_time());
 
         printf("%s removed %s\n", time, name);
         return flush();
@@ -79,18 +73,13 @@ static int on_change(sd_json_variant *v, void *userdata) {
         sd_json_variant *change = sd_json_variant_by_key(v, "change"),
                         *name = sd_json_variant_by_key(v, "name"),
                         *unit = sd_json_variant_by_key(v, "unit");
-        int r;
 
         if (!change || !sd_json_variant_is_string(change))
                 return log_error_errno(EBADMSG, "cachebpfd sent a change without its kind.");
-        if (name && sd_json_variant_is_string(name)) {
-                r = objects_name_matches(&object_kind_unit, sd_json_variant_string(name),
-                                         w->patterns, w->n_patterns);
-                if (r < 0)
-                        return log_oom();
-                if (r == 0)
-                        return 0;
-        }
+        if (name && sd_json_variant_is_string(name) &&
+            !objects_name_matches(&object_kind_unit, sd_json_variant_string(name), w->patterns,
+                                  w->n_patterns))
+                return 0;
 
         if (json_wanted())
                 return print_json(v);

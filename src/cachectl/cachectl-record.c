@@ -80,7 +80,7 @@ static int output_open(Output *o, const char *name) {
                 return 0;
         }
 
-        r = record_writer_new(o->fd, zstd, now_realtime_usec() * 1000, &o->writer);
+        r = record_writer_new(o->fd, zstd, (uint64_t) g_get_real_time() * 1000, &o->writer);
         return r < 0 ? output_error(o, r) : 0;
 }
 

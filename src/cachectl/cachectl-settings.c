@@ -56,19 +56,16 @@ static void print_files(sd_json_variant *reply, const char *done) {
                 _cleanup_free_ char *file =
                         text_escape(sd_json_variant_string(sd_json_variant_by_index(files, i)));
 
-                printf("%s %s.\n", done, file ?: "a file");
+                printf("%s %s.\n", done, file);
         }
 }
 
 /* What would hold then. */
 static int print_lines(const char *unit, sd_json_variant *reply) {
-        _cleanup_(table_freep) Table *t = NULL;
-        int r;
+        _cleanup_(table_freep) Table *t = settings_table_new();
 
-        r = settings_table_new(&t);
-        if (r >= 0)
-                r = settings_table_add(t, unit, sd_json_variant_by_key(reply, "settings"));
-        return r < 0 ? r : output_table(t, "line", "lines");
+        settings_table_add(t, unit, sd_json_variant_by_key(reply, "settings"));
+        return output_table(t, "line", "lines");
 }
 
 /* Returns the exit status for what came of a change. */
@@ -88,7 +85,7 @@ static int check_state(const char *unit, sd_json_variant *reply) {
                         text_escape(reason && sd_json_variant_is_string(reason) ?
                                     sd_json_variant_string(reason) : "failed");
 
-                log_error("The policy of %s is not in effect: %s.", unit, why ?: "failed");
+                log_error("The policy of %s is not in effect: %s.", unit, why);
                 return EXIT_NOT_IN_EFFECT;
         }
 
@@ -157,7 +154,7 @@ static int check_stronger(const char *unit, sd_json_variant *assignments, sd_jso
 
                 source = text_escape(line.source);
                 log_error("What was set for %s takes effect after this hold ends: %s=%s (%s).", unit,
-                          line.key, line.value, source ?: "somewhere else");
+                          line.key, line.value, source);
                 status = EXIT_NOT_IN_EFFECT;
         }
 
@@ -286,7 +283,7 @@ int verb_reload(char **arguments, size_t n_arguments) {
                 _cleanup_free_ char *text =
                         text_escape(sd_json_variant_string(sd_json_variant_by_index(problems, i)));
 
-                log_warning("%s", text ?: "out of memory");
+                log_warning("%s", text);
         }
 
         if (!arg_quiet && n == 0)

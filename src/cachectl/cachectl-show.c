@@ -46,44 +46,29 @@ SettingInfo setting_info(sd_json_variant *v) {
         };
 }
 
-int settings_table_new(Table **ret) {
-        return table_new(columns, ELEMENTSOF(columns), ret) < 0 ? log_oom() : 0;
+Table *settings_table_new(void) {
+        return table_new(columns, ELEMENTSOF(columns));
 }
 
-static int add_line(Table *t, const char *unit, const SettingInfo *s) {
-        int r;
-
-        r = table_add(t, unit);
-        if (r >= 0)
-                r = table_add(t, s->key);
-        if (r >= 0)
-                r = table_add(t, isempty(s->value) ? "(none)" : s->value);
-        if (r >= 0)
-                r = table_add_colored(t, s->effective ? COLOR_GOOD : COLOR_DIM, s->effective ? "yes" : "no");
-        if (r >= 0)
-                r = table_add(t, s->layer);
-        if (r >= 0)
-                r = table_add(t, s->source);
-        return r < 0 ? log_oom() : 0;
+static void add_line(Table *t, const char *unit, const SettingInfo *s) {
+        table_add(t, unit);
+        table_add(t, s->key);
+        table_add(t, isempty(s->value) ? "(none)" : s->value);
+        table_add_colored(t, s->effective ? COLOR_GOOD : COLOR_DIM, s->effective ? "yes" : "no");
+        table_add(t, s->layer);
+        table_add(t, s->source);
 }
 
-int settings_table_add(Table *t, const char *unit, sd_json_variant *settings) {
+void settings_table_add(Table *t, const char *unit, sd_json_variant *settings) {
         const char *key;
-        int r;
 
         for (guint k = 0; (key = policy_setting_key_name(k)); k++)
                 for (size_t i = sd_json_variant_elements(settings); i > 0; i--) {
                         SettingInfo s = setting_info(sd_json_variant_by_index(settings, i - 1));
 
-                        if (!streq(s.key, key))
-                                continue;
-
-                        r = add_line(t, unit, &s);
-                        if (r < 0)
-                                return r;
+                        if (streq(s.key, key))
+                                add_line(t, unit, &s);
                 }
-
-        return 0;
 }
 
 /* ---- show */
@@ -120,18 +105,17 @@ static int show_one(sd_varlink *link, const char *unit, Table *t, sd_json_varian
 
         if (!files_are_known(reply))
                 log_notice("No files of %s were found.", unit);
-        return settings_table_add(t, unit, settings);
+        settings_table_add(t, unit, settings);
+        return 0;
 }
 
 int verb_show(char **names, size_t n_names) {
         _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *array = NULL;
-        _cleanup_(table_freep) Table *t = NULL;
+        _cleanup_(table_freep) Table *t = settings_table_new();
         int r, status = EXIT_SUCCESS;
 
         r = client_connect(&link);
-        if (r >= 0)
-                r = settings_table_new(&t);
         if (r >= 0)
                 r = sd_json_variant_new_array(&array, NULL, 0);
         if (r < 0)

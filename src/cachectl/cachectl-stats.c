@@ -39,86 +39,56 @@ static const TableColumn summary_columns[] = {
         { .header = "FALLBACK", .flags = COLUMN_RIGHT },
 };
 
-static int add_number(Table *t, uint64_t n) {
-        return n == UINT64_MAX ? table_add(t, NULL) : table_addf(t, "%" PRIu64, n);
+static void add_number(Table *t, uint64_t n) {
+        if (n == UINT64_MAX)
+                table_add(t, NULL);
+        else
+                table_addf(t, "%" PRIu64, n);
 }
 
-static int add_ratio(Table *t, const StatsInfo *s) {
-        int permille = stats_info_hit_permille(s);
-
-        return permille < 0 ? table_add(t, NULL) : table_addf(t, "%d.%d%%", permille / 10, permille % 10);
-}
-
-static int add_summary(Table *t, const StatsInfo *s) {
-        static const char *const names[] = { "managed_pages", "hits", "misses" };
-        int r;
-
-        r = table_add(t, s->unit);
-        if (r >= 0)
-                r = table_add(t, s->policy);
-        for (size_t i = 0; i < ELEMENTSOF(names) && r >= 0; i++)
-                r = add_number(t, stats_info_counter(s, names[i]));
-        if (r >= 0)
-                r = add_ratio(t, s);
-        if (r >= 0)
-                r = add_number(t, stats_info_counter(s, "refaults"));
-        if (r >= 0)
-                r = add_number(t, stats_info_counter(s, "evict_reclaimed"));
-        if (r >= 0)
-                r = add_number(t, stats_info_sum(s, "reject_"));
-        if (r >= 0)
-                r = add_number(t, stats_info_counter(s, "evict_fallback"));
-        return r < 0 ? log_oom() : 0;
+static void add_summary(Table *t, const StatsInfo *s) {
+        table_add(t, s->unit);
+        table_add(t, s->policy);
+        add_number(t, stats_info_counter(s, "managed_pages"));
+        add_number(t, stats_info_counter(s, "hits"));
+        add_number(t, stats_info_counter(s, "misses"));
+        table_add_permille(t, stats_info_hit_permille(s));
+        add_number(t, stats_info_counter(s, "refaults"));
+        add_number(t, stats_info_counter(s, "evict_reclaimed"));
+        add_number(t, stats_info_sum(s, "reject_"));
+        add_number(t, stats_info_counter(s, "evict_fallback"));
 }
 
 static bool stats_info_empty(const StatsInfo *s) {
         return sd_json_variant_elements(s->counters) == 0;
 }
 
-static int show_summary(const ObjectList *units) {
-        _cleanup_(table_freep) Table *t = NULL;
-        int r;
+static int show_summary(const GPtrArray *units) {
+        _cleanup_(table_freep) Table *t = table_new(summary_columns, ELEMENTSOF(summary_columns));
 
-        r = table_new(summary_columns, ELEMENTSOF(summary_columns), &t);
-        if (r < 0)
-                return log_oom();
-
-        for (size_t i = 0; i < units->n; i++) {
+        for (guint i = 0; i < units->len; i++) {
                 StatsInfo s;
+                int r;
 
-                r = stats_info_parse(units->items[i], &s);
+                r = stats_info_parse(units->pdata[i], &s);
                 if (r < 0)
                         return r;
 
                 /* No policy, no counters: a line of dashes would say nothing. */
-                if (stats_info_empty(&s))
-                        continue;
-
-                r = add_summary(t, &s);
-                if (r < 0)
-                        return r;
+                if (!stats_info_empty(&s))
+                        add_summary(t, &s);
         }
 
         return output_table(t, "unit with a policy", "units with a policy");
 }
 
-static int print_counters(const StatsInfo *s) {
+static void print_counters(const StatsInfo *s) {
         static const TableColumn columns[] = {
                 {},
                 { .flags = COLUMN_RIGHT },
         };
-        _cleanup_(table_freep) Table *t = NULL;
-        _cleanup_free_ char *unit = NULL, *policy = NULL;
-        int r;
-
-        unit = text_escape(s->unit);
-        policy = text_escape(s->policy ?: "no policy");
-        if (!unit || !policy)
-                return log_oom();
-
-        r = table_new(columns, ELEMENTSOF(columns), &t);
-        if (r < 0)
-                return log_oom();
+        _cleanup_free_ char *unit = text_escape(s->unit), *policy = text_escape(s->policy ?: "no policy");
+        _cleanup_(table_freep) Table *t = table_new(columns, ELEMENTSOF(columns));
 
         for (size_t i = 0; i + 1 < sd_json_variant_elements(s->counters); i += 2) {
                 sd_json_variant *value = sd_json_variant_by_index(s->counters, i + 1);
@@ -126,44 +96,35 @@ static int print_counters(const StatsInfo *s) {
                 if (!sd_json_variant_is_unsigned(value))
                         continue;
 
-                r = table_addf(t, "  %s", sd_json_variant_string(sd_json_variant_by_index(s->counters, i)));
-                if (r >= 0)
-                        r = add_number(t, sd_json_variant_unsigned(value));
-                if (r < 0)
-                        return log_oom();
+                table_addf(t, "  %s", sd_json_variant_string(sd_json_variant_by_index(s->counters, i)));
+                add_number(t, sd_json_variant_unsigned(value));
         }
 
         if (stats_info_hit_permille(s) >= 0) {
-                r = table_add_colored(t, COLOR_BOLD, "  hit ratio");
-                if (r >= 0)
-                        r = add_ratio(t, s);
-                if (r < 0)
-                        return log_oom();
+                table_add_colored(t, COLOR_BOLD, "  hit ratio");
+                table_add_permille(t, stats_info_hit_permille(s));
         }
 
         printf("%s%s%s: %s\n", color_on(COLOR_BOLD), unit, color_off(COLOR_BOLD), policy);
-        return output_details(t);
+        details_print(t);
 }
 
-static int show_counters(const ObjectList *units) {
-        int r;
-
+static int show_counters(const GPtrArray *units) {
         if (arg_pager)
                 pager_open();
 
-        for (size_t i = 0; i < units->n; i++) {
+        for (guint i = 0; i < units->len; i++) {
                 StatsInfo s;
+                int r;
 
-                r = stats_info_parse(units->items[i], &s);
+                r = stats_info_parse(units->pdata[i], &s);
                 if (r < 0)
                         return r;
 
                 if (i > 0)
                         putchar('\n');
 
-                r = print_counters(&s);
-                if (r < 0)
-                        return r;
+                print_counters(&s);
         }
 
         return EXIT_SUCCESS;
@@ -189,35 +150,24 @@ static int check_kernel(sd_varlink *link) {
                 return 0;
 
         reason = text_escape(m.kernel_reason ?: "the running kernel has no support for it");
-        if (!reason)
-                return log_oom();
-
         return log_error_errno(EOPNOTSUPP, "There are no counters without cachebpf in the kernel: %s.",
                                reason);
 }
 
 /* The states of the units whose counters are shown; without names, of all. */
-static int print_metrics(sd_varlink *link, const ObjectList *stats, size_t n_names, MetricsFormat format,
+static int print_metrics(sd_varlink *link, const GPtrArray *stats, size_t n_names, MetricsFormat format,
                          FILE *f) {
-        _cleanup_(object_list_done) ObjectList units = {};
+        _cleanup_ptr_array_ GPtrArray *units = NULL;
         int r;
 
-        r = objects_fetch(link, &object_kind_unit, /* names= */ NULL, 0, &units, /* ret_unknown= */ NULL);
+        r = objects_fetch_matching(link, &object_kind_unit, /* names= */ NULL, 0, &units);
         if (r < 0)
                 return r;
 
-        if (n_names > 0) {
-                _cleanup_free_ char **shown = calloc(stats->n, sizeof(char *));
+        if (n_names > 0)
+                objects_keep(&object_kind_unit, units, stats);
 
-                if (!shown && stats->n > 0)
-                        return log_oom();
-                for (size_t i = 0; i < stats->n; i++)
-                        shown[i] = (char *) object_name(&object_kind_stats, stats->items[i]);
-
-                objects_keep(&object_kind_unit, &units, shown, stats->n);
-        }
-
-        return openmetrics_print(&units, stats, format, f);
+        return openmetrics_print(units, stats, format, f);
 }
 
 static int write_file(const char *path, const char *text) {
@@ -233,7 +183,7 @@ static int write_file(const char *path, const char *text) {
 }
 
 /* A file gets them all at once: who reads it sees what was there before, or what is now. */
-static int show_metrics(sd_varlink *link, const ObjectList *stats, size_t n_names, MetricsFormat format) {
+static int show_metrics(sd_varlink *link, const GPtrArray *stats, size_t n_names, MetricsFormat format) {
         _cleanup_free_ char *text = NULL;
         size_t size;
         FILE *f;
@@ -281,7 +231,7 @@ static int metrics_wanted(void) {
 
 int verb_stats(char **names, size_t n_names) {
         _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
-        _cleanup_(object_list_done) ObjectList units = {};
+        _cleanup_ptr_array_ GPtrArray *units = NULL;
         size_t unknown;
         int r, metrics;
 
@@ -302,11 +252,11 @@ int verb_stats(char **names, size_t n_names) {
                 return r;
 
         if (metrics != METRICS_NONE)
-                r = show_metrics(link, &units, n_names, metrics);
+                r = show_metrics(link, units, n_names, metrics);
         else if (json_wanted())
-                r = output_json_objects(&units);
+                r = output_json_objects(units);
         else
-                r = n_names > 0 ? show_counters(&units) : show_summary(&units);
+                r = n_names > 0 ? show_counters(units) : show_summary(units);
         if (r < 0)
                 return r;
 

@@ -143,12 +143,8 @@ static int fetch(sd_varlink *link, uint64_t number, void *array) {
 }
 
 static int show(sd_json_variant *array) {
-        _cleanup_(table_freep) Table *t = NULL;
+        _cleanup_(table_freep) Table *t = table_new(columns, ELEMENTSOF(columns));
         int r;
-
-        r = table_new(columns, ELEMENTSOF(columns), &t);
-        if (r < 0)
-                return log_oom();
 
         for (size_t i = 0; i < sd_json_variant_elements(array); i++) {
                 ThreadInfo thread;
@@ -157,13 +153,9 @@ static int show(sd_json_variant *array) {
                 if (r < 0)
                         return r;
 
-                r = table_addf(t, "%" PRIu64, thread.thread);
-                if (r >= 0)
-                        r = table_add(t, thread.name);
-                if (r >= 0)
-                        r = table_add(t, thread.class);
-                if (r < 0)
-                        return log_oom();
+                table_addf(t, "%" PRIu64, thread.thread);
+                table_add(t, thread.name);
+                table_add(t, thread.class);
         }
 
         return output_table(t, "thread", "threads");

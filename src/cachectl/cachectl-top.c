@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "client.h"
 #include "exit-codes.h"
@@ -54,7 +53,7 @@ static const TableColumn columns[] = {
 };
 
 /* 1023, 12.3K, 4.5M */
-static int add_scaled(Table *t, double n, double base, const char *unit) {
+static void add_scaled(Table *t, double n, double base) {
         static const char suffixes[] = " KMGTPE";
         size_t i = 0;
 
@@ -62,55 +61,47 @@ static int add_scaled(Table *t, double n, double base, const char *unit) {
                 n /= base;
 
         if (i == 0)
-                return table_addf(t, "%.*f%s", n > 0 && n < 10 ? 1 : 0, n, unit);
-        return table_addf(t, "%.*f%c%s", n < 100 ? 1 : 0, n, suffixes[i], unit);
+                table_addf(t, "%.*f", n > 0 && n < 10 ? 1 : 0, n);
+        else
+                table_addf(t, "%.*f%c", n < 100 ? 1 : 0, n, suffixes[i]);
 }
 
-static int add_rate(Table *t, const TopUnit *u, double rate) {
-        return u->compared ? add_scaled(t, rate, 1000, "") : table_add(t, NULL);
+static void add_rate(Table *t, const TopUnit *u, double rate) {
+        if (u->compared)
+                add_scaled(t, rate, 1000);
+        else
+                table_add(t, NULL);
 }
 
-static int add_unit(Table *t, const TopUnit *u) {
+static void add_unit(Table *t, const TopUnit *u) {
         _cleanup_free_ char *curve = top_curve(u, CURVE_WIDTH, terminal_utf8());
-        int r;
 
-        if (!curve)
-                return -ENOMEM;
-
-        r = table_add(t, u->name);
-        if (r >= 0)
-                r = table_add(t, u->policy);
-        if (r >= 0)
-                r = table_add_colored(t, state_color(u->state), u->state);
-        if (r >= 0)
-                r = u->counted ? add_scaled(t, u->cached, 1024, "") : table_add(t, NULL);
-        if (r >= 0)
-                r = add_rate(t, u, u->hit_rate);
-        if (r >= 0)
-                r = add_rate(t, u, u->miss_rate);
-        if (r >= 0)
-                r = add_rate(t, u, u->eviction_rate);
-        if (r >= 0)
-                r = u->permille < 0 ? table_add(t, NULL) :
-                                      table_addf(t, "%d.%d%%", u->permille / 10, u->permille % 10);
-        return r < 0 ? r : table_add(t, curve);
+        table_add(t, u->name);
+        table_add(t, u->policy);
+        table_add_colored(t, state_color(u->state), u->state);
+        if (u->counted)
+                add_scaled(t, u->cached, 1024);
+        else
+                table_add(t, NULL);
+        add_rate(t, u, u->hit_rate);
+        add_rate(t, u, u->miss_rate);
+        add_rate(t, u, u->eviction_rate);
+        table_add_permille(t, u->permille);
+        table_add(t, curve);
 }
 
-static int print_table(const Top *top, FILE *f, size_t width) {
-        _cleanup_(table_freep) Table *t = NULL;
-        int r;
+static void print_table(const Top *top, FILE *f, size_t width) {
+        _cleanup_(table_freep) Table *t = table_new(columns, ELEMENTSOF(columns));
 
-        r = table_new(columns, ELEMENTSOF(columns), &t);
-        for (size_t i = 0; r >= 0 && i < top->sample.n; i++)
-                r = add_unit(t, top->sample.units[i]);
-        if (r >= 0)
-                r = table_print(t, f, arg_legend, arg_full ? SIZE_MAX : width);
-        return r < 0 ? log_oom() : 0;
+        for (guint i = 0; i < top->sample.units->len; i++)
+                add_unit(t, top->sample.units->pdata[i]);
+        table_print(t, f, arg_legend, arg_full ? SIZE_MAX : width);
 }
 
 static int draw(const Top *top) {
         _cleanup_free_ char *picture = NULL;
         size_t size, rows, width;
+        guint n = top->sample.units->len;
         FILE *f;
         int r;
 
@@ -120,16 +111,12 @@ static int draw(const Top *top) {
 
         screen_size(&rows, &width);
         if (arg_legend)
-                fprintf(f, "%zu %s, by %s, each %.1f s%s%s; q quits\n\n",
-                        top->sample.n, top->sample.n == 1 ? "unit" : "units",
-                        top_order_to_string(top->order),
-                        (double) top->delay / USEC_PER_SEC,
+                fprintf(f, "%u %s, by %s, each %.1f s%s%s; q quits\n\n", n, n == 1 ? "unit" : "units",
+                        top_order_to_string(top->order), (double) top->delay / USEC_PER_SEC,
                         arg_host || arg_machine ? ", on " : "", arg_host ?: strempty(arg_machine));
-        r = print_table(top, f, width);
+        print_table(top, f, width);
         if (fclose(f) != 0)
                 return log_oom();
-        if (r < 0)
-                return r;
 
         r = screen_draw(picture);
         return r < 0 ? log_error_errno(r, "Cannot write to the terminal: %m") : 0;
@@ -137,18 +124,11 @@ static int draw(const Top *top) {
 
 /* ---- without keys */
 
-static int sleep_until(uint64_t usec) {
-        const struct timespec ts = {
-                .tv_sec = (time_t) (usec / USEC_PER_SEC),
-                .tv_nsec = (long) (usec % USEC_PER_SEC * 1000),
-        };
-        int r;
+static void sleep_until(uint64_t usec) {
+        uint64_t now = (uint64_t) g_get_monotonic_time();
 
-        do
-                r = clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
-        while (r == EINTR);
-
-        return -r;
+        if (now < usec)
+                g_usleep(usec - now);
 }
 
 static int run_plain(Top *t, uint64_t n_iterations) {
@@ -156,9 +136,7 @@ static int run_plain(Top *t, uint64_t n_iterations) {
 
         for (uint64_t i = 0; n_iterations == 0 || i < n_iterations; i++) {
                 if (i > 0) {
-                        r = sleep_until(t->sample.at_usec + t->delay);
-                        if (r < 0)
-                                return log_error_errno(r, "Cannot wait: %m");
+                        sleep_until(t->sample.at_usec + t->delay);
                         putchar('\n');
                 }
 
@@ -167,9 +145,7 @@ static int run_plain(Top *t, uint64_t n_iterations) {
                         return r;
 
                 top_sample_sort(&t->sample, t->order);
-                r = print_table(t, stdout, terminal_columns());
-                if (r < 0)
-                        return r;
+                print_table(t, stdout, terminal_columns());
                 if (fflush(stdout) != 0)
                         return log_error_errno(errno, "Cannot write the output: %m");
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <assert.h>
+#include <errno.h>
+#include <glib.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +11,6 @@
 #include "format-time.h"
 #include "shared/macro.h"
 
-
 char *format_timestamp(uint64_t usec) {
         time_t sec = (time_t) (usec / USEC_PER_SEC);
         char buffer[128];
@@ -19,14 +19,11 @@ char *format_timestamp(uint64_t usec) {
         /* %a in the language of the rest of the output, whatever the locale is: our own names. */
         static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
 
-        if (!localtime_r(&sec, &tm))
-                return NULL;
+        if (!localtime_r(&sec, &tm) ||
+            strftime(buffer, sizeof(buffer), "%Y-%m-%d %H:%M:%S %Z", &tm) == 0)
+                return g_strdup("n/a");
 
-        (void) memcpy(buffer, days[tm.tm_wday], 3);
-        if (strftime(buffer + 3, sizeof(buffer) - 3, " %Y-%m-%d %H:%M:%S %Z", &tm) == 0)
-                return NULL;
-
-        return strdup(buffer);
+        return g_strdup_printf("%s %s", days[tm.tm_wday], buffer);
 }
 
 static void format_span(uint64_t sec, char *buffer, size_t size) {
@@ -63,22 +60,13 @@ static void format_span(uint64_t sec, char *buffer, size_t size) {
 char *format_relative(uint64_t usec, uint64_t now_usec) {
         bool future = usec > now_usec;
         uint64_t sec = (future ? usec - now_usec : now_usec - usec) / USEC_PER_SEC;
-        char span[64], *s;
+        char span[64];
 
         if (sec == 0)
-                return strdup("just now");
+                return g_strdup("just now");
 
         format_span(sec, span, sizeof(span));
-        if (asprintf(&s, future ? "in %s" : "%s ago", span) < 0)
-                return NULL;
-        return s;
-}
-
-uint64_t now_realtime_usec(void) {
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_REALTIME, &ts); /* cannot fail: every kernel has this clock */
-        return (uint64_t) ts.tv_sec * USEC_PER_SEC + (uint64_t) ts.tv_nsec / 1000;
+        return g_strdup_printf(future ? "in %s" : "%s ago", span);
 }
 
 int parse_time_span(const char *s, uint64_t *ret_usec) {
@@ -93,19 +81,19 @@ int parse_time_span(const char *s, uint64_t *ret_usec) {
                 { "m",   60 * USEC_PER_SEC },
                 { "h",   3600 * USEC_PER_SEC },
         };
-        size_t digits = strspn(s, "0123456789");
-        uint64_t n = 0;
+        const char *unit = s + strspn(s, "0123456789");
+        uint64_t n;
 
-        if (digits == 0)
+        if (unit == s)
                 return -EINVAL;
 
-        for (size_t i = 0; i < digits; i++)
-                if (__builtin_mul_overflow(n, 10, &n) ||
-                    __builtin_add_overflow(n, (uint64_t) (s[i] - '0'), &n))
-                        return -ERANGE;
+        errno = 0;
+        n = strtoull(s, NULL, 10);
+        if (errno != 0)
+                return -errno;
 
         for (size_t i = 0; i < ELEMENTSOF(units); i++)
-                if (streq(s + digits, units[i].name))
+                if (streq(unit, units[i].name))
                         return __builtin_mul_overflow(n, units[i].usec, ret_usec) ? -ERANGE : 0;
 
         return -EINVAL;

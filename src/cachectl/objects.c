@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "client.h"
@@ -45,36 +43,6 @@ const ObjectKind object_kind_policy = {
         .hint = "\"cachectl policies\" shows the policies that are installed",
 };
 
-void object_list_done(ObjectList *l) {
-        assert(l);
-
-        for (size_t i = 0; i < l->n; i++)
-                sd_json_variant_unref(l->items[i]);
-        free(l->items);
-        *l = (ObjectList) {};
-}
-
-static void object_list_remove(ObjectList *l, size_t i) {
-        sd_json_variant_unref(l->items[i]);
-        memmove(l->items + i, l->items + i + 1, (l->n - i - 1) * sizeof(*l->items));
-        l->n--;
-}
-
-static int object_list_add(ObjectList *l, sd_json_variant *v) {
-        /* Grow by doubling: a power of two is full. */
-        if ((l->n & (l->n - 1)) == 0) {
-                sd_json_variant **items;
-
-                items = reallocarray(l->items, l->n > 0 ? l->n * 2 : 1, sizeof(*items));
-                if (!items)
-                        return -ENOMEM;
-                l->items = items;
-        }
-
-        l->items[l->n++] = sd_json_variant_ref(v);
-        return 0;
-}
-
 const char *object_name(const ObjectKind *kind, sd_json_variant *v) {
         sd_json_variant *name;
 
@@ -86,13 +54,12 @@ const char *object_name(const ObjectKind *kind, sd_json_variant *v) {
 
 typedef struct Fetch {
         const ObjectKind *kind;
-        ObjectList list;
+        GPtrArray *objects;
 } Fetch;
 
 static int on_object(sd_json_variant *parameters, void *userdata) {
         Fetch *fetch = ASSERT_PTR(userdata);
         sd_json_variant *object = parameters;
-        int r;
 
         if (fetch->kind->wrapper)
                 object = sd_json_variant_by_key(parameters, fetch->kind->wrapper);
@@ -101,10 +68,16 @@ static int on_object(sd_json_variant *parameters, void *userdata) {
                 return log_error_errno(EBADMSG, "cachebpfd answered %s without a \"%s\".",
                                        fetch->kind->method, fetch->kind->key);
 
-        r = object_list_add(&fetch->list, object);
-        if (r < 0)
-                return log_oom();
+        g_ptr_array_add(fetch->objects, sd_json_variant_ref(object));
         return 0;
+}
+
+static void object_unref(void *object) {
+        sd_json_variant_unref(object);
+}
+
+GPtrArray *objects_new(void) {
+        return g_ptr_array_new_with_free_func(object_unref);
 }
 
 static int compare_objects(const void *a, const void *b, void *userdata) {
@@ -115,11 +88,9 @@ static int compare_objects(const void *a, const void *b, void *userdata) {
 }
 
 /* "name" is NULL for all objects. -ESRCH if the daemon knows none of that name, not logged. */
-static int fetch_some(sd_varlink *link, const ObjectKind *kind, const char *name, ObjectList *ret) {
+static int fetch_some(sd_varlink *link, const ObjectKind *kind, const char *name, GPtrArray **ret) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL;
-        Fetch fetch = {
-                .kind = kind,
-        };
+        _cleanup_ptr_array_ GPtrArray *objects = objects_new();
         int r;
 
         if (name) {
@@ -130,21 +101,16 @@ static int fetch_some(sd_varlink *link, const ObjectKind *kind, const char *name
                         return log_error_errno(r, "Cannot build the parameters of %s: %m", kind->method);
         }
 
-        r = client_call_more(link, kind->method, parameters, on_object, &fetch);
-        if (r < 0) {
-                object_list_done(&fetch.list);
-
-                /* Asked for everything, "there is none" is an answer. */
-                if (r != -ESRCH || name)
-                        return r;
-        } else if (name && fetch.list.n == 0)
+        r = client_call_more(link, kind->method, parameters, on_object,
+                             &(Fetch) { .kind = kind, .objects = objects });
+        /* Asked for everything, "there is none" is an answer. */
+        if (r < 0 && (r != -ESRCH || name))
+                return r;
+        if (name && objects->len == 0)
                 return -ESRCH;
 
-        if (fetch.list.n > 1)
-                qsort_r(fetch.list.items, fetch.list.n, sizeof(*fetch.list.items),
-                        compare_objects, (void *) kind);
-
-        *ret = fetch.list;
+        g_ptr_array_sort_with_data(objects, compare_objects, (void *) kind);
+        *ret = TAKE_PTR(objects);
         return 0;
 }
 
@@ -153,40 +119,38 @@ static bool is_pattern(const char *s) {
 }
 
 static char *complete_name(const ObjectKind *kind, const char *name) {
-        return kind->units ? unit_name_mangle(name) : strdup(name);
+        return kind->units ? unit_name_mangle(name) : g_strdup(name);
 }
 
-static bool object_list_contains(const ObjectKind *kind, const ObjectList *l, sd_json_variant *v) {
-        for (size_t i = 0; i < l->n; i++)
-                if (streq(object_name(kind, l->items[i]), object_name(kind, v)))
+static bool contains(const ObjectKind *kind, const GPtrArray *objects, sd_json_variant *v) {
+        for (guint i = 0; i < objects->len; i++)
+                if (streq(object_name(kind, objects->pdata[i]), object_name(kind, v)))
                         return true;
 
         return false;
 }
 
-/* Adds what matches to "ret", each object once. Returns how many matched. */
+/* Adds what matches to "to", each object once. Returns -ESRCH if nothing does. */
 static int merge_matching(
                 const ObjectKind *kind,
-                const ObjectList *from,
+                const GPtrArray *from,
                 const char *pattern,
-                ObjectList *ret) {
+                GPtrArray *to) {
 
-        int n = 0, r;
+        int r = -ESRCH;
 
-        for (size_t i = 0; i < from->n; i++) {
-                if (pattern && fnmatch(pattern, object_name(kind, from->items[i]), FNM_NOESCAPE) != 0)
+        for (guint i = 0; i < from->len; i++) {
+                sd_json_variant *v = from->pdata[i];
+
+                if (pattern && fnmatch(pattern, object_name(kind, v), FNM_NOESCAPE) != 0)
                         continue;
 
-                n++;
-                if (object_list_contains(kind, ret, from->items[i]))
-                        continue;
-
-                r = object_list_add(ret, from->items[i]);
-                if (r < 0)
-                        return log_oom();
+                r = 0;
+                if (!contains(kind, to, v))
+                        g_ptr_array_add(to, sd_json_variant_ref(v));
         }
 
-        return n;
+        return r;
 }
 
 int objects_fetch(
@@ -194,73 +158,53 @@ int objects_fetch(
                 const ObjectKind *kind,
                 char **names,
                 size_t n_names,
-                ObjectList *ret,
+                GPtrArray **ret,
                 size_t *ret_unknown) {
 
-        _cleanup_(object_list_done) ObjectList result = {}, all = {};
-        size_t unknown = 0;
-        bool have_all = false;
+        _cleanup_ptr_array_ GPtrArray *objects = objects_new(), *all = NULL;
         int r;
 
         assert(link);
         assert(kind);
         assert(ret);
+        assert(ret_unknown);
 
-        if (n_names == 0) {
-                r = fetch_some(link, kind, /* name= */ NULL, &result);
-                if (r < 0)
-                        return r;
-        }
+        *ret_unknown = 0;
+        if (n_names == 0)
+                return fetch_some(link, kind, /* name= */ NULL, ret);
 
         for (size_t i = 0; i < n_names; i++) {
-                _cleanup_(object_list_done) ObjectList one = {};
-                _cleanup_free_ char *name = NULL;
-                bool pattern;
+                _cleanup_free_ char *name = complete_name(kind, names[i]);
+                _cleanup_ptr_array_ GPtrArray *one = NULL;
+                bool pattern = is_pattern(name);
 
-                name = complete_name(kind, names[i]);
-                if (!name)
-                        return log_oom();
-
-                pattern = is_pattern(name);
+                r = 0;
                 if (!pattern)
                         r = fetch_some(link, kind, name, &one);
-                else if (!have_all) {
+                else if (!all)
                         r = fetch_some(link, kind, /* name= */ NULL, &all);
-                        have_all = r >= 0;
-                }
+                if (r >= 0)
+                        r = merge_matching(kind, pattern ? all : one, pattern ? name : NULL, objects);
                 if (r < 0 && r != -ESRCH)
                         return r;
+                if (r >= 0)
+                        continue;
 
-                if (r >= 0) {
-                        r = merge_matching(kind, pattern ? &all : &one, pattern ? name : NULL, &result);
-                        if (r < 0)
-                                return r;
-                        if (r == 0)
-                                r = -ESRCH;
-                }
-                if (r == -ESRCH) {
-                        unknown++;
-                        if (pattern)
-                                log_error("Nothing matches the pattern \"%s\".", name);
-                        else
-                                log_error("%s \"%s\" is not known to cachebpfd; %s.",
-                                          kind->noun, name, kind->hint);
-                }
+                ++*ret_unknown;
+                if (pattern)
+                        log_error("Nothing matches the pattern \"%s\".", name);
+                else
+                        log_error("%s \"%s\" is not known to cachebpfd; %s.", kind->noun, name, kind->hint);
         }
 
-        *ret = result;
-        result = (ObjectList) {};
-        if (ret_unknown)
-                *ret_unknown = unknown;
+        *ret = TAKE_PTR(objects);
         return 0;
 }
 
-int objects_name_matches(const ObjectKind *kind, const char *name, char **names, size_t n_names) {
+bool objects_name_matches(const ObjectKind *kind, const char *name, char **names, size_t n_names) {
         for (size_t i = 0; i < n_names; i++) {
                 _cleanup_free_ char *pattern = complete_name(kind, names[i]);
 
-                if (!pattern)
-                        return -ENOMEM;
                 if (fnmatch(pattern, name, FNM_NOESCAPE) == 0)
                         return true;
         }
@@ -268,41 +212,37 @@ int objects_name_matches(const ObjectKind *kind, const char *name, char **names,
         return n_names == 0;
 }
 
-int objects_filter(const ObjectKind *kind, ObjectList *l, char **names, size_t n_names) {
+int objects_fetch_matching(
+                sd_varlink *link,
+                const ObjectKind *kind,
+                char **names,
+                size_t n_names,
+                GPtrArray **ret) {
+
         int r;
 
-        assert(kind);
-        assert(l);
+        r = fetch_some(link, kind, /* name= */ NULL, ret);
+        if (r < 0)
+                return r;
 
         /* From the end: removing moves only what was looked at already. */
-        for (size_t i = l->n; i-- > 0;) {
-                r = objects_name_matches(kind, object_name(kind, l->items[i]), names, n_names);
-                if (r < 0)
-                        return r;
-                if (r == 0)
-                        object_list_remove(l, i);
-        }
+        for (guint i = (*ret)->len; i-- > 0;)
+                if (!objects_name_matches(kind, object_name(kind, (*ret)->pdata[i]), names, n_names))
+                        g_ptr_array_remove_index(*ret, i);
 
         return 0;
 }
 
-void objects_keep(const ObjectKind *kind, ObjectList *l, char **names, size_t n_names) {
+void objects_keep(const ObjectKind *kind, GPtrArray *objects, const GPtrArray *others) {
         assert(kind);
-        assert(l);
 
-        for (size_t i = l->n; i-- > 0;) {
-                bool found = false;
-
-                for (size_t j = 0; j < n_names; j++)
-                        found = found || streq(object_name(kind, l->items[i]), names[j]);
-                if (!found)
-                        object_list_remove(l, i);
-        }
+        for (guint i = objects->len; i-- > 0;)
+                if (!contains(kind, others, objects->pdata[i]))
+                        g_ptr_array_remove_index(objects, i);
 }
 
-int objects_to_json(const ObjectList *l, sd_json_variant **ret) {
-        assert(l);
+int objects_to_json(const GPtrArray *objects, sd_json_variant **ret) {
         assert(ret);
 
-        return sd_json_variant_new_array(ret, l->items, l->n);
+        return sd_json_variant_new_array(ret, (sd_json_variant **) objects->pdata, objects->len);
 }

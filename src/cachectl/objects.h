@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <systemd/sd-json.h>
 #include <systemd/sd-varlink.h>
 
 #include "shared/macro.h"
-
-/* The objects a method of the daemon lists, in the order in which they will be shown. */
-typedef struct ObjectList {
-        sd_json_variant **items;
-        size_t n;
-} ObjectList;
-
-void object_list_done(ObjectList *l);
 
 /* How to list one kind of object. */
 typedef struct ObjectKind {
@@ -31,6 +24,9 @@ extern const ObjectKind object_kind_unit;
 extern const ObjectKind object_kind_stats;
 extern const ObjectKind object_kind_policy;
 
+/* An empty list: an array of sd_json_variant, in the order in which they will be shown. */
+GPtrArray *objects_new(void);
+
 /* Asks for the named objects, all of them if "names" is empty. A name may be a glob pattern. Names
  * without an object are logged and counted in *ret_unknown, the others are returned nevertheless; an
  * object named twice is returned once. */
@@ -39,20 +35,25 @@ int objects_fetch(
                 const ObjectKind *kind,
                 char **names,
                 size_t n_names,
-                ObjectList *ret,
+                GPtrArray **ret,
                 size_t *ret_unknown);
 
-/* Keeps only the objects that match one of the names or patterns; no name at all keeps everything.
- * -ENOMEM is not logged. */
-int objects_filter(const ObjectKind *kind, ObjectList *l, char **names, size_t n_names);
+/* Asks for all objects, and keeps those that match one of the names or patterns; no name at all keeps
+ * everything. */
+int objects_fetch_matching(
+                sd_varlink *link,
+                const ObjectKind *kind,
+                char **names,
+                size_t n_names,
+                GPtrArray **ret);
 
-/* Keeps only the objects that have one of these very names. */
-void objects_keep(const ObjectKind *kind, ObjectList *l, char **names, size_t n_names);
+/* Whether objects_fetch_matching() would keep an object of that name. */
+bool objects_name_matches(const ObjectKind *kind, const char *name, char **names, size_t n_names);
 
-/* Whether objects_filter() would keep an object of that name. */
-int objects_name_matches(const ObjectKind *kind, const char *name, char **names, size_t n_names);
+/* Keeps only the objects whose names are also those of others. */
+void objects_keep(const ObjectKind *kind, GPtrArray *objects, const GPtrArray *others);
 
 const char *object_name(const ObjectKind *kind, sd_json_variant *v);
 
 /* A new JSON array of the objects. */
-int objects_to_json(const ObjectList *l, sd_json_variant **ret);
+int objects_to_json(const GPtrArray *objects, sd_json_variant **ret);

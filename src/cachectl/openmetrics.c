@@ -269,17 +269,17 @@ static void print_counters(const StatsInfo *stats, size_t n, MetricsFormat forma
 /* ---- states */
 
 /* A set of states, of which one is 1. */
-static int print_states(const ObjectList *units, MetricsFormat format, FILE *f) {
+static int print_states(const GPtrArray *units, MetricsFormat format, FILE *f) {
         static const char name[] = "cachebpf_unit_state";
         int r;
 
-        if (units->n > 0)
+        if (units->len > 0)
                 print_head(name, STATES, NULL, "What the policy of the unit is doing", format, f);
 
-        for (size_t i = 0; i < units->n; i++) {
+        for (guint i = 0; i < units->len; i++) {
                 UnitInfo u;
 
-                r = unit_info_parse(units->items[i], &u);
+                r = unit_info_parse(units->pdata[i], &u);
                 if (r < 0)
                         return r;
 
@@ -295,7 +295,7 @@ static int print_states(const ObjectList *units, MetricsFormat format, FILE *f) 
         return 0;
 }
 
-int openmetrics_print(const ObjectList *units, const ObjectList *stats, MetricsFormat format, FILE *f) {
+int openmetrics_print(const GPtrArray *units, const GPtrArray *stats, MetricsFormat format, FILE *f) {
         _cleanup_free_ StatsInfo *infos = NULL;
         int r;
 
@@ -303,12 +303,12 @@ int openmetrics_print(const ObjectList *units, const ObjectList *stats, MetricsF
         assert(stats);
         assert(f);
 
-        infos = calloc(stats->n + 1, sizeof(StatsInfo));
+        infos = calloc(stats->len + 1, sizeof(StatsInfo));
         if (!infos)
                 return log_oom();
 
-        for (size_t i = 0; i < stats->n; i++) {
-                r = stats_info_parse(stats->items[i], infos + i);
+        for (guint i = 0; i < stats->len; i++) {
+                r = stats_info_parse(stats->pdata[i], infos + i);
                 if (r < 0)
                         return r;
         }
@@ -317,7 +317,7 @@ int openmetrics_print(const ObjectList *units, const ObjectList *stats, MetricsF
         if (r < 0)
                 return r;
 
-        print_counters(infos, stats->n, format, f);
+        print_counters(infos, stats->len, format, f);
         if (format == METRICS_OPENMETRICS)
                 fputs("# EOF\n", f);
         return 0;

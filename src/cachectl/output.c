@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <assert.h>
-#include <errno.h>
+#include <glib.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -37,11 +37,11 @@ int output_json(sd_json_variant *v) {
         return EXIT_SUCCESS;
 }
 
-int output_json_objects(const ObjectList *l) {
+int output_json_objects(const GPtrArray *objects) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *array = NULL;
         int r;
 
-        r = objects_to_json(l, &array);
+        r = objects_to_json(objects, &array);
         if (r < 0)
                 return log_error_errno(r, "Cannot build JSON: %m");
 
@@ -49,8 +49,6 @@ int output_json_objects(const ObjectList *l) {
 }
 
 int output_table(const Table *t, const char *one, const char *many) {
-        int r;
-
         assert(t);
         assert(one);
         assert(many);
@@ -58,11 +56,8 @@ int output_table(const Table *t, const char *one, const char *many) {
         if (arg_pager)
                 pager_open();
 
-        if (table_rows(t) > 0 || !arg_legend) {
-                r = table_print(t, stdout, arg_legend, arg_full ? SIZE_MAX : terminal_columns());
-                if (r < 0)
-                        return log_oom();
-        }
+        if (table_rows(t) > 0 || !arg_legend)
+                table_print(t, stdout, arg_legend, arg_full ? SIZE_MAX : terminal_columns());
 
         if (arg_legend)
                 printf("%s%zu %s listed.\n",
@@ -71,58 +66,40 @@ int output_table(const Table *t, const char *one, const char *many) {
         return EXIT_SUCCESS;
 }
 
-int details_new(Table **ret) {
+Table *details_new(void) {
         static const TableColumn columns[] = {
                 { .flags = COLUMN_RIGHT, .min_width = DETAIL_NAME_WIDTH },
                 {},
         };
-        int r;
 
-        r = table_new(columns, ELEMENTSOF(columns), ret);
-        return r < 0 ? log_oom() : 0;
+        return table_new(columns, ELEMENTSOF(columns));
 }
 
-int details_add_colored(Table *t, const char *name, TerminalColor color, const char *value) {
-        _cleanup_free_ char *label = NULL;
-        int r;
-
-        assert(t);
+void details_add_colored(Table *t, const char *name, TerminalColor color, const char *value) {
         assert(name);
 
         if (!value)
-                return 0;
+                return;
 
-        if (asprintf(&label, "%s:", name) < 0) {
-                label = NULL;
-                return log_oom();
-        }
-
-        r = table_add(t, label);
-        if (r >= 0)
-                r = table_add_colored(t, color, value);
-        return r < 0 ? log_oom() : 0;
+        table_addf(t, "%s:", name);
+        table_add_colored(t, color, value);
 }
 
-int details_add(Table *t, const char *name, const char *value) {
-        return details_add_colored(t, name, COLOR_NONE, value);
+void details_add(Table *t, const char *name, const char *value) {
+        details_add_colored(t, name, COLOR_NONE, value);
 }
 
-int details_addf(Table *t, const char *name, const char *format, ...) {
+void details_addf(Table *t, const char *name, const char *format, ...) {
         _cleanup_free_ char *value = NULL;
         va_list ap;
-        int n;
 
         va_start(ap, format);
-        n = vasprintf(&value, format, ap);
+        value = g_strdup_vprintf(format, ap);
         va_end(ap);
-        if (n < 0) {
-                value = NULL;
-                return log_oom();
-        }
 
-        return details_add(t, name, value);
+        details_add(t, name, value);
 }
 
-int output_details(const Table *t) {
-        return table_print(t, stdout, /* header= */ false, SIZE_MAX) < 0 ? log_oom() : EXIT_SUCCESS;
+void details_print(const Table *t) {
+        table_print(t, stdout, /* header= */ false, SIZE_MAX);
 }

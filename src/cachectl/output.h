@@ -10,16 +10,15 @@
  * Returns EXIT_SUCCESS or a negative errno (logged). */
 
 int output_json(sd_json_variant *v);
-int output_json_objects(const ObjectList *l);
+int output_json_objects(const GPtrArray *objects);
 
 /* A list with header and, below it, a count: "1 unit listed." */
 int output_table(const Table *t, const char *one, const char *many);
 
-/* The details of one object: a table of two columns, see details_new(). */
-int output_details(const Table *t);
-
-/* A table of names and values, the names lined up the same way in all of them. */
-int details_new(Table **ret);
-int details_add(Table *t, const char *name, const char *value);
-int details_add_colored(Table *t, const char *name, TerminalColor color, const char *value);
-int details_addf(Table *t, const char *name, const char *format, ...) _printf_(3, 4);
+/* The details of one object: names and values, the names lined up the same way in all of them. A value that
+ * is NULL is left out, with its name. */
+Table *details_new(void);
+void details_add(Table *t, const char *name, const char *value);
+void details_add_colored(Table *t, const char *name, TerminalColor color, const char *value);
+void details_addf(Table *t, const char *name, const char *format, ...) _printf_(3, 4);
+void details_print(const Table *t);

@@ -23,5 +23,5 @@ const char *settings_name_in_reply(const char *unit, sd_json_variant *reply);
 int settings_build(char **words, size_t n_words, sd_json_variant **ret);
 
 /* A table of lines, and how to fill it from an array of Setting: the strongest of each key first. */
-int settings_table_new(Table **ret);
-int settings_table_add(Table *t, const char *unit, sd_json_variant *settings);
+Table *settings_table_new(void);
+void settings_table_add(Table *t, const char *unit, sd_json_variant *settings);

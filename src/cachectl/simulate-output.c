@@ -37,20 +37,18 @@ static double fallback_share(const SimResult *result) {
 
 /* ---- for people */
 
-static int fill_table(const Simulation *s, Table *t) {
+static void fill_table(const Simulation *s, Table *t) {
         for (size_t i = 0; i < s->n_rows; i++) {
-                int r = table_add_colored(t, s->rows[i].policy ? COLOR_NONE : COLOR_BOLD,
-                                          simulation_row_name(s, i));
-
-                for (size_t j = 0; r >= 0 && j < s->n_sizes; j++) {
+                table_add_colored(t, s->rows[i].policy ? COLOR_NONE : COLOR_BOLD, simulation_row_name(s, i));
+                for (size_t j = 0; j < s->n_sizes; j++) {
                         double ratio = miss_ratio(simulation_result(s, i, j));
 
-                        r = ratio < 0 ? table_add(t, NULL) : table_addf(t, "%.2f%%", 100 * ratio);
+                        if (ratio < 0)
+                                table_add(t, NULL);
+                        else
+                                table_addf(t, "%.2f%%", 100 * ratio);
                 }
-                if (r < 0)
-                        return r;
         }
-        return 0;
 }
 
 static void print_notes(const Simulation *s) {
@@ -77,25 +75,17 @@ static void print_limits(const Simulation *s) {
 int simulation_print(const Simulation *s, const char *path) {
         _cleanup_free_ TableColumn *columns = NULL;
         _cleanup_(table_freep) Table *t = NULL;
-        _cleanup_free_ char *name = NULL;
-        int r;
+        _cleanup_free_ char *name = text_escape(path);
 
         assert(s);
 
-        name = text_escape(path);
-        columns = calloc(s->n_sizes + 1, sizeof(*columns));
-        if (!columns || !name)
-                return log_oom();
-
+        columns = g_new0(TableColumn, s->n_sizes + 1);
         columns[0].header = "POLICY";
         for (size_t j = 0; j < s->n_sizes; j++)
                 columns[j + 1] = (TableColumn) { .header = s->sizes[j].label, .flags = COLUMN_RIGHT };
 
-        r = table_new(columns, s->n_sizes + 1, &t);
-        if (r >= 0)
-                r = fill_table(s, t);
-        if (r < 0)
-                return log_oom();
+        t = table_new(columns, s->n_sizes + 1);
+        fill_table(s, t);
 
         if (arg_pager)
                 pager_open();
@@ -105,9 +95,7 @@ int simulation_print(const Simulation *s, const char *path) {
                        "by cache size\n\n", name,
                        simulation_result(s, s->n_rows - 1, 0)->stats.requests, s->trace->n_objects,
                        (double) s->trace->n_objects * TRACE_PAGE_SIZE / 1048576);
-        r = table_print(t, stdout, arg_legend, SIZE_MAX);
-        if (r < 0)
-                return log_oom();
+        table_print(t, stdout, arg_legend, SIZE_MAX);
         if (arg_legend) {
                 print_limits(s);
                 print_notes(s);
@@ -195,30 +183,21 @@ int simulation_print_json(const Simulation *s, const char *path) {
 
 /* ---- for both */
 
-static PlotSize *plot_sizes(const Simulation *s) {
-        PlotSize *sizes = calloc(s->n_sizes, sizeof(*sizes));
-
-        for (size_t j = 0; sizes && j < s->n_sizes; j++)
-                sizes[j] = (PlotSize) { .label = s->sizes[j].label, .pages = s->sizes[j].pages };
-        return sizes;
-}
-
 int simulation_plot(const Simulation *s, const char *path, const char *plot_path) {
         _cleanup_free_ PlotSeries *series = NULL;
         _cleanup_free_ PlotSize *sizes = NULL;
         _cleanup_free_ double *ratios = NULL;
-        _cleanup_free_ char *title = NULL;
+        _cleanup_free_ char *title = text_escape(path);
         int r;
 
         assert(s);
 
-        title = text_escape(path);
-        sizes = plot_sizes(s);
-        series = calloc(s->n_rows, sizeof(*series));
-        ratios = calloc(s->n_rows * s->n_sizes, sizeof(*ratios));
-        if (!title || !sizes || !series || !ratios)
-                return log_oom();
+        sizes = g_new(PlotSize, s->n_sizes);
+        for (size_t j = 0; j < s->n_sizes; j++)
+                sizes[j] = (PlotSize) { .label = s->sizes[j].label, .pages = s->sizes[j].pages };
 
+        series = g_new(PlotSeries, s->n_rows);
+        ratios = g_new(double, s->n_rows * s->n_sizes);
         for (size_t i = 0; i < s->n_rows; i++) {
                 series[i] = (PlotSeries) {
                         .name = simulation_row_name(s, i),

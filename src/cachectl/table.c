@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <assert.h>
-#include <errno.h>
+#include <glib.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "shared/cleanup.h"
 #include "shared/macro.h"
@@ -24,110 +22,90 @@ typedef struct Cell {
 struct Table {
         const TableColumn *columns;
         size_t n_columns;
-
-        Cell *cells;
-        size_t n_cells;
-        size_t n_allocated;
+        GArray *cells; /* row by row, the first one is the header */
 };
 
-int table_new(const TableColumn *columns, size_t n_columns, Table **ret) {
-        Table *t;
+static void cell_clear(void *cell) {
+        free(((Cell *) cell)->text);
+}
+
+static const Cell *cell_at(const Table *t, size_t i) {
+        return &g_array_index(t->cells, Cell, i);
+}
+
+Table *table_new(const TableColumn *columns, size_t n_columns) {
+        Table *t = g_new(Table, 1);
 
         assert(columns);
         assert(n_columns > 0);
-        assert(ret);
-
-        t = malloc(sizeof(*t));
-        if (!t)
-                return -ENOMEM;
 
         *t = (Table) {
                 .columns = columns,
                 .n_columns = n_columns,
+                .cells = g_array_new(FALSE, FALSE, sizeof(Cell)),
         };
+        g_array_set_clear_func(t->cells, cell_clear);
 
-        *ret = t;
-        return 0;
+        for (size_t i = 0; i < n_columns; i++)
+                table_add_colored(t, COLOR_HEADER, columns[i].header ?: "");
+
+        return t;
 }
 
 Table *table_free(Table *t) {
-        if (!t)
-                return NULL;
-
-        for (size_t i = 0; i < t->n_cells; i++)
-                free(t->cells[i].text);
-        free(t->cells);
-        free(t);
-        return NULL;
+        if (t)
+                g_array_unref(t->cells);
+        return mfree(t);
 }
 
-int table_add_colored(Table *t, TerminalColor color, const char *text) {
-        char *escaped;
+void table_add_colored(Table *t, TerminalColor color, const char *text) {
+        Cell cell = { .color = color };
 
         assert(t);
 
-        if (t->n_cells == t->n_allocated) {
-                size_t n = t->n_allocated > 0 ? t->n_allocated * 2 : t->n_columns * 8;
-                Cell *cells;
-
-                cells = reallocarray(t->cells, n, sizeof(Cell));
-                if (!cells)
-                        return -ENOMEM;
-
-                t->cells = cells;
-                t->n_allocated = n;
-        }
-
-        escaped = text_escape(text ?: "-");
-        if (!escaped)
-                return -ENOMEM;
-
-        t->cells[t->n_cells++] = (Cell) {
-                .text = escaped,
-                .width = text_width(escaped),
-                .color = color,
-        };
-
-        return 0;
+        cell.text = text_escape(text ?: "-");
+        cell.width = text_width(cell.text);
+        g_array_append_val(t->cells, cell);
 }
 
-int table_add(Table *t, const char *text) {
-        return table_add_colored(t, COLOR_NONE, text);
+void table_add(Table *t, const char *text) {
+        table_add_colored(t, COLOR_NONE, text);
 }
 
-int table_addf(Table *t, const char *format, ...) {
+void table_addf(Table *t, const char *format, ...) {
         _cleanup_free_ char *text = NULL;
         va_list ap;
-        int n;
 
-        assert(t);
         assert(format);
 
         va_start(ap, format);
-        n = vasprintf(&text, format, ap);
+        text = g_strdup_vprintf(format, ap);
         va_end(ap);
-        if (n < 0) {
-                text = NULL;
-                return -ENOMEM;
-        }
 
-        return table_add(t, text);
+        table_add(t, text);
+}
+
+void table_add_permille(Table *t, int permille) {
+        if (permille < 0)
+                table_add(t, NULL);
+        else
+                table_addf(t, "%d.%d%%", permille / 10, permille % 10);
 }
 
 size_t table_rows(const Table *t) {
         assert(t);
 
-        return t->n_cells / t->n_columns;
+        return t->cells->len / t->n_columns - 1;
 }
 
 static bool column_shrinks(const TableColumn *c) {
         return c->flags & (COLUMN_SHRINK | COLUMN_SHRINK_MID);
 }
 
-static size_t column_floor(const TableColumn *c, bool header) {
-        size_t floor = MAX(SHRINK_FLOOR, c->min_width);
+static size_t column_floor(const Table *t, size_t column, bool header) {
+        size_t floor = MAX(SHRINK_FLOOR, t->columns[column].min_width);
 
-        return header && c->header ? MAX(floor, text_width(c->header)) : floor;
+        return header ? MAX(floor, cell_at(t, column)->width) : floor;
 }
 
 /* Takes columns away, one at a time and always from the widest that still may give, so that shortened
@@ -143,7 +121,7 @@ static void shrink_columns(const Table *t, bool header, size_t columns, size_t *
 
                 for (size_t i = 0; i < t->n_columns; i++)
                         if (column_shrinks(t->columns + i) &&
-                            widths[i] > column_floor(t->columns + i, header) &&
+                            widths[i] > column_floor(t, i, header) &&
                             (widest == SIZE_MAX || widths[i] > widths[widest]))
                                 widest = i;
 
@@ -155,98 +133,44 @@ static void shrink_columns(const Table *t, bool header, size_t columns, size_t *
         }
 }
 
-static void print_blanks(FILE *f, size_t n) {
-        fprintf(f, "%*s", (int) n, "");
-}
-
-static int print_cell(
-                const Table *t,
-                FILE *f,
-                size_t column,
-                size_t width,
-                const Cell *cell,
-                bool underline_blanks) {
-
+static void print_cell(const Table *t, FILE *f, size_t column, size_t width, const Cell *cell) {
         const TableColumn *c = t->columns + column;
-        _cleanup_free_ char *shortened = NULL;
-        const char *text = cell->text;
-        size_t w = cell->width, pad;
         bool last = column + 1 == t->n_columns, right = c->flags & COLUMN_RIGHT;
+        _cleanup_free_ char *shortened = NULL;
+        size_t w = cell->width, pad, behind, underlined;
 
         if (w > width && column_shrinks(c)) {
-                shortened = text_ellipsize(text, width, c->flags & COLUMN_SHRINK_MID ? 50 : 100);
-                if (!shortened)
-                        return -ENOMEM;
-
-                text = shortened;
+                shortened = text_ellipsize(cell->text, width, c->flags & COLUMN_SHRINK_MID ? 50 : 100);
                 w = text_width(shortened);
         }
 
         pad = width > w ? width - w : 0;
+        behind = right || last ? 0 : pad;
+        underlined = cell->color == COLOR_HEADER ? behind : 0;
 
-        if (right)
-                print_blanks(f, pad);
-        fprintf(f, "%s%s", color_on(cell->color), text);
-        if (!underline_blanks)
-                fputs(color_off(cell->color), f);
-        if (!last) {
-                if (!right)
-                        print_blanks(f, pad);
-                if (underline_blanks)
-                        fputs(color_off(cell->color), f);
-                fputc(' ', f);
-        } else if (underline_blanks)
-                fputs(color_off(cell->color), f);
-
-        return 0;
+        fprintf(f, "%*s%s%s", (int) (right ? pad : 0), "", color_on(cell->color), shortened ?: cell->text);
+        fprintf(f, "%*s%s", (int) underlined, "", color_off(cell->color));
+        fprintf(f, "%*s%c", (int) (behind - underlined), "", last ? '\n' : ' ');
 }
 
-int table_print(const Table *t, FILE *f, bool header, size_t columns) {
+void table_print(const Table *t, FILE *f, bool header, size_t columns) {
         _cleanup_free_ size_t *widths = NULL;
-        int r;
+        size_t first;
 
         assert(t);
         assert(f);
-        assert(t->n_cells % t->n_columns == 0);
+        assert(t->cells->len % t->n_columns == 0);
 
-        widths = calloc(t->n_columns, sizeof(size_t));
-        if (!widths)
-                return -ENOMEM;
+        widths = g_new(size_t, t->n_columns);
+        first = header ? 0 : t->n_columns;
 
-        for (size_t i = 0; i < t->n_columns; i++) {
+        for (size_t i = 0; i < t->n_columns; i++)
                 widths[i] = t->columns[i].min_width;
-                if (header && t->columns[i].header)
-                        widths[i] = MAX(widths[i], text_width(t->columns[i].header));
-        }
-        for (size_t i = 0; i < t->n_cells; i++)
-                widths[i % t->n_columns] = MAX(widths[i % t->n_columns], t->cells[i].width);
+        for (size_t i = first; i < t->cells->len; i++)
+                widths[i % t->n_columns] = MAX(widths[i % t->n_columns], cell_at(t, i)->width);
 
         shrink_columns(t, header, columns, widths);
 
-        if (header) {
-                for (size_t i = 0; i < t->n_columns; i++) {
-                        Cell cell = {
-                                .text = (char *) (t->columns[i].header ?: ""),
-                                .color = COLOR_HEADER,
-                        };
-
-                        cell.width = text_width(cell.text);
-                        r = print_cell(t, f, i, widths[i], &cell, /* underline_blanks= */ true);
-                        if (r < 0)
-                                return r;
-                }
-                fputc('\n', f);
-        }
-
-        for (size_t i = 0; i < t->n_cells; i++) {
-                size_t column = i % t->n_columns;
-
-                r = print_cell(t, f, column, widths[column], t->cells + i, /* underline_blanks= */ false);
-                if (r < 0)
-                        return r;
-                if (column + 1 == t->n_columns)
-                        fputc('\n', f);
-        }
-
-        return 0;
+        for (size_t i = first; i < t->cells->len; i++)
+                print_cell(t, f, i % t->n_columns, widths[i % t->n_columns], cell_at(t, i));
 }

@@ -27,18 +27,21 @@ typedef struct TableColumn {
 typedef struct Table Table;
 
 /* The columns are not copied, they must live as long as the table. */
-int table_new(const TableColumn *columns, size_t n_columns, Table **ret);
+Table *table_new(const TableColumn *columns, size_t n_columns);
 Table *table_free(Table *t);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Table *, table_free);
 
 /* Cells are added one after the other, row by row, and copied. NULL means "nothing there" and shows as
  * "-". */
-int table_add(Table *t, const char *text);
-int table_add_colored(Table *t, TerminalColor color, const char *text);
-int table_addf(Table *t, const char *format, ...) _printf_(2, 3);
+void table_add(Table *t, const char *text);
+void table_add_colored(Table *t, TerminalColor color, const char *text);
+void table_addf(Table *t, const char *format, ...) _printf_(2, 3);
+
+/* "99.9%"; a negative number means "nothing there". */
+void table_add_permille(Table *t, int permille);
 
 size_t table_rows(const Table *t);
 
 /* Prints header (if wanted) and rows, in at most "columns" columns if shortening the cells that allow it
  * can do it. */
-int table_print(const Table *t, FILE *f, bool header, size_t columns);
+void table_print(const Table *t, FILE *f, bool header, size_t columns);

@@ -3,15 +3,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <glib.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "model.h"
 #include "objects.h"
 #include "shared/cleanup.h"
-#include "shared/log.h"
 #include "shared/string-util.h"
 #include "top-sample.h"
 
@@ -48,7 +45,9 @@ TopOrder top_order_from_key(char key) {
 
 /* ---- units */
 
-static void unit_free(TopUnit *u) {
+static void unit_free(void *p) {
+        TopUnit *u = p;
+
         free(u->name);
         free(u->policy);
         free(u->state);
@@ -58,47 +57,31 @@ static void unit_free(TopUnit *u) {
 void top_sample_done(TopSample *s) {
         assert(s);
 
-        for (size_t i = 0; i < s->n; i++)
-                unit_free(s->units[i]);
-        free(s->units);
+        if (s->units)
+                g_ptr_array_unref(s->units);
         *s = (TopSample) {};
 }
 
 /* Its line from now on, if it has none yet. */
 static TopUnit *find_unit(TopSample *s, const char *name) {
-        TopUnit **units, *u;
+        TopUnit *u;
 
-        for (size_t i = 0; i < s->n; i++)
-                if (streq(s->units[i]->name, name))
-                        return s->units[i];
-
-        units = reallocarray(s->units, s->n + 1, sizeof(*units));
-        if (!units)
-                return NULL;
-        s->units = units;
-
-        u = calloc(1, sizeof(TopUnit));
-        if (!u)
-                return NULL;
-        u->name = strdup(name);
-        if (!u->name) {
-                free(u);
-                return NULL;
+        for (guint i = 0; i < s->units->len; i++) {
+                u = s->units->pdata[i];
+                if (streq(u->name, name))
+                        return u;
         }
-        u->permille = -1;
 
-        return s->units[s->n++] = u;
+        u = g_new(TopUnit, 1);
+        *u = (TopUnit) { .name = g_strdup(name), .permille = -ENODATA };
+        g_ptr_array_add(s->units, u);
+        return u;
 }
 
 static void forget_units(TopSample *s) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < s->n; i++)
-                if (s->units[i]->generation == s->generation)
-                        s->units[n++] = s->units[i];
-                else
-                        unit_free(s->units[i]);
-        s->n = n;
+        for (guint i = s->units->len; i-- > 0;)
+                if (((TopUnit *) s->units->pdata[i])->generation != s->generation)
+                        g_ptr_array_remove_index(s->units, i);
 }
 
 /* ---- counters */
@@ -115,13 +98,6 @@ static uint64_t counter_or_zero(const StatsInfo *s, const char *name) {
         return n == UINT64_MAX ? 0 : n;
 }
 
-static int permille(uint64_t hits, uint64_t misses) {
-        if (hits + misses == 0)
-                return -1;
-
-        return (int) ((long double) hits * 1000 / ((long double) hits + misses));
-}
-
 /* Another policy, or the same attached anew, counts from zero. */
 static bool continues(const TopUnit *u, const StatsInfo *s) {
         return u->counted && streq_ptr(u->policy, s->policy) &&
@@ -130,7 +106,7 @@ static bool continues(const TopUnit *u, const StatsInfo *s) {
                counter_or_zero(s, "evict_reclaimed") >= u->evictions;
 }
 
-static int update_counters(TopUnit *u, const StatsInfo *s, double seconds) {
+static void update_counters(TopUnit *u, const StatsInfo *s, double seconds) {
         uint64_t hits = counter_or_zero(s, "hits"), misses = counter_or_zero(s, "misses"),
                  evictions = counter_or_zero(s, "evict_reclaimed"),
                  pages = counter_or_zero(s, "managed_pages");
@@ -140,11 +116,11 @@ static int update_counters(TopUnit *u, const StatsInfo *s, double seconds) {
                 u->hit_rate = (hits - u->hits) / seconds;
                 u->miss_rate = (misses - u->misses) / seconds;
                 u->eviction_rate = (evictions - u->evictions) / seconds;
-                u->permille = permille(hits - u->hits, misses - u->misses);
+                u->permille = hit_permille(hits - u->hits, misses - u->misses);
                 add_point(u);
         } else {
                 u->hit_rate = u->miss_rate = u->eviction_rate = 0;
-                u->permille = permille(hits, misses);
+                u->permille = hit_permille(hits, misses);
                 u->n_curve = 0;
         }
 
@@ -153,71 +129,74 @@ static int update_counters(TopUnit *u, const StatsInfo *s, double seconds) {
         u->misses = misses;
         u->evictions = evictions;
         u->cached = pages * (uint64_t) sysconf(_SC_PAGESIZE);
-
-        return free_and_strdup(&u->policy, s->policy);
+        g_set_str(&u->policy, s->policy);
 }
 
-static int add_units(TopSample *s, const ObjectList *units) {
+static int add_units(TopSample *s, const GPtrArray *units) {
         int r;
 
-        for (size_t i = 0; i < units->n; i++) {
+        for (guint i = 0; i < units->len; i++) {
                 UnitInfo info;
                 TopUnit *u;
 
-                r = unit_info_parse(units->items[i], &info);
+                r = unit_info_parse(units->pdata[i], &info);
                 if (r < 0)
                         return r;
 
                 u = find_unit(s, info.unit);
-                if (!u || free_and_strdup(&u->state, info.state) < 0)
-                        return log_oom();
                 u->generation = s->generation;
+                g_set_str(&u->state, info.state);
 
                 /* without counters: what is wanted */
-                if (!u->counted && free_and_strdup(&u->policy, info.effective ?: info.configured) < 0)
-                        return log_oom();
+                if (!u->counted)
+                        g_set_str(&u->policy, info.effective ?: info.configured);
         }
 
         return 0;
 }
 
-static int add_stats(TopSample *s, const ObjectList *stats, double seconds) {
+static int add_stats(TopSample *s, const GPtrArray *stats, double seconds) {
         _cleanup_hash_table_ GHashTable *counted = g_hash_table_new(NULL, NULL);
         int r;
 
-        for (size_t i = 0; i < stats->n; i++) {
+        for (guint i = 0; i < stats->len; i++) {
                 StatsInfo info;
                 TopUnit *u;
 
-                r = stats_info_parse(stats->items[i], &info);
+                r = stats_info_parse(stats->pdata[i], &info);
                 if (r < 0)
                         return r;
                 if (sd_json_variant_elements(info.counters) == 0)
                         continue;
 
                 u = find_unit(s, info.unit);
-                if (!u || update_counters(u, &info, seconds) < 0)
-                        return log_oom();
                 u->generation = s->generation;
+                update_counters(u, &info, seconds);
                 g_hash_table_add(counted, u);
         }
 
         /* it had a policy, and has none any more */
-        for (size_t i = 0; i < s->n; i++)
-                if (!g_hash_table_contains(counted, s->units[i])) {
-                        s->units[i]->counted = s->units[i]->compared = false;
-                        s->units[i]->n_curve = 0;
-                        s->units[i]->permille = -1;
+        for (guint i = 0; i < s->units->len; i++) {
+                TopUnit *u = s->units->pdata[i];
+
+                if (!g_hash_table_contains(counted, u)) {
+                        u->counted = u->compared = false;
+                        u->n_curve = 0;
+                        u->permille = -ENODATA;
                 }
+        }
 
         return 0;
 }
 
-int top_sample_add(TopSample *s, const ObjectList *units, const ObjectList *stats, uint64_t at_usec) {
+int top_sample_add(TopSample *s, const GPtrArray *units, const GPtrArray *stats, uint64_t at_usec) {
         double seconds;
         int r;
 
         assert(s);
+
+        if (!s->units)
+                s->units = g_ptr_array_new_with_free_func(unit_free);
 
         seconds = s->at_usec > 0 && at_usec > s->at_usec ? (double) (at_usec - s->at_usec) / USEC_PER_SEC :
                                                            0;
@@ -235,25 +214,16 @@ int top_sample_add(TopSample *s, const ObjectList *units, const ObjectList *stat
 }
 
 int top_sample_take(TopSample *s, sd_varlink *link, char **patterns, size_t n_patterns) {
-        _cleanup_(object_list_done) ObjectList units = {}, stats = {};
-        struct timespec ts;
+        _cleanup_ptr_array_ GPtrArray *units = NULL, *stats = NULL;
         int r;
 
-        r = objects_fetch(link, &object_kind_unit, /* names= */ NULL, 0, &units, /* ret_unknown= */ NULL);
+        r = objects_fetch_matching(link, &object_kind_unit, patterns, n_patterns, &units);
         if (r >= 0)
-                r = objects_fetch(link, &object_kind_stats, /* names= */ NULL, 0, &stats,
-                                  /* ret_unknown= */ NULL);
+                r = objects_fetch_matching(link, &object_kind_stats, patterns, n_patterns, &stats);
         if (r < 0)
                 return r;
 
-        r = objects_filter(&object_kind_unit, &units, patterns, n_patterns);
-        if (r >= 0)
-                r = objects_filter(&object_kind_stats, &stats, patterns, n_patterns);
-        if (r < 0)
-                return log_oom();
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        return top_sample_add(s, &units, &stats, (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000);
+        return top_sample_add(s, units, stats, (uint64_t) g_get_monotonic_time());
 }
 
 /* ---- order */
@@ -302,8 +272,7 @@ static int compare_units(const void *x, const void *y, void *userdata) {
 void top_sample_sort(TopSample *s, TopOrder order) {
         assert(s);
 
-        if (s->n > 1)
-                qsort_r(s->units, s->n, sizeof(*s->units), compare_units, &order);
+        g_ptr_array_sort_with_data(s->units, compare_units, &order);
 }
 
 /* ---- curve */
@@ -315,9 +284,7 @@ char *top_curve(const TopUnit *u, unsigned width, bool utf8) {
         unsigned n = MIN(u->n_curve, width);
         char *curve, *p;
 
-        curve = p = malloc(width * STRLEN("█") + 1);
-        if (!curve)
-                return NULL;
+        curve = p = g_malloc(width * STRLEN("█") + 1);
 
         for (unsigned i = n; i < width; i++)
                 *p++ = ' ';

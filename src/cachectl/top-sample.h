@@ -22,7 +22,7 @@ typedef struct TopUnit {
         uint64_t hits, misses, evictions;
         /* a second, since the sample before */
         double hit_rate, miss_rate, eviction_rate;
-        int permille;        /* hits of the accesses since then, or of all if there is none; -1: no access */
+        int permille;        /* hits of the accesses since then, or else of all; negative: no access */
         /* what it was in each sample, in percent, the newest at the end; -1: no access */
         int8_t curve[TOP_CURVE_MAX];
         unsigned n_curve;
@@ -30,8 +30,7 @@ typedef struct TopUnit {
 } TopUnit;
 
 typedef struct TopSample {
-        TopUnit **units;
-        size_t n;
+        GPtrArray *units;    /* of type TopUnit; NULL before the first sample */
         uint64_t at_usec;    /* CLOCK_MONOTONIC; 0: there was no sample yet */
         unsigned generation;
 } TopSample;
@@ -60,7 +59,7 @@ void top_sample_done(TopSample *s);
 int top_sample_take(TopSample *s, sd_varlink *link, char **patterns, size_t n_patterns);
 
 /* The same from the daemon's answers to ListUnits and GetStats, at a time. */
-int top_sample_add(TopSample *s, const ObjectList *units, const ObjectList *stats, uint64_t at_usec);
+int top_sample_add(TopSample *s, const GPtrArray *units, const GPtrArray *stats, uint64_t at_usec);
 
 /* The largest numbers, the worst ratio, and the first names come first. */
 void top_sample_sort(TopSample *s, TopOrder order);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glib.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -190,18 +191,11 @@ int screen_draw(const char *text) {
         return fflush(stdout) != 0 ? -errno : 0;
 }
 
-static uint64_t now_usec(void) {
-        struct timespec ts;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &ts);
-        return (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
-}
-
 int screen_wait_key(uint64_t until_usec) {
         struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
         for (;;) {
-                uint64_t now = now_usec();
+                uint64_t now = (uint64_t) g_get_monotonic_time();
                 struct timespec left = {};
                 char key;
                 int r;

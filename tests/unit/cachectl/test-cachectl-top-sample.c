@@ -19,28 +19,30 @@
 
 static TopSample sample;
 
-static void parse_list(const char *text, ObjectList *ret) {
+static GPtrArray *parse_list(const char *text) {
+        GPtrArray *list = objects_new();
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
 
         assert_int_equal(sd_json_parse(text, 0, &v, NULL, NULL), 0);
-        ret->n = sd_json_variant_elements(v);
-        ret->items = calloc(ret->n + 1, sizeof(*ret->items));
-        for (size_t i = 0; i < ret->n; i++)
-                ret->items[i] = sd_json_variant_ref(sd_json_variant_by_index(v, i));
+        for (size_t i = 0; i < sd_json_variant_elements(v); i++)
+                g_ptr_array_add(list, sd_json_variant_ref(sd_json_variant_by_index(v, i)));
+
+        return list;
 }
 
 static void look(uint64_t seconds, const char *units, const char *stats) {
-        _cleanup_(object_list_done) ObjectList u = {}, s = {};
+        _cleanup_ptr_array_ GPtrArray *u = parse_list(units), *s = parse_list(stats);
 
-        parse_list(units, &u);
-        parse_list(stats, &s);
-        assert_int_equal(top_sample_add(&sample, &u, &s, seconds * USEC_PER_SEC), 0);
+        assert_int_equal(top_sample_add(&sample, u, s, seconds * USEC_PER_SEC), 0);
 }
 
 static const TopUnit *unit(const char *name) {
-        for (size_t i = 0; i < sample.n; i++)
-                if (streq(sample.units[i]->name, name))
-                        return sample.units[i];
+        for (guint i = 0; i < sample.units->len; i++) {
+                const TopUnit *u = sample.units->pdata[i];
+
+                if (streq(u->name, name))
+                        return u;
+        }
 
         return NULL;
 }
@@ -80,7 +82,7 @@ static void test_rates(void **state) {
 
         /* nothing happens */
         look(13, "[" A "," B "]", "[" COUNTERS("a.slice", "lfu", 190, 110, 27) "]");
-        assert_int_equal(unit("a.slice")->permille, -1);
+        assert_int_equal(unit("a.slice")->permille, -ENODATA);
         assert_int_equal(unit("a.slice")->n_curve, 2);
 
         /* another policy counts from zero, even if it is faster than we look */
@@ -98,15 +100,15 @@ static void test_rates(void **state) {
         assert_false(unit("a.slice")->counted);
         assert_string_equal(unit("a.slice")->policy, "lfu");
         look(17, "[]", "[]");
-        assert_int_equal(sample.n, 0);
+        assert_int_equal(sample.units->len, 0);
 }
 
 static void assert_order(TopOrder order, const char *names) {
         char got[64] = "";
 
         top_sample_sort(&sample, order);
-        for (size_t i = 0; i < sample.n; i++)
-                (void) strncat(got, sample.units[i]->name, 1);
+        for (guint i = 0; i < sample.units->len; i++)
+                (void) strncat(got, ((TopUnit *) sample.units->pdata[i])->name, 1);
         assert_string_equal(got, names);
 }
 
