@@ -34,8 +34,7 @@ const char *arg_size = NULL;
 const char *arg_batch = NULL;
 const char *arg_plot = NULL;
 bool arg_admission = false;
-const char **arg_options = NULL;
-size_t n_arg_options = 0;
+GSList *arg_options = NULL;
 const char *arg_output = NULL;
 uint64_t arg_duration = UINT64_MAX;
 bool arg_readahead = false;
@@ -56,71 +55,73 @@ static const struct {
         const char *name; /* NULL: letter only */
         const char *argument;
         const char *help;
+        bool *set, *clear;  /* a variable that the option makes true or false, */
+        const char **value; /* or that takes its value; apply() knows the rest */
 } options[] = {
         { OPTION_HELP, 'h', "help", NULL,
-          "Show this help" },
+          "Show this help", .set = &arg_help },
         { OPTION_VERSION, 0, "version", NULL,
-          "Show the version of this program" },
+          "Show the version of this program", .set = &arg_version },
         { OPTION_JSON, 0, "json", "MODE",
           "Show JSON: pretty, short (one line), or off" },
         { OPTION_JSON, 'j', NULL, NULL,
           "--json=pretty on a terminal, --json=short elsewhere" },
         { OPTION_NO_PAGER, 0, "no-pager", NULL,
-          "Do not use a pager" },
+          "Do not use a pager", .clear = &arg_pager },
         { OPTION_NO_LEGEND, 0, "no-legend", NULL,
-          "Do not print column headers and footers" },
+          "Do not print column headers and footers", .clear = &arg_legend },
         { OPTION_HOST, 'H', "host", "HOST",
           "Ask the daemon of another machine: [USER@]HOST, by ssh" },
         { OPTION_MACHINE, 'M', "machine", "NAME",
           "Ask the daemon of a local container" },
         { OPTION_FULL, 'l', "full", NULL,
-          "Do not shorten columns to fit the terminal" },
+          "Do not shorten columns to fit the terminal", .set = &arg_full },
         { OPTION_QUIET, 'q', "quiet", NULL,
-          "Print only errors; the exit status tells" },
+          "Print only errors; the exit status tells", .set = &arg_quiet },
         { OPTION_POLICY, 0, "policy", "NAME",
-          "These policies, separated by commas, or all" },
+          "These policies, separated by commas, or all", .value = &arg_policy },
         { OPTION_SIZE, 0, "size", "SIZE",
-          "These sizes of the cache: % of all pages, or bytes" },
+          "These sizes of the cache: % of all pages, or bytes", .value = &arg_size },
         { OPTION_BATCH, 0, "batch", "PAGES",
-          "Evict this many pages at a time" },
+          "Evict this many pages at a time", .value = &arg_batch },
         { OPTION_OPTION, 0, "option", "NAME=VALUE",
           "Set a tunable of the policies; may be repeated" },
         { OPTION_ADMISSION, 0, "admission", NULL,
-          "Turn on the admission filter of the policies" },
+          "Turn on the admission filter of the policies", .set = &arg_admission },
         { OPTION_FORMAT, 0, "format", "FORMAT",
-          "text, oracleGeneral, csv, blkparse or record" },
+          "text, oracleGeneral, csv, blkparse or record", .value = &arg_format },
         { OPTION_METRICS, 0, "format", "FORMAT",
-          "table, openmetrics or prometheus" },
+          "table, openmetrics or prometheus", .value = &arg_format },
         { OPTION_PLAIN, 'b', "batch", NULL,
-          "Print tables one after the other, without a screen" },
+          "Print tables one after the other, without a screen", .set = &arg_plain },
         { OPTION_DELAY, 'd', "delay", "TIME",
           "Time between updates, such as 500ms; default 1s" },
         { OPTION_ITERATIONS, 0, "iterations", "NUMBER",
           "End after this many updates; 0: never" },
         { OPTION_SORT, 0, "sort", "KEY",
-          "unit, policy, cached, hits, misses, ratio, evictions" },
+          "unit, policy, cached, hits, misses, ratio, evictions", .value = &arg_sort },
         { OPTION_PLOT, 0, "plot", "FILE",
-          "Draw the miss ratios into an SVG file" },
+          "Draw the miss ratios into an SVG file", .value = &arg_plot },
         { OPTION_OUTPUT, 'o', "output", "PATH",
-          "Write to this file, - (stdout), or directory" },
+          "Write to this file, - (stdout), or directory", .value = &arg_output },
         { OPTION_DURATION, 0, "duration", "TIME",
           "Stop after this time, such as 30, 500ms, 10min, 2h" },
         { OPTION_READAHEAD, 0, "readahead", NULL,
-          "Record also what the kernel reads ahead" },
+          "Record also what the kernel reads ahead", .set = &arg_readahead },
         { OPTION_TEXT, 0, "text", NULL,
-          "Write the text form of the trace" },
+          "Write the text form of the trace", .set = &arg_text },
         { OPTION_THREAD, 't', "thread", NULL,
-          "The numbers are threads, not processes" },
+          "The numbers are threads, not processes", .set = &arg_thread },
         { OPTION_PERSISTENT, 0, "persistent", NULL,
-          "Beyond the next boot; reset: remove that, too" },
+          "Beyond the next boot; reset: remove that, too", .set = &arg_persistent },
         { OPTION_DRY_RUN, 'n', "dry-run", NULL,
-          "Only check, and show what would change" },
+          "Only check, and show what would change", .set = &arg_dry_run },
         { OPTION_NO_BLOCK, 0, "no-block", NULL,
-          "Do not wait until the change is in effect" },
+          "Do not wait until the change is in effect", .set = &arg_no_block },
         { OPTION_REASON, 0, "reason", "TEXT",
-          "Reason, shown to those who look at the unit" },
+          "Reason, shown to those who look at the unit", .value = &arg_reason },
         { OPTION_ROOT, 0, "root", "DIR",
-          "Check the files of the system below DIR" },
+          "Check the files of the system below DIR", .value = &arg_root },
 };
 
 /* getopt's value for a long option: its line in the table. Above all letters. */
@@ -139,19 +140,6 @@ static int parse_json_mode(const char *mode) {
         } else
                 return log_error_errno(EINVAL, "Option --json= takes pretty, short or off, not \"%s\".",
                                        mode);
-
-        return 0;
-}
-
-static int add_option(const char *setting) {
-        const char **longer;
-
-        longer = reallocarray(arg_options, n_arg_options + 1, sizeof(*longer));
-        if (!longer)
-                return log_oom();
-
-        arg_options = longer;
-        arg_options[n_arg_options++] = setting;
 
         return 0;
 }
@@ -193,59 +181,18 @@ static int parse_machine(const char *s) {
 }
 
 static int apply(size_t line) {
+        if (options[line].set)
+                *options[line].set = true;
+        if (options[line].clear)
+                *options[line].clear = false;
+        if (options[line].value)
+                *options[line].value = optarg;
+
         switch (options[line].mask) {
-
-        case OPTION_HELP:
-                arg_help = true;
-                return 0;
-
-        case OPTION_VERSION:
-                arg_version = true;
-                return 0;
 
         case OPTION_JSON:
                 return parse_json_mode(options[line].argument ? optarg :
                                        terminal_interactive() ? "pretty" : "short");
-
-        case OPTION_NO_PAGER:
-                arg_pager = false;
-                return 0;
-
-        case OPTION_NO_LEGEND:
-                arg_legend = false;
-                return 0;
-
-        case OPTION_FULL:
-                arg_full = true;
-                return 0;
-
-        case OPTION_QUIET:
-                arg_quiet = true;
-                return 0;
-
-        case OPTION_THREAD:
-                arg_thread = true;
-                return 0;
-
-        case OPTION_PERSISTENT:
-                arg_persistent = true;
-                return 0;
-
-        case OPTION_DRY_RUN:
-                arg_dry_run = true;
-                return 0;
-
-        case OPTION_NO_BLOCK:
-                arg_no_block = true;
-                return 0;
-
-        case OPTION_ROOT:
-                arg_root = optarg;
-                return 0;
-
-        case OPTION_REASON:
-                arg_reason = optarg;
-                return 0;
 
         case OPTION_HOST:
                 return parse_host(optarg);
@@ -253,65 +200,21 @@ static int apply(size_t line) {
         case OPTION_MACHINE:
                 return parse_machine(optarg);
 
-        case OPTION_PLAIN:
-                arg_plain = true;
-                return 0;
-
         case OPTION_DELAY:
                 return parse_time("delay", optarg, &arg_delay);
-
-        case OPTION_ITERATIONS:
-                return parse_iterations(optarg);
-
-        case OPTION_SORT:
-                arg_sort = optarg;
-                return 0;
-
-        case OPTION_FORMAT:
-        case OPTION_METRICS: /* the same, of another verb */
-                arg_format = optarg;
-                return 0;
-
-        case OPTION_POLICY:
-                arg_policy = optarg;
-                return 0;
-
-        case OPTION_SIZE:
-                arg_size = optarg;
-                return 0;
-
-        case OPTION_BATCH:
-                arg_batch = optarg;
-                return 0;
-
-        case OPTION_OPTION:
-                return add_option(optarg);
-
-        case OPTION_ADMISSION:
-                arg_admission = true;
-                return 0;
-
-        case OPTION_PLOT:
-                arg_plot = optarg;
-                return 0;
-
-        case OPTION_OUTPUT:
-                arg_output = optarg;
-                return 0;
 
         case OPTION_DURATION:
                 return parse_time("duration", optarg, &arg_duration);
 
-        case OPTION_READAHEAD:
-                arg_readahead = true;
-                return 0;
+        case OPTION_ITERATIONS:
+                return parse_iterations(optarg);
 
-        case OPTION_TEXT:
-                arg_text = true;
+        case OPTION_OPTION:
+                arg_options = g_slist_append(arg_options, optarg);
                 return 0;
 
         default:
-                abort(); /* every line of the table has its case */
+                return 0;
         }
 }
 
@@ -332,21 +235,24 @@ static int log_bad_option(char *argv[], int c) {
                                argv[optind - 1]);
 }
 
-/* The lines before this one: does one have the same name? SIZE_MAX if not. */
-static size_t first_namesake(size_t line) {
-        for (size_t i = 0; i < line; i++)
-                if (options[i].name && options[line].name && streq(options[i].name, options[line].name))
-                        return i;
+static bool same_name(size_t a, size_t b) {
+        return options[a].name && streq_ptr(options[a].name, options[b].name);
+}
 
-        return SIZE_MAX;
+/* Whether a line before this one has the same name. */
+static bool has_earlier_namesake(size_t line) {
+        for (size_t i = 0; i < line; i++)
+                if (same_name(i, line))
+                        return true;
+
+        return false;
 }
 
 /* The option of the same name that takes a value if this
  * one does not, and the other way round; SIZE_MAX: none. */
 static size_t other_form(size_t line) {
         for (size_t i = 0; i < ELEMENTSOF(options); i++)
-                if (options[i].name && options[line].name && streq(options[i].name, options[line].name) &&
-                    !options[i].argument != !options[line].argument)
+                if (same_name(i, line) && !options[i].argument != !options[line].argument)
                         return i;
 
         return SIZE_MAX;
@@ -380,7 +286,7 @@ int options_parse(int argc, char *argv[], OptionMask *ret_used) {
         assert(ret_used);
 
         for (size_t i = 0; i < ELEMENTSOF(options); i++) {
-                if (options[i].name && first_namesake(i) == SIZE_MAX)
+                if (options[i].name && !has_earlier_namesake(i))
                         long_options[n_long++] = (struct option) {
                                 .name = options[i].name,
                                 .has_arg = other_form(i) != SIZE_MAX ? optional_argument :
@@ -395,10 +301,7 @@ int options_parse(int argc, char *argv[], OptionMask *ret_used) {
                 }
         }
 
-        before = calloc((size_t) argc + 1, sizeof(*before));
-        if (!before)
-                return log_oom();
-        memcpy(before, argv, (size_t) argc * sizeof(*before));
+        before = g_memdup2(argv, (size_t) argc * sizeof(*before));
 
         opterr = 0;
         while ((c = getopt_long(argc, argv, letters, long_options, NULL)) >= 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <systemd/sd-json.h>
@@ -36,8 +37,7 @@ extern const char *arg_size;
 extern const char *arg_batch;
 extern const char *arg_plot;
 extern bool arg_admission;
-extern const char **arg_options; /* in the order in which they were given */
-extern size_t n_arg_options;
+extern GSList *arg_options; /* strings, in the order in which they were given */
 
 /* Of "top". */
 extern bool arg_plain;

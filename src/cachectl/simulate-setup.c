@@ -138,9 +138,7 @@ static int setup_policies(Simulation *s) {
 
         for (const SimPolicy *p = sim_policies(); p; p = p->next)
                 n++;
-        s->rows = calloc(n, sizeof(*s->rows));
-        if (!s->rows)
-                return log_oom();
+        s->rows = g_new0(SimulationRow, n);
 
         if (!*names)
                 return log_error_errno(EINVAL, "Option --policy= names no policy.");
@@ -199,9 +197,7 @@ static int setup_size(Simulation *s, const char *text) {
                 return log_error_errno(EINVAL, "Option --size=: \"%s\" is more than %" PRIu32 " pages.",
                                        text, UINT32_MAX);
 
-        size->label = strdup(text);
-        if (!size->label)
-                return log_oom();
+        size->label = g_strdup(text);
         size->pages = pages;
         s->n_sizes++;
         return 0;
@@ -211,10 +207,7 @@ static int setup_sizes(Simulation *s) {
         _cleanup_strv_free_ char **texts = g_strsplit(arg_size ?: DEFAULT_SIZES, ",", -1);
         bool given = arg_size;
 
-        s->sizes = calloc(MAX(g_strv_length(texts), 1U), sizeof(*s->sizes));
-        if (!s->sizes)
-                return log_oom();
-
+        s->sizes = g_new0(SimulationSize, g_strv_length(texts));
         for (char **text = texts; *text; text++) {
                 int r;
 
@@ -266,11 +259,8 @@ static int setup_setting(Simulation *s, const char *text) {
 
         if (!equals)
                 return log_error_errno(EINVAL, "Option --option= takes NAME=VALUE, not \"%s\".", text);
-        only = dot ? strndup(text, dot - text) : NULL;
-        name = dot ? strndup(dot + 1, equals - dot - 1) : strndup(text, equals - text);
-        if (!name || (dot && !only))
-                return log_oom();
-
+        only = dot ? g_strndup(text, dot - text) : NULL;
+        name = dot ? g_strndup(dot + 1, equals - dot - 1) : g_strndup(text, equals - text);
         for (size_t i = 0; i < s->n_rows; i++) {
                 const SimPolicy *policy = s->rows[i].policy;
                 const SimTunable *t;
@@ -299,29 +289,21 @@ static int setup_setting(Simulation *s, const char *text) {
 }
 
 static int setup_settings(Simulation *s) {
-        s->settings = calloc(MAX(n_arg_options * s->n_rows, (size_t) 1), sizeof(*s->settings));
-        if (!s->settings)
-                return log_oom();
+        int r = 0;
 
-        for (size_t i = 0; i < n_arg_options; i++) {
-                int r = setup_setting(s, arg_options[i]);
-
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        s->settings = g_new0(SimSetting, g_slist_length(arg_options) * s->n_rows);
+        for (GSList *o = arg_options; r >= 0 && o; o = o->next)
+                r = setup_setting(s, o->data);
+        return r;
 }
 
 /* ---- runs */
 
-static int setup_runs(Simulation *s) {
+static void setup_runs(Simulation *s) {
         size_t n = s->n_rows * s->n_sizes;
 
-        s->runs = calloc(n, sizeof(*s->runs));
-        s->results = calloc(n, sizeof(*s->results));
-        if (!s->runs || !s->results)
-                return log_oom();
-
+        s->runs = g_new(SimRun, n);
+        s->results = g_new0(SimResult, n);
         for (size_t i = 0; i < n; i++) {
                 uint32_t capacity = s->sizes[i % s->n_sizes].pages;
                 const SimulationRow *row = s->rows + i / s->n_sizes;
@@ -336,7 +318,6 @@ static int setup_runs(Simulation *s) {
                         .n_settings = s->n_settings,
                 };
         }
-        return 0;
 }
 
 int simulation_setup(Simulation *s, const char *path) {
@@ -356,6 +337,6 @@ int simulation_setup(Simulation *s, const char *path) {
         if (r >= 0)
                 r = setup_sizes(s);
         if (r >= 0)
-                r = setup_runs(s);
+                setup_runs(s);
         return r;
 }
