@@ -89,15 +89,12 @@ static void print_counters(const StatsInfo *s) {
         };
         _cleanup_free_ char *unit = text_escape(s->unit), *policy = text_escape(s->policy ?: "no policy");
         _cleanup_(table_freep) Table *t = table_new(columns, ELEMENTSOF(columns));
+        const char *name;
+        uint64_t value;
 
-        for (size_t i = 0; i + 1 < sd_json_variant_elements(s->counters); i += 2) {
-                sd_json_variant *value = sd_json_variant_by_index(s->counters, i + 1);
-
-                if (!sd_json_variant_is_unsigned(value))
-                        continue;
-
-                table_addf(t, "  %s", sd_json_variant_string(sd_json_variant_by_index(s->counters, i)));
-                add_number(t, sd_json_variant_unsigned(value));
+        for (size_t i = 0; json_next_counter(s->counters, &i, &name, &value);) {
+                table_addf(t, "  %s", name);
+                add_number(t, value);
         }
 
         if (stats_info_hit_permille(s) >= 0) {

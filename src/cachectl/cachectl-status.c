@@ -143,16 +143,11 @@ static void add_kernel(Table *t, const ManagerInfo *m) {
 /* "2 policies attached, 5 detached": the counters of the kernel, whatever they are. */
 static void add_kernel_counters(Table *t, const ManagerInfo *m) {
         _cleanup_gstring_ GString *text = g_string_new(NULL);
+        const char *name;
+        uint64_t value;
 
-        for (size_t i = 0; i + 1 < sd_json_variant_elements(m->kernel_stat); i += 2) {
-                sd_json_variant *value = sd_json_variant_by_index(m->kernel_stat, i + 1);
-
-                if (sd_json_variant_is_unsigned(value))
-                        g_string_append_printf(
-                                text, "%s%" PRIu64 " %s", text->len > 0 ? ", " : "",
-                                sd_json_variant_unsigned(value),
-                                sd_json_variant_string(sd_json_variant_by_index(m->kernel_stat, i)));
-        }
+        for (size_t i = 0; json_next_counter(m->kernel_stat, &i, &name, &value);)
+                g_string_append_printf(text, "%s%" PRIu64 " %s", text->len > 0 ? ", " : "", value, name);
 
         details_add(t, "In kernel", empty_to_null(text->str));
 }

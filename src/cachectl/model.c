@@ -183,22 +183,18 @@ uint64_t stats_info_counter(const StatsInfo *s, const char *name) {
 }
 
 uint64_t stats_info_sum(const StatsInfo *s, const char *prefix) {
-        uint64_t sum = 0;
+        uint64_t value, sum = 0;
+        const char *name;
         bool any = false;
 
         assert(s);
         assert(prefix);
 
-        /* An object is a row of names and values in turn. */
-        for (size_t i = 0; i + 1 < sd_json_variant_elements(s->counters); i += 2) {
-                const char *name = sd_json_variant_string(sd_json_variant_by_index(s->counters, i));
-                sd_json_variant *v = sd_json_variant_by_index(s->counters, i + 1);
-
-                if (strncmp(name, prefix, strlen(prefix)) == 0 && sd_json_variant_is_unsigned(v)) {
-                        sum += sd_json_variant_unsigned(v);
+        for (size_t i = 0; json_next_counter(s->counters, &i, &name, &value);)
+                if (startswith(name, prefix)) {
+                        sum += value;
                         any = true;
                 }
-        }
 
         return any ? sum : UINT64_MAX;
 }
@@ -299,6 +295,24 @@ int thread_info_parse(sd_json_variant *v, ThreadInfo *ret) {
 
         *ret = (ThreadInfo) { .thread = UINT64_MAX };
         return dispatch(v, table, "thread", ret);
+}
+
+bool json_next_counter(sd_json_variant *counters, size_t *i, const char **ret_name, uint64_t *ret_value) {
+        sd_json_variant *value;
+
+        /* An object is a row of names and values in turn. */
+        for (; *i + 1 < sd_json_variant_elements(counters); *i += 2) {
+                value = sd_json_variant_by_index(counters, *i + 1);
+                if (!sd_json_variant_is_unsigned(value))
+                        continue;
+
+                *ret_name = sd_json_variant_string(sd_json_variant_by_index(counters, *i));
+                *ret_value = sd_json_variant_unsigned(value);
+                *i += 2;
+                return true;
+        }
+
+        return false;
 }
 
 char *json_join_strings(sd_json_variant *array, const char *separator) {

@@ -117,5 +117,8 @@ typedef struct ThreadInfo {
 
 int thread_info_parse(sd_json_variant *v, ThreadInfo *ret);
 
+/* Finds the next counter in an object of numbers, from *i on, and moves *i behind it; false at the end. */
+bool json_next_counter(sd_json_variant *counters, size_t *i, const char **ret_name, uint64_t *ret_value);
+
 /* The elements of an array of strings, joined. */
 char *json_join_strings(sd_json_variant *array, const char *separator);

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <assert.h>
-#include <errno.h>
 #include <glib.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "model.h"
 #include "openmetrics.h"
 #include "shared/cleanup.h"
-#include "shared/log.h"
 #include "shared/string-util.h"
 #include "shared/unit-state.h"
 
@@ -94,27 +91,17 @@ static const Family families[] = {
           "How often that failed" },
 };
 
-static const char *const type_names[] = {
-        [COUNTER] = "counter",
-        [GAUGE]   = "gauge",
-        [SECONDS] = "counter",
-        [LONGEST] = "gauge",
-        [STATES]  = "stateset",
-        [UNKNOWN] = "unknown",
+static const struct {
+        const char *openmetrics, *prometheus;
+        const char *suffix; /* of the samples */
+} types[] = {
+        [COUNTER] = { "counter",  "counter", "_total" },
+        [GAUGE]   = { "gauge",    "gauge",   "" },
+        [SECONDS] = { "counter",  "counter", "_total" },
+        [LONGEST] = { "gauge",    "gauge",   "" },
+        [STATES]  = { "stateset", "gauge",   "" },
+        [UNKNOWN] = { "unknown",  "untyped", "" },
 };
-
-static const char *const prometheus_type_names[] = {
-        [COUNTER] = "counter",
-        [GAUGE]   = "gauge",
-        [SECONDS] = "counter",
-        [LONGEST] = "gauge",
-        [STATES]  = "gauge",
-        [UNKNOWN] = "untyped",
-};
-
-static const char *type_suffix(Type type) {
-        return type == COUNTER || type == SECONDS ? "_total" : "";
-}
 
 /* The value of a label, quoted. What is not UTF-8 cannot be in JSON either. */
 static void print_label(const char *name, const char *value, FILE *f) {
@@ -135,85 +122,74 @@ static void print_label(const char *name, const char *value, FILE *f) {
 }
 
 /* In the form of Prometheus it is the name of the samples that has a type. */
-static void print_head(const char *name, Type type, const char *unit, const char *help,
-                       MetricsFormat format, FILE *f) {
+static void print_head(const Family *family, MetricsFormat format, FILE *f) {
+        const char *name = family->name, *suffix = types[family->type].suffix;
+
         if (format == METRICS_PROMETHEUS) {
-                fprintf(f, "# HELP %s%s %s.\n", name, type_suffix(type), help);
-                fprintf(f, "# TYPE %s%s %s\n", name, type_suffix(type), prometheus_type_names[type]);
+                fprintf(f, "# HELP %s%s %s.\n", name, suffix, family->help);
+                fprintf(f, "# TYPE %s%s %s\n", name, suffix, types[family->type].prometheus);
                 return;
         }
 
-        fprintf(f, "# TYPE %s %s\n", name, type_names[type]);
-        if (unit)
-                fprintf(f, "# UNIT %s %s\n", name, unit);
-        fprintf(f, "# HELP %s %s.\n", name, help);
+        fprintf(f, "# TYPE %s %s\n", name, types[family->type].openmetrics);
+        if (family->unit)
+                fprintf(f, "# UNIT %s %s\n", name, family->unit);
+        fprintf(f, "# HELP %s %s.\n", name, family->help);
 }
 
-static void print_sample(const char *name, Type type, const StatsInfo *s, const char *reason, uint64_t value,
-                         FILE *f) {
-        fprintf(f, "%s%s{", name, type_suffix(type));
-        print_label("unit", s->unit, f);
+/* ---- counters */
+
+typedef struct Sample {
+        StatsInfo stats;
+        const char *counter;
+        uint64_t value;
+} Sample;
+
+static void print_sample(const Family *family, const Sample *s, const char *reason, FILE *f) {
+        fprintf(f, "%s%s{", family->name, types[family->type].suffix);
+        print_label("unit", s->stats.unit, f);
         fputc(',', f);
-        print_label("policy", strempty(s->policy), f);
-        if (reason) {
+        print_label("policy", strempty(s->stats.policy), f);
+        if (*reason) {
                 fputc(',', f);
                 print_label("reason", reason, f);
         }
 
-        if (type == SECONDS || type == LONGEST)
-                fprintf(f, "} %" PRIu64 ".%09" PRIu64 "\n", value / 1000000000, value % 1000000000);
+        if (family->type == SECONDS || family->type == LONGEST)
+                fprintf(f, "} %" PRIu64 ".%09" PRIu64 "\n", s->value / 1000000000, s->value % 1000000000);
         else
-                fprintf(f, "} %" PRIu64 "\n", value);
+                fprintf(f, "} %" PRIu64 "\n", s->value);
 }
 
 /* "removed_" and "removed_reclaim": the rest, "reclaim"; "hits" and "hits": "". NULL: another one. */
-static const char *counter_rest(const char *pattern, const char *counter) {
-        const char *rest = startswith(counter, pattern);
+static const char *counter_rest(const Family *family, const char *counter) {
+        bool has_rest = family->type != UNKNOWN && endswith(family->counter, "_");
+        const char *rest = startswith(counter, family->counter);
 
-        return rest && !*rest == !endswith(pattern, "_") ? rest : NULL;
+        return rest && !*rest != has_rest ? rest : NULL;
 }
 
-typedef void (*CounterFunc)(const StatsInfo *s, const char *counter, uint64_t value, void *userdata);
+static void print_family(const Family *family, const GArray *samples, MetricsFormat format, FILE *f) {
+        bool begun = false;
 
-static void foreach_counter(const StatsInfo *stats, size_t n, CounterFunc func, void *userdata) {
-        for (size_t i = 0; i < n; i++)
-                for (size_t j = 0; j + 1 < sd_json_variant_elements(stats[i].counters); j += 2) {
-                        sd_json_variant *value = sd_json_variant_by_index(stats[i].counters, j + 1);
+        for (guint i = 0; i < samples->len; i++) {
+                const Sample *s = &g_array_index(samples, Sample, i);
+                const char *rest = counter_rest(family, s->counter);
 
-                        if (sd_json_variant_is_unsigned(value))
-                                func(stats + i,
-                                     sd_json_variant_string(sd_json_variant_by_index(stats[i].counters, j)),
-                                     sd_json_variant_unsigned(value), userdata);
-                }
-}
-
-typedef struct Output {
-        const Family *family; /* NULL: the counter is one that we do not know */
-        const char *counter;
-        bool begun;
-        MetricsFormat format;
-        FILE *f;
-} Output;
-
-static void print_known(const StatsInfo *s, const char *counter, uint64_t value, void *userdata) {
-        Output *o = ASSERT_PTR(userdata);
-        const char *rest = counter_rest(o->family->counter, counter);
-
-        if (!rest)
-                return;
-
-        if (!o->begun)
-                print_head(o->family->name, o->family->type, o->family->unit, o->family->help, o->format,
-                           o->f);
-        o->begun = true;
-        print_sample(o->family->name, o->family->type, s, *rest ? rest : NULL, value, o->f);
+                if (!rest)
+                        continue;
+                if (!begun)
+                        print_head(family, format, f);
+                begun = true;
+                print_sample(family, s, rest, f);
+        }
 }
 
 /* ---- what a newer kernel counts */
 
 static bool is_known(const char *counter) {
         for (size_t i = 0; i < ELEMENTSOF(families); i++)
-                if (counter_rest(families[i].counter, counter) ||
+                if (counter_rest(families + i, counter) ||
                     streq(families[i].name + STRLEN("cachebpf_"), counter))
                         return true;
 
@@ -231,50 +207,49 @@ static bool is_metric_name(const char *s) {
         return *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")];
 }
 
-static void note_unknown(const StatsInfo *s, const char *counter, uint64_t value, void *userdata) {
-        GPtrArray *unknown = ASSERT_PTR(userdata);
+static void print_unknown(const GArray *samples, MetricsFormat format, FILE *f) {
+        _cleanup_hash_table_ GHashTable *printed = g_hash_table_new(g_str_hash, g_str_equal);
 
-        if (!is_known(counter) && is_metric_name(counter) &&
-            !g_ptr_array_find_with_equal_func(unknown, counter, g_str_equal, NULL))
-                g_ptr_array_add(unknown, (void *) counter);
+        for (guint i = 0; i < samples->len; i++) {
+                const char *counter = g_array_index(samples, Sample, i).counter;
+                _cleanup_free_ char *name = g_strconcat("cachebpf_", counter, NULL);
+                const Family family = {
+                        name, UNKNOWN, counter, NULL, "Something that the kernel counts",
+                };
+
+                if (!is_known(counter) && is_metric_name(counter) &&
+                    g_hash_table_add(printed, (void *) counter))
+                        print_family(&family, samples, format, f);
+        }
 }
 
-static void print_one(const StatsInfo *s, const char *counter, uint64_t value, void *userdata) {
-        Output *o = ASSERT_PTR(userdata);
-        _cleanup_free_ char *name = NULL;
+static int collect_samples(const GPtrArray *stats, GArray *samples) {
+        for (guint i = 0; i < stats->len; i++) {
+                Sample s = {};
+                int r;
 
-        if (!streq(counter, o->counter))
-                return;
+                r = stats_info_parse(stats->pdata[i], &s.stats);
+                if (r < 0)
+                        return r;
 
-        name = g_strconcat("cachebpf_", counter, NULL);
-        if (!o->begun)
-                print_head(name, UNKNOWN, NULL, "Something that the kernel counts", o->format, o->f);
-        o->begun = true;
-        print_sample(name, UNKNOWN, s, NULL, value, o->f);
-}
+                for (size_t j = 0; json_next_counter(s.stats.counters, &j, &s.counter, &s.value);)
+                        g_array_append_val(samples, s);
+        }
 
-static void print_counters(const StatsInfo *stats, size_t n, MetricsFormat format, FILE *f) {
-        _cleanup_ptr_array_ GPtrArray *unknown = g_ptr_array_new();
-
-        for (size_t i = 0; i < ELEMENTSOF(families); i++)
-                foreach_counter(stats, n, print_known,
-                                &(Output) { .family = families + i, .format = format, .f = f });
-
-        foreach_counter(stats, n, note_unknown, unknown);
-        for (guint i = 0; i < unknown->len; i++)
-                foreach_counter(stats, n, print_one,
-                                &(Output) { .counter = unknown->pdata[i], .format = format, .f = f });
+        return 0;
 }
 
 /* ---- states */
 
 /* A set of states, of which one is 1. */
 static int print_states(const GPtrArray *units, MetricsFormat format, FILE *f) {
-        static const char name[] = "cachebpf_unit_state";
+        static const Family family = {
+                "cachebpf_unit_state", STATES, NULL, NULL, "What the policy of the unit is doing",
+        };
         int r;
 
         if (units->len > 0)
-                print_head(name, STATES, NULL, "What the policy of the unit is doing", format, f);
+                print_head(&family, format, f);
 
         for (guint i = 0; i < units->len; i++) {
                 UnitInfo u;
@@ -284,10 +259,10 @@ static int print_states(const GPtrArray *units, MetricsFormat format, FILE *f) {
                         return r;
 
                 for (UnitState s = 0; s < _UNIT_STATE_MAX; s++) {
-                        fprintf(f, "%s{", name);
+                        fprintf(f, "%s{", family.name);
                         print_label("unit", u.unit, f);
                         fputc(',', f);
-                        print_label(name, unit_state_to_string(s), f);
+                        print_label(family.name, unit_state_to_string(s), f);
                         fprintf(f, "} %i\n", u.state && streq(u.state, unit_state_to_string(s)));
                 }
         }
@@ -296,28 +271,22 @@ static int print_states(const GPtrArray *units, MetricsFormat format, FILE *f) {
 }
 
 int openmetrics_print(const GPtrArray *units, const GPtrArray *stats, MetricsFormat format, FILE *f) {
-        _cleanup_free_ StatsInfo *infos = NULL;
+        g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(Sample));
         int r;
 
         assert(units);
         assert(stats);
         assert(f);
 
-        infos = calloc(stats->len + 1, sizeof(StatsInfo));
-        if (!infos)
-                return log_oom();
-
-        for (guint i = 0; i < stats->len; i++) {
-                r = stats_info_parse(stats->pdata[i], infos + i);
-                if (r < 0)
-                        return r;
-        }
-
-        r = print_states(units, format, f);
+        r = collect_samples(stats, samples);
+        if (r >= 0)
+                r = print_states(units, format, f);
         if (r < 0)
                 return r;
 
-        print_counters(infos, stats->len, format, f);
+        for (size_t i = 0; i < ELEMENTSOF(families); i++)
+                print_family(families + i, samples, format, f);
+        print_unknown(samples, format, f);
         if (format == METRICS_OPENMETRICS)
                 fputs("# EOF\n", f);
         return 0;
