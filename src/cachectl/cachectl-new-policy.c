@@ -14,6 +14,7 @@
 #include "exit-codes.h"
 #include "options.h"
 #include "shared/cleanup.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/string-util.h"
 #include "skeleton.h"
@@ -66,7 +67,7 @@ static char *fill_in(const char *skeleton, const char *name) {
 
 static int write_file(const char *path, const char *text) {
         _cleanup_close_ int fd = -EBADF;
-        size_t size = strlen(text);
+        int r;
 
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno == EEXIST)
@@ -75,14 +76,10 @@ static int write_file(const char *path, const char *text) {
         if (fd < 0)
                 return log_error_errno(errno, "Cannot make %s: %m", path);
 
-        for (ssize_t n; size > 0; text += n, size -= (size_t) n) {
-                n = write(fd, text, size);
-                if (n < 0) {
-                        int r = log_error_errno(errno, "Cannot write %s: %m", path);
-
-                        (void) unlink(path);
-                        return r;
-                }
+        r = write_all(fd, text, strlen(text));
+        if (r < 0) {
+                (void) unlink(path);
+                return log_error_errno(r, "Cannot write %s: %m", path);
         }
 
         return 0;

@@ -80,11 +80,7 @@ static bool is_turned_off(void) {
                 return false;
 
         words = strv_split(text);
-        for (char **w = words; w && *w; w++)
-                if (streq(*w, "cachebpf=off"))
-                        return true;
-
-        return false;
+        return g_strv_contains((const char *const *) words, "cachebpf=off");
 }
 
 int client_connect(sd_varlink **ret) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "pager.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/string-util.h"
@@ -32,7 +33,7 @@ static bool pager_is_secure(bool *ret_asked_for) {
 
         *ret_asked_for = e && *e;
         if (*ret_asked_for)
-                return !environment_says_no(e);
+                return parse_boolean(e) != 0;
 
         return sd_pid_get_owner_uid(0, &owner) < 0 || owner != geteuid();
 }
@@ -70,11 +71,8 @@ _Noreturn static void pager_exec(const char *wanted) {
                 (void) execlp("more", "more", NULL);
 
         while ((n = read(STDIN_FILENO, buffer, sizeof(buffer))) > 0)
-                for (ssize_t done = 0, w; done < n; done += w) {
-                        w = write(STDOUT_FILENO, buffer + done, (size_t) (n - done));
-                        if (w < 0)
-                                _exit(EXIT_FAILURE);
-                }
+                if (write_all(STDOUT_FILENO, buffer, (size_t) n) < 0)
+                        _exit(EXIT_FAILURE);
 
         _exit(EXIT_SUCCESS);
 }

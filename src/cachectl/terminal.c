@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -40,16 +39,6 @@ static bool terminal_is_dumb(void) {
         return !e || streq(e, "dumb");
 }
 
-bool environment_says_no(const char *value) {
-        static const char *const words[] = { "0", "no", "n", "false", "f", "off" };
-
-        for (size_t i = 0; i < ELEMENTSOF(words); i++)
-                if (strcasecmp(value, words[i]) == 0)
-                        return true;
-
-        return false;
-}
-
 /* $SYSTEMD_COLORS is a boolean, or names a depth: 16, 256, 24bit, each possibly after "auto-" (only on a
  * terminal). Returns 1 or 0 when the variable decides, -ENXIO when it leaves the question open. */
 static int colors_from_environment(bool interactive) {
@@ -61,7 +50,7 @@ static int colors_from_environment(bool interactive) {
         if (strncmp(e, "auto-", strlen("auto-")) == 0)
                 return interactive && !terminal_is_dumb();
 
-        return !environment_says_no(e);
+        return parse_boolean(e) != 0;
 }
 
 static bool decide_colors(bool interactive) {

@@ -30,9 +30,6 @@ bool terminal_colors(void);
 /* The locale can show more than ASCII. */
 bool terminal_utf8(void);
 
-/* Whether the value of an environment variable is one of systemd's words for no. */
-bool environment_says_no(const char *value);
-
 /* Columns of the terminal, SIZE_MAX when the output goes somewhere without an edge. */
 size_t terminal_columns(void);
 

@@ -12,7 +12,7 @@
 #include "shared/string-util.h"
 #include "top-sample.h"
 
-static const char *const order_names[_TOP_ORDER_MAX] = {
+static const char *const top_order_table[] = {
         [TOP_BY_UNIT]      = "unit",
         [TOP_BY_POLICY]    = "policy",
         [TOP_BY_CACHED]    = "cached",
@@ -22,22 +22,11 @@ static const char *const order_names[_TOP_ORDER_MAX] = {
         [TOP_BY_EVICTIONS] = "evictions",
 };
 
-const char *top_order_to_string(TopOrder order) {
-        assert(order >= 0 && order < _TOP_ORDER_MAX);
-        return order_names[order];
-}
-
-TopOrder top_order_from_string(const char *s) {
-        for (TopOrder i = 0; i < _TOP_ORDER_MAX; i++)
-                if (streq(order_names[i], s))
-                        return i;
-
-        return _TOP_ORDER_INVALID;
-}
+DEFINE_STRING_TABLE(top_order, TopOrder, _TOP_ORDER_MAX);
 
 TopOrder top_order_from_key(char key) {
         for (TopOrder i = 0; i < _TOP_ORDER_MAX; i++)
-                if (*order_names[i] == key)
+                if (*top_order_table[i] == key)
                         return i;
 
         return _TOP_ORDER_INVALID;

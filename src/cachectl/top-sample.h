@@ -44,7 +44,7 @@ typedef enum TopOrder {
         TOP_BY_RATIO,
         TOP_BY_EVICTIONS,
         _TOP_ORDER_MAX,
-        _TOP_ORDER_INVALID = -1,
+        _TOP_ORDER_INVALID = -EINVAL,
 } TopOrder;
 
 const char *top_order_to_string(TopOrder order);

@@ -27,10 +27,8 @@ static inline void closep(int *fd) {
 }
 
 static inline char **strv_free(char **l) {
-        if (l)
-                for (char **i = l; *i; i++)
-                        free(*i);
-        return mfree(l);
+        g_strfreev(l);
+        return NULL;
 }
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(FILE *, fclose);

@@ -79,21 +79,19 @@ int flat_keyed_foreach(char *text, flat_keyed_func_t func, void *userdata) {
         return 0;
 }
 
-static int write_all(int fd, const char *text) {
-        size_t n = strlen(text);
-
-        while (n > 0) {
-                ssize_t l = write(fd, text, n);
+int write_all(int fd, const void *data, size_t n) {
+        for (const char *p = data; n > 0;) {
+                ssize_t l = write(fd, p, n);
 
                 if (l < 0 && errno == EINTR)
                         continue;
                 if (l < 0)
                         return -errno;
-                text += l;
+                p += l;
                 n -= (size_t) l;
         }
 
-        return fchmod(fd, 0644) < 0 || fsync(fd) < 0 ? -errno : 0;
+        return 0;
 }
 
 /* So that the new name, or that there is none, survives a loss of power. */
@@ -129,7 +127,9 @@ int file_update_prepare(const char *path, const char *text, FileUpdate *ret) {
                         return r;
                 }
 
-                r = write_all(fd, text);
+                r = write_all(fd, text, strlen(text));
+                if (r >= 0 && (fchmod(fd, 0644) < 0 || fsync(fd) < 0))
+                        r = -errno;
                 if (r < 0)
                         return r;
         }

@@ -14,6 +14,9 @@ static inline int read_full_file(const char *path, size_t max, char **ret, size_
         return read_full_file_at(-100 /* AT_FDCWD */, path, max, ret, ret_size);
 }
 
+/* Writes all of it. */
+int write_all(int fd, const void *data, size_t n);
+
 /* Calls func for each "key value" line of a flat keyed file; stops at the first negative return. */
 typedef int (*flat_keyed_func_t)(const char *key, const char *value, void *userdata);
 int flat_keyed_foreach(char *text, flat_keyed_func_t func, void *userdata);

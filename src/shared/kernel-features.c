@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <bpf/libbpf.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -17,42 +18,34 @@ void kernel_features_done(KernelFeatures *f) {
 }
 
 static int read_at(const char *dir, const char *name, char **ret) {
-        _cleanup_free_ char *path = NULL;
-
-        if (asprintf(&path, "%s/%s", dir, name) < 0)
-                return -ENOMEM;
+        g_autofree char *path = g_build_filename(dir, name, NULL);
 
         return read_full_file(path, SYSFS_FILE_MAX, ret, NULL);
 }
 
-/* Fills in why this kernel will not do; leaves the reason empty if nothing is missing. */
-static int check_support(const KernelPaths *paths, KernelFeatures *f, int abi_error) {
+/* Why this kernel will not do; NULL if nothing is missing. */
+static char *find_obstacle(const KernelPaths *paths, uint64_t abi, int abi_error) {
         struct utsname u = {};
         struct statfs sfs;
-        int r = 0;
 
         (void) uname(&u);
 
         if (abi_error == -ENOENT)
-                r = asprintf(&f->reason,
-                             "kernel %s has no cachebpf (no directory %s): "
-                             "boot a kernel with CONFIG_CACHEBPF=y",
-                             u.release, paths->sysfs);
-        else if (abi_error < 0)
-                r = asprintf(&f->reason, "cannot read %s/abi: %s", paths->sysfs, strerror(-abi_error));
-        else if (f->abi != CACHEBPF_KERNEL_ABI)
-                r = asprintf(&f->reason,
-                             "kernel %s has version %llu of the cachebpf "
-                             "interface, this daemon needs version %d",
-                             u.release, (unsigned long long) f->abi, CACHEBPF_KERNEL_ABI);
-        else if (statfs(paths->cgroup, &sfs) < 0 || sfs.f_type != CGROUP2_SUPER_MAGIC)
-                r = asprintf(&f->reason,
-                             "no unified control group hierarchy (cgroup v2) is mounted on %s",
-                             paths->cgroup);
-        else if (paths->bpffs && (statfs(paths->bpffs, &sfs) < 0 || sfs.f_type != BPF_FS_MAGIC))
-                r = asprintf(&f->reason, "no BPF file system is mounted on %s", paths->bpffs);
+                return g_strdup_printf("kernel %s has no cachebpf (no directory %s): "
+                                       "boot a kernel with CONFIG_CACHEBPF=y", u.release, paths->sysfs);
+        if (abi_error < 0)
+                return g_strdup_printf("cannot read %s/abi: %s", paths->sysfs, strerror(-abi_error));
+        if (abi != CACHEBPF_KERNEL_ABI)
+                return g_strdup_printf("kernel %s has version %" PRIu64 " of the cachebpf "
+                                       "interface, this daemon needs version %d",
+                                       u.release, abi, CACHEBPF_KERNEL_ABI);
+        if (statfs(paths->cgroup, &sfs) < 0 || sfs.f_type != CGROUP2_SUPER_MAGIC)
+                return g_strdup_printf("no unified control group hierarchy (cgroup v2) is mounted on %s",
+                                       paths->cgroup);
+        if (paths->bpffs && (statfs(paths->bpffs, &sfs) < 0 || sfs.f_type != BPF_FS_MAGIC))
+                return g_strdup_printf("no BPF file system is mounted on %s", paths->bpffs);
 
-        return r < 0 ? -ENOMEM : 0;
+        return NULL;
 }
 
 int kernel_features_load(const KernelPaths *paths, KernelFeatures *ret) {
@@ -72,13 +65,7 @@ int kernel_features_load(const KernelPaths *paths, KernelFeatures *ret) {
                 return r;
 
         f.features = strv_split(strempty(features));
-        if (!f.features)
-                return -ENOMEM;
-
-        r = check_support(paths, &f, abi_error);
-        if (r < 0)
-                return r;
-
+        f.reason = find_obstacle(paths, f.abi, abi_error);
         f.supported = !f.reason;
         *ret = f;
         f = (KernelFeatures) {};

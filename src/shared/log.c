@@ -29,12 +29,14 @@ static const char *const log_target_table[] = {
         [LOG_TARGET_NULL] = "null",
 };
 
-static_assert(ELEMENTSOF(log_target_table) == _LOG_TARGET_MAX, "each log target needs its string");
+DEFINE_STRING_TABLE(log_target, LogTarget, _LOG_TARGET_MAX);
 
 static const char *const log_level_table[] = {
         [LOG_EMERG] = "emerg", [LOG_ALERT] = "alert",   [LOG_CRIT] = "crit", [LOG_ERR] = "err",
         [LOG_WARNING] = "warning", [LOG_NOTICE] = "notice", [LOG_INFO] = "info", [LOG_DEBUG] = "debug",
 };
+
+DEFINE_STRING_TABLE(log_level, int, LOG_DEBUG + 1);
 
 /* PID 1 says in $JOURNAL_STREAM which device and inode it connected to the journal. */
 static bool stderr_is_journal(void) {
@@ -58,18 +60,6 @@ LogTarget log_get_target(void) {
         return log_target;
 }
 
-const char *log_target_to_string(LogTarget target) {
-        return target >= 0 && target < _LOG_TARGET_MAX ? log_target_table[target] : NULL;
-}
-
-LogTarget log_target_from_string(const char *s) {
-        for (LogTarget i = 0; i < _LOG_TARGET_MAX; i++)
-                if (streq_ptr(log_target_table[i], s))
-                        return i;
-
-        return _LOG_TARGET_INVALID;
-}
-
 void log_set_max_level(int level) {
         assert(level >= LOG_EMERG && level <= LOG_DEBUG);
 
@@ -78,18 +68,6 @@ void log_set_max_level(int level) {
 
 int log_get_max_level(void) {
         return log_max_level;
-}
-
-const char *log_level_to_string(int level) {
-        return level >= LOG_EMERG && level <= LOG_DEBUG ? log_level_table[level] : NULL;
-}
-
-int log_level_from_string(const char *s) {
-        for (int i = LOG_EMERG; i <= LOG_DEBUG; i++)
-                if (streq_ptr(log_level_table[i], s))
-                        return i;
-
-        return -EINVAL;
 }
 
 void log_set_hook(log_hook_t hook, void *userdata) {

@@ -10,9 +10,6 @@
 #include <string.h>
 
 #define _printf_(a, b) __attribute__((__format__(printf, a, b)))
-#define _unused_ __attribute__((__unused__))
-#define _const_ __attribute__((__const__))
-#define _pure_ __attribute__((__pure__))
 
 #define ELEMENTSOF(x) (sizeof(x) / sizeof((x)[0]))
 

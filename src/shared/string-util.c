@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <ctype.h>
-
 #include <glib.h>
 
-#include "cleanup.h"
 #include "string-util.h"
 
 #define WHITESPACE " \t\n\r"
@@ -47,17 +45,18 @@ int free_and_strdup(char **p, const char *s) {
         return 1;
 }
 
-int safe_atou64(const char *s, uint64_t *ret) {
+int safe_atou64_base(const char *s, int base, uint64_t *ret) {
         uint64_t v = 0;
 
         if (isempty(s))
                 return -EINVAL;
 
         for (; *s; s++) {
-                if (!isdigit((unsigned char) *s))
+                int digit = g_ascii_xdigit_value(*s);
+
+                if (digit < 0 || digit >= base)
                         return -EINVAL;
-                if (__builtin_mul_overflow(v, 10, &v) ||
-                    __builtin_add_overflow(v, (uint64_t) (*s - '0'), &v))
+                if (__builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, digit, &v))
                         return -ERANGE;
         }
 
@@ -81,30 +80,17 @@ int safe_atoi64(const char *s, int64_t *ret) {
 }
 
 char **strv_split(const char *s) {
-        _cleanup_strv_free_ char **l = NULL;
-        size_t n = 0;
+        GPtrArray *words = g_ptr_array_new();
 
-        for (;;) {
-                size_t k;
-                char **t;
+        for (s += strspn(s, WHITESPACE); *s; s += strspn(s, WHITESPACE)) {
+                size_t n = strcspn(s, WHITESPACE);
 
-                s += strspn(s, WHITESPACE);
-                k = strcspn(s, WHITESPACE);
-
-                t = reallocarray(l, n + 2, sizeof(char *));
-                if (!t)
-                        return NULL;
-                l = t;
-                l[n] = l[n + 1] = NULL;
-
-                if (k == 0)
-                        return TAKE_PTR(l);
-
-                l[n] = strndup(s, k);
-                if (!l[n++])
-                        return NULL;
-                s += k;
+                g_ptr_array_add(words, g_strndup(s, n));
+                s += n;
         }
+
+        g_ptr_array_add(words, NULL);
+        return (char **) g_ptr_array_free(words, FALSE);
 }
 
 int parse_boolean(const char *s) {

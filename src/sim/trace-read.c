@@ -11,26 +11,9 @@
 /* ---- what the readers use */
 
 int trace_parse_number(const char *s, uint64_t *ret) {
-        uint64_t v = 0;
+        const char *hexadecimal = startswith(s, "0x");
 
-        if (!startswith(s, "0x"))
-                return safe_atou64(s, ret);
-
-        s += 2;
-        if (!*s)
-                return -EINVAL;
-        for (; *s; s++) {
-                int digit = g_ascii_xdigit_value(*s);
-
-                if (digit < 0)
-                        return -EINVAL;
-                if (v >> 60)
-                        return -ERANGE;
-                v = v << 4 | (uint64_t) digit;
-        }
-
-        *ret = v;
-        return 0;
+        return hexadecimal ? safe_atou64_base(hexadecimal, 16, ret) : safe_atou64(s, ret);
 }
 
 uint32_t trace_reader_number(TraceReader *r, const char *name) {

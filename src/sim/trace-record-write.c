@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "shared/file-util.h"
 #include "trace-record.h"
 #include "trace.h"
 
@@ -43,21 +44,6 @@ struct RecordWriter {
 };
 
 /* ---- output */
-
-static int write_all(int fd, const uint8_t *p, size_t n) {
-        while (n > 0) {
-                ssize_t l = write(fd, p, n);
-
-                if (l < 0 && errno == EINTR)
-                        continue;
-                if (l < 0)
-                        return -errno;
-                p += l;
-                n -= (size_t) l;
-        }
-
-        return 0;
-}
 
 static int flush(RecordWriter *w, bool end) {
         ZSTD_inBuffer in = { .src = w->buffer, .size = w->n };
