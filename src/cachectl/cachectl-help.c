@@ -7,6 +7,7 @@
 #include "client.h"
 #include "config.h"
 #include "exit-codes.h"
+#include "model.h"
 #include "options.h"
 #include "output.h"
 #include "pager.h"
@@ -89,7 +90,6 @@ int show_version(void) {
 /* The version of the daemon, NULL if it does not run: no error here. */
 static int daemon_version(sd_json_variant **ret_status, const char **ret_version) {
         _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
-        sd_json_variant *version;
         int r;
 
         *ret_status = NULL;
@@ -107,9 +107,7 @@ static int daemon_version(sd_json_variant **ret_status, const char **ret_version
         if (r < 0)
                 return r;
 
-        version = sd_json_variant_by_key(*ret_status, "version");
-        if (version && sd_json_variant_is_string(version))
-                *ret_version = sd_json_variant_string(version);
+        *ret_version = json_string(*ret_status, "version");
         return 0;
 }
 

@@ -70,29 +70,24 @@ static int print_removed(const char *unit) {
 
 static int on_change(sd_json_variant *v, void *userdata) {
         const Watch *w = ASSERT_PTR(userdata);
-        sd_json_variant *change = sd_json_variant_by_key(v, "change"),
-                        *name = sd_json_variant_by_key(v, "name"),
-                        *unit = sd_json_variant_by_key(v, "unit");
+        const char *change = json_string(v, "change"), *name = json_string(v, "name");
+        sd_json_variant *unit = sd_json_variant_by_key(v, "unit");
 
-        if (!change || !sd_json_variant_is_string(change))
+        if (!change)
                 return log_error_errno(EBADMSG, "cachebpfd sent a change without its kind.");
-        if (name && sd_json_variant_is_string(name) &&
-            !objects_name_matches(&object_kind_unit, sd_json_variant_string(name), w->patterns,
-                                  w->n_patterns))
+        if (name && !objects_name_matches(&object_kind_unit, name, w->patterns, w->n_patterns))
                 return 0;
 
         if (json_wanted())
                 return print_json(v);
 
         /* What was there already is for programs: people can ask for it, and wait for news here. */
-        if (streq(sd_json_variant_string(change), "listed"))
+        if (streq(change, "listed"))
                 return 0;
         if (unit && !sd_json_variant_is_null(unit))
-                return print_unit(sd_json_variant_string(change), unit);
-        if (name && sd_json_variant_is_string(name))
-                return print_removed(sd_json_variant_string(name));
+                return print_unit(change, unit);
 
-        return 0;
+        return name ? print_removed(name) : 0;
 }
 
 int verb_monitor(char **patterns, size_t n_patterns) {

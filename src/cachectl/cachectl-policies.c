@@ -82,11 +82,11 @@ static int show_list(const GPtrArray *policies) {
 
 /* Numbers of 64 bits, with or without sign, as the daemon sent them. */
 static void add_value(Table *t, sd_json_variant *v) {
-        if (v && sd_json_variant_is_string(v))
+        if (sd_json_variant_is_string(v))
                 table_add(t, sd_json_variant_string(v));
-        else if (v && sd_json_variant_is_unsigned(v))
+        else if (sd_json_variant_is_unsigned(v))
                 table_addf(t, "%" PRIu64, sd_json_variant_unsigned(v));
-        else if (v && sd_json_variant_is_integer(v))
+        else if (sd_json_variant_is_integer(v))
                 table_addf(t, "%" PRIi64, sd_json_variant_integer(v));
         else
                 table_add(t, NULL);

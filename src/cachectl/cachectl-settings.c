@@ -7,6 +7,7 @@
 #include "client.h"
 #include "config/unit-file.h"
 #include "exit-codes.h"
+#include "model.h"
 #include "options.h"
 #include "output.h"
 #include "settings.h"
@@ -70,20 +71,12 @@ static int print_lines(const char *unit, sd_json_variant *reply) {
 
 /* Returns the exit status for what came of a change. */
 static int check_state(const char *unit, sd_json_variant *reply) {
-        sd_json_variant *state = sd_json_variant_by_key(reply, "state"),
-                        *reason = sd_json_variant_by_key(reply, "reason");
-
-        if (!state || !sd_json_variant_is_string(state)) /* was not waited for */
-                return EXIT_SUCCESS;
-
-        switch (unit_state_from_string(sd_json_variant_string(state))) {
+        switch (unit_state_from_string(json_string(reply, "state"))) {
 
         case UNIT_FAILED:
         case UNIT_LOST:
         case UNIT_UNSUPPORTED: {
-                _cleanup_free_ char *why =
-                        text_escape(reason && sd_json_variant_is_string(reason) ?
-                                    sd_json_variant_string(reason) : "failed");
+                _cleanup_free_ char *why = text_escape(json_string(reply, "reason") ?: "failed");
 
                 log_error("The policy of %s is not in effect: %s.", unit, why);
                 return EXIT_NOT_IN_EFFECT;
@@ -95,22 +88,13 @@ static int check_state(const char *unit, sd_json_variant *reply) {
                           unit, unit);
                 return EXIT_NOT_IN_EFFECT;
 
-        default:
+        default: /* there is none if it was not waited for */
                 return EXIT_SUCCESS;
         }
 }
 
-static bool is_inactive(sd_json_variant *reply) {
-        sd_json_variant *state = sd_json_variant_by_key(reply, "state");
-
-        return state && sd_json_variant_is_string(state) &&
-                unit_state_from_string(sd_json_variant_string(state)) == UNIT_INACTIVE;
-}
-
 const char *settings_name_in_reply(const char *unit, sd_json_variant *reply) {
-        sd_json_variant *name = sd_json_variant_by_key(reply, "unit");
-
-        return name && sd_json_variant_is_string(name) ? sd_json_variant_string(name) : unit;
+        return json_string(reply, "unit") ?: unit;
 }
 
 /* ---- set */
@@ -190,7 +174,7 @@ int verb_set(char **arguments, size_t n_arguments) {
         if (arg_dry_run && !arg_quiet)
                 return print_lines(name, reply);
 
-        if (!arg_quiet && is_inactive(reply))
+        if (!arg_quiet && unit_state_from_string(json_string(reply, "state")) == UNIT_INACTIVE)
                 printf("%s is not active: it gets its policy when it is started.\n", name);
 
         r = check_state(name, reply);
@@ -203,14 +187,9 @@ int verb_set(char **arguments, size_t n_arguments) {
 static bool stays(sd_json_variant *reply) {
         sd_json_variant *settings = sd_json_variant_by_key(reply, "settings");
 
-        for (size_t i = 0; i < sd_json_variant_elements(settings); i++) {
-                sd_json_variant *layer = sd_json_variant_by_key(sd_json_variant_by_index(settings, i),
-                                                                "layer");
-
-                if (layer && sd_json_variant_is_string(layer) &&
-                    streq(sd_json_variant_string(layer), "persistent"))
+        for (size_t i = 0; i < sd_json_variant_elements(settings); i++)
+                if (streq_ptr(json_string(sd_json_variant_by_index(settings, i), "layer"), "persistent"))
                         return true;
-        }
 
         return false;
 }

@@ -7,6 +7,7 @@
 #include "config/setting.h"
 #include "config/unit-file.h"
 #include "exit-codes.h"
+#include "model.h"
 #include "options.h"
 #include "output.h"
 #include "settings.h"
@@ -27,22 +28,13 @@ static const TableColumn columns[] = {
 
 /* ---- lines */
 
-static const char *member(sd_json_variant *v, const char *key) {
-        sd_json_variant *m = sd_json_variant_by_key(v, key);
-
-        return m && sd_json_variant_is_string(m) ? sd_json_variant_string(m) : "";
-}
-
 SettingInfo setting_info(sd_json_variant *v) {
-        sd_json_variant *effective = sd_json_variant_by_key(v, "effective");
-
         return (SettingInfo) {
-                .key = member(v, "key"),
-                .value = member(v, "value"),
-                .source = member(v, "source"),
-                .layer = member(v, "layer"),
-                .effective = effective && sd_json_variant_is_boolean(effective) &&
-                             sd_json_variant_boolean(effective),
+                .key = strempty(json_string(v, "key")),
+                .value = strempty(json_string(v, "value")),
+                .source = strempty(json_string(v, "source")),
+                .layer = strempty(json_string(v, "layer")),
+                .effective = sd_json_variant_boolean(sd_json_variant_by_key(v, "effective")),
         };
 }
 
@@ -74,9 +66,7 @@ void settings_table_add(Table *t, const char *unit, sd_json_variant *settings) {
 /* ---- show */
 
 static bool files_are_known(sd_json_variant *reply) {
-        sd_json_variant *v = sd_json_variant_by_key(reply, "unitFilesKnown");
-
-        return v && sd_json_variant_is_boolean(v) && sd_json_variant_boolean(v);
+        return sd_json_variant_boolean(sd_json_variant_by_key(reply, "unitFilesKnown"));
 }
 
 static int show_one(sd_varlink *link, const char *unit, Table *t, sd_json_variant **array) {

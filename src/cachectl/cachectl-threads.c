@@ -86,7 +86,6 @@ typedef struct Classification {
 static int classify(sd_varlink *link, uint64_t number, void *userdata) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL, *reply = NULL;
         Classification *c = userdata;
-        sd_json_variant *n;
         int r;
 
         r = sd_json_buildo(&parameters,
@@ -100,9 +99,7 @@ static int classify(sd_varlink *link, uint64_t number, void *userdata) {
         if (r < 0)
                 return r;
 
-        n = sd_json_variant_by_key(reply, "threads");
-        if (n && sd_json_variant_is_unsigned(n))
-                c->n_threads += sd_json_variant_unsigned(n);
+        c->n_threads += sd_json_variant_unsigned(sd_json_variant_by_key(reply, "threads"));
         return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "agent.h"
 #include "client.h"
 #include "config.h"
+#include "model.h"
 #include "remote.h"
 #include "shared/cleanup.h"
 #include "shared/file-util.h"
@@ -167,25 +168,19 @@ static int log_reply_error(const char *method, const char *error_id, sd_json_var
             streq(error_id, "io.systemd.InteractiveAuthenticationRequired"))
                 return log_error_errno(r, "cachebpfd does not permit you to call %s.", method);
 
-        if (streq(error_id, CACHEBPF_VARLINK_ERROR_KERNEL_UNSUPPORTED)) {
-                sd_json_variant *reason = sd_json_variant_by_key(parameters, "reason");
-
+        if (streq(error_id, CACHEBPF_VARLINK_ERROR_KERNEL_UNSUPPORTED))
                 return log_error_errno(r,
                                        "There are no classes of threads without cachebpf in the kernel: %s.",
-                                       reason ? sd_json_variant_string(reason) : "it has none");
-        }
+                                       json_string(parameters, "reason") ?: "it has none");
 
         if (streq(error_id, CACHEBPF_VARLINK_ERROR_NO_PROCESS))
                 return log_error_errno(r, "This is the number of a thread, not of a process; see --thread.");
 
         if (streq(error_id, CACHEBPF_VARLINK_ERROR_INVALID_SETTING) ||
             streq(error_id, CACHEBPF_VARLINK_ERROR_CANNOT_STORE)) {
-                sd_json_variant *problem = sd_json_variant_by_key(parameters, "problem");
-
                 r = streq(error_id, CACHEBPF_VARLINK_ERROR_INVALID_SETTING) ? EINVAL : EIO;
                 return log_error_errno(r, "Nothing was changed: %s.",
-                                       problem ? sd_json_variant_string(problem) :
-                                                 "cachebpfd does not say why");
+                                       json_string(parameters, "problem") ?: "cachebpfd does not say why");
         }
 
         if (streq(error_id, SD_VARLINK_ERROR_PROTOCOL))

@@ -297,6 +297,10 @@ int thread_info_parse(sd_json_variant *v, ThreadInfo *ret) {
         return dispatch(v, table, "thread", ret);
 }
 
+const char *json_string(sd_json_variant *object, const char *key) {
+        return sd_json_variant_string(sd_json_variant_by_key(object, key));
+}
+
 bool json_next_counter(sd_json_variant *counters, size_t *i, const char **ret_name, uint64_t *ret_value) {
         sd_json_variant *value;
 

@@ -117,6 +117,9 @@ typedef struct ThreadInfo {
 
 int thread_info_parse(sd_json_variant *v, ThreadInfo *ret);
 
+/* The string that is a member of an object; NULL if there is none, or it is something else. */
+const char *json_string(sd_json_variant *object, const char *key);
+
 /* Finds the next counter in an object of numbers, from *i on, and moves *i behind it; false at the end. */
 bool json_next_counter(sd_json_variant *counters, size_t *i, const char **ret_name, uint64_t *ret_value);
 

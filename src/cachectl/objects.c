@@ -7,6 +7,7 @@
 
 #include "client.h"
 #include "config/unit-file.h"
+#include "model.h"
 #include "objects.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
@@ -44,12 +45,9 @@ const ObjectKind object_kind_policy = {
 };
 
 const char *object_name(const ObjectKind *kind, sd_json_variant *v) {
-        sd_json_variant *name;
-
         assert(kind);
 
-        name = sd_json_variant_by_key(v, kind->key);
-        return name && sd_json_variant_is_string(name) ? sd_json_variant_string(name) : NULL;
+        return json_string(v, kind->key);
 }
 
 typedef struct Fetch {
