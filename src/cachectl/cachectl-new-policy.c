@@ -50,15 +50,8 @@ static int check_name(const char *name) {
 
 /* "get-scan" is get_scan in C. */
 static char *fill_in(const char *skeleton, const char *name) {
-        _cleanup_free_ char *id = strdup(name);
+        g_autofree char *id = g_strdelimit(g_strdup(name), "-", '_');
         GString *text = g_string_new(skeleton);
-
-        if (!id)
-                return g_string_free(text, TRUE);
-
-        for (char *p = id; *p; p++)
-                if (*p == '-')
-                        *p = '_';
 
         g_string_replace(text, "@NAME@", name, 0);
         g_string_replace(text, "@ID@", id, 0);
@@ -86,7 +79,7 @@ static int write_file(const char *path, const char *text) {
 }
 
 int verb_new_policy(char **arguments, size_t n_arguments) {
-        _cleanup_free_ char *source_path = NULL, *make_path = NULL, *source = NULL, *make = NULL;
+        g_autofree char *source_path = NULL, *make_path = NULL, *source = NULL, *make = NULL;
         const char *name = arguments[0], *directory = arg_output ?: name;
         int r;
 
@@ -95,10 +88,8 @@ int verb_new_policy(char **arguments, size_t n_arguments) {
 
         source = fill_in(policy_skeleton, name);
         make = fill_in(makefile_skeleton, name);
-        if (!source || !make ||
-            asprintf(&source_path, "%s/%s.bpf.c", directory, name) < 0 ||
-            asprintf(&make_path, "%s/Makefile", directory) < 0)
-                return log_oom();
+        source_path = g_strdup_printf("%s/%s.bpf.c", directory, name);
+        make_path = g_strdup_printf("%s/Makefile", directory);
 
         if (g_mkdir_with_parents(directory, 0777) < 0)
                 return log_error_errno(errno, "Cannot make the directory %s: %m", directory);

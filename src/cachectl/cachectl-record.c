@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <glib.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +12,6 @@
 
 #include "cgroup.h"
 #include "exit-codes.h"
-#include "format-time.h"
 #include "options.h"
 #include "record/recorder.h"
 #include "shared/cleanup.h"
@@ -50,9 +50,8 @@ static int output_open(Output *o, const char *name) {
         if (arg_output && streq(arg_output, "-"))
                 o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         else {
-                if (asprintf(&o->path, "%s%s", arg_output ?: name,
-                             arg_output ? "" : arg_text ? ".trace" : ".trace.zst") < 0)
-                        return log_oom();
+                o->path = g_strconcat(arg_output ?: name,
+                                      arg_output ? "" : arg_text ? ".trace" : ".trace.zst", NULL);
                 o->fd = open(o->path, O_WRONLY | O_CREAT | O_CLOEXEC | (arg_output ? O_TRUNC : O_EXCL),
                              0666);
                 zstd = endswith(o->path, ".zst");

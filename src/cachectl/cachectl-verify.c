@@ -51,13 +51,10 @@ static void count_problem(int level, const LogFields *fields, const char *messag
 /* ---- what everything else needs: policies, rules, and what was set */
 
 static char **below_root(const char *root, const char *const *dirs, size_t n) {
-        char **l = calloc(n + 1, sizeof(char *));
+        char **l = g_new0(char *, n + 1);
 
-        for (size_t i = 0; l && i < n; i++)
-                if (asprintf(l + i, "%s%s", root, dirs[i]) < 0) {
-                        l[i] = NULL;
-                        return strv_free(l);
-                }
+        for (size_t i = 0; i < n; i++)
+                l[i] = g_strconcat(root, dirs[i], NULL);
 
         return l;
 }
@@ -70,8 +67,6 @@ static int load(Verify *v) {
         v->rule_directories = below_root(v->root, policy_rule_directories,
                                          g_strv_length((char **) policy_rule_directories));
         v->override_directories = below_root(v->root, unit_override_directories, _OVERRIDE_MAX);
-        if (!v->policy_directories || !v->rule_directories || !v->override_directories)
-                return -ENOMEM;
 
         r = policies_load((const char *const *) v->policy_directories, &v->policies);
         if (r >= 0)

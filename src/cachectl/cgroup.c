@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <assert.h>
+#include <glib.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <systemd/sd-bus.h>
@@ -99,9 +99,8 @@ static int from_path(const char *path, Cgroup *c) {
         for (const char *s = path; *s; s++)
                 c->level += *s == '/' && s[1];
 
-        c->name = strdup(last && last[1] ? last + 1 : "root");
-        if (!c->name || asprintf(&c->path, CGROUP_ROOT "%s", streq(path, "/") ? "" : path) < 0)
-                return log_oom();
+        c->name = g_strdup(last && last[1] ? last + 1 : "root");
+        c->path = g_strconcat(CGROUP_ROOT, streq(path, "/") ? "" : path, NULL);
 
         if (statfs(CGROUP_ROOT, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
                 return log_error_errno(EOPNOTSUPP,
@@ -120,21 +119,15 @@ static int from_path(const char *path, Cgroup *c) {
  * ".." and "." do not occur in control groups' names. */
 static char *normalize(const char *path) {
         const char *below = startswith(path, CGROUP_ROOT);
-        char *copy = strdup(below && (*below == '/' || !*below) ? below : path), *to;
+        GString *copy = g_string_new(NULL);
 
-        if (!copy)
-                return NULL;
-
-        to = copy;
-        for (const char *s = copy; *s; s++)
+        for (const char *s = below && (*below == '/' || !*below) ? below : path; *s; s++)
                 if (*s != '/' || (s[1] && s[1] != '/'))
-                        *to++ = *s;
-        *to = 0;
-        if (to == copy) {
-                free(copy);
-                return strdup("/");
-        }
-        return copy;
+                        g_string_append_c(copy, *s);
+        if (copy->len == 0)
+                g_string_append_c(copy, '/');
+
+        return g_string_free(copy, FALSE);
 }
 
 int cgroup_find(const char *name, Cgroup *ret) {
@@ -149,14 +142,10 @@ int cgroup_find(const char *name, Cgroup *ret) {
                 path = normalize(name);
         else {
                 unit = unit_name_mangle(name);
-                if (!unit)
-                        return log_oom();
                 r = ask_systemd(unit, &path);
                 if (r < 0)
                         return r;
         }
-        if (!path)
-                return log_oom();
 
         r = from_path(path, &c);
         if (r < 0)

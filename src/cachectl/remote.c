@@ -31,7 +31,7 @@ static const char *ssh_program(void) {
 }
 
 static int connect_host(const char *address, sd_varlink **ret) {
-        _cleanup_free_ char *url = NULL, *program = NULL;
+        g_autofree char *url = NULL, *program = NULL;
 
         /* Found out here: what is wrong in a child process is not told. */
         program = g_find_program_in_path(ssh_program());
@@ -39,9 +39,7 @@ static int connect_host(const char *address, sd_varlink **ret) {
                 return -ENOPKG;
 
         /* ssh connects its standard input and output to the socket over there. */
-        if (asprintf(&url, "ssh-unix:%s:%s", arg_host, address) < 0)
-                return -ENOMEM;
-
+        url = g_strdup_printf("ssh-unix:%s:%s", arg_host, address);
         return sd_varlink_connect_url(ret, url);
 }
 
