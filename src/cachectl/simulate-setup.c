@@ -47,7 +47,7 @@ static int setup_trace(Simulation *s, const char *path) {
                         return log_error_errno(EINVAL, "%s", error);
         }
 
-        r = trace_read_full(path, format, &options, &s->trace, &error);
+        r = trace_read(path, format, &options, &s->trace, &error);
         if (r == -ENOMEM)
                 return log_oom();
         if (r < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <fcntl.h>
+#include <glib.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <zstd.h>
 
 #include "shared/cleanup.h"
@@ -19,9 +19,7 @@
 
 struct TraceInput {
         char *name;
-        int fd; /* or, if negative: */
-        const uint8_t *memory;
-        size_t memory_left;
+        int fd;
 
         /* compressed content */
         ZSTD_DStream *zstd; /* NULL: not compressed */
@@ -48,21 +46,15 @@ char *trace_input_take_error(TraceInput *in) {
 }
 
 static void _printf_(3, 0) set_error(TraceInput *in, bool place, const char *format, va_list ap) {
-        _cleanup_free_ char *text = NULL;
-        int r;
+        g_autofree char *text = g_strdup_vprintf(format, ap);
 
-        if (vasprintf(&text, format, ap) < 0)
-                return;
-
-        in->error = mfree(in->error);
+        g_free(in->error);
         if (place && in->line > 0)
-                r = asprintf(&in->error, "%s:%" PRIu64 ": %s", in->name, in->line, text);
+                in->error = g_strdup_printf("%s:%" PRIu64 ": %s", in->name, in->line, text);
         else if (place)
-                r = asprintf(&in->error, "%s: at byte %" PRIu64 ": %s", in->name, in->offset, text);
+                in->error = g_strdup_printf("%s: at byte %" PRIu64 ": %s", in->name, in->offset, text);
         else
-                r = asprintf(&in->error, "%s: %s", in->name, text);
-        if (r < 0)
-                in->error = NULL;
+                in->error = g_strdup_printf("%s: %s", in->name, text);
 }
 
 int trace_input_fail(TraceInput *in, int error, const char *format, ...) {
@@ -87,15 +79,6 @@ int trace_input_fail_file(TraceInput *in, int error, const char *format, ...) {
 
 static ssize_t read_raw(TraceInput *in, void *p, size_t n) {
         ssize_t l;
-
-        if (in->fd < 0) {
-                n = MIN(n, in->memory_left);
-                if (n > 0)
-                        memcpy(p, in->memory, n);
-                in->memory += n;
-                in->memory_left -= n;
-                return (ssize_t) n;
-        }
 
         do
                 l = read(in->fd, p, n);
@@ -187,9 +170,9 @@ static int begin_zstd(TraceInput *in) {
                 return 0;
 
         in->zstd = ZSTD_createDStream();
-        in->raw = malloc(MAX(RAW_SIZE, BUFFER_SIZE));
-        if (!in->zstd || !in->raw)
+        if (!in->zstd)
                 return -ENOMEM;
+        in->raw = g_malloc(MAX(RAW_SIZE, BUFFER_SIZE));
 
         memcpy(in->raw, in->buffer + in->begin, in->end - in->begin);
         in->raw_in = (ZSTD_inBuffer) { .src = in->raw, .size = in->end - in->begin };
@@ -198,31 +181,29 @@ static int begin_zstd(TraceInput *in) {
         return 0;
 }
 
-static int input_new(const char *name, int fd, const void *data, size_t size, TraceInput **ret,
-                     char **ret_error) {
-        _cleanup_(trace_input_freep) TraceInput *in = NULL;
+int trace_input_open(const char *path, TraceInput **ret, char **ret_error) {
+        _cleanup_(trace_input_freep) TraceInput *in = g_new0(TraceInput, 1);
+        bool standard;
         int r;
 
-        in = calloc(1, sizeof(*in));
-        if (!in) {
-                if (fd != STDIN_FILENO)
-                        safe_close(fd);
-                return -ENOMEM;
+        assert(path);
+        assert(ret);
+        assert(ret_error);
+
+        *ret_error = NULL;
+        standard = streq(path, "-");
+        in->name = g_strdup(standard ? "standard input" : path);
+        in->buffer = g_malloc(BUFFER_SIZE);
+        in->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (in->fd < 0)
+                r = trace_input_fail_file(in, errno, "cannot be opened: %s", strerror(errno));
+        else {
+                do
+                        r = fill(in);
+                while (r > 0 && in->end < sizeof(uint32_t));
+                if (r >= 0)
+                        r = begin_zstd(in);
         }
-
-        in->fd = fd;
-        in->memory = data;
-        in->memory_left = size;
-        in->name = strdup(name);
-        in->buffer = malloc(BUFFER_SIZE);
-        if (!in->name || !in->buffer)
-                return -ENOMEM;
-
-        do
-                r = fill(in);
-        while (r > 0 && in->end < sizeof(uint32_t));
-        if (r >= 0)
-                r = begin_zstd(in);
         if (r < 0) {
                 *ret_error = trace_input_take_error(in);
                 return r;
@@ -230,40 +211,6 @@ static int input_new(const char *name, int fd, const void *data, size_t size, Tr
 
         *ret = TAKE_PTR(in);
         return 0;
-}
-
-int trace_input_open(const char *path, TraceInput **ret, char **ret_error) {
-        int fd;
-
-        assert(path);
-        assert(ret);
-        assert(ret_error);
-
-        *ret_error = NULL;
-        if (streq(path, "-"))
-                return input_new("standard input", STDIN_FILENO, NULL, 0, ret, ret_error);
-
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0) {
-                int r = -errno;
-
-                if (asprintf(ret_error, "%s: cannot be opened: %s", path, strerror(-r)) < 0)
-                        *ret_error = NULL;
-                return r;
-        }
-
-        return input_new(path, fd, NULL, 0, ret, ret_error);
-}
-
-int trace_input_open_memory(const char *name, const void *data, size_t size, TraceInput **ret,
-                            char **ret_error) {
-        assert(name);
-        assert(data || size == 0);
-        assert(ret);
-        assert(ret_error);
-
-        *ret_error = NULL;
-        return input_new(name, -EBADF, data, size, ret, ret_error);
 }
 
 /* ---- taking */

@@ -16,10 +16,6 @@ typedef struct TraceInput TraceInput;
 /* "-" is the standard input. On failure *ret_error is a line for the user, or NULL. */
 int trace_input_open(const char *path, TraceInput **ret, char **ret_error);
 
-/* The same for a file that is in memory already and stays there. */
-int trace_input_open_memory(const char *name, const void *data, size_t size, TraceInput **ret,
-                            char **ret_error);
-
 TraceInput *trace_input_free(TraceInput *in);
 DEFINE_TRIVIAL_CLEANUP_FUNC(TraceInput *, trace_input_free);
 

@@ -35,13 +35,12 @@ void trace_options_done(TraceOptions *options);
  * -ENOMEM. */
 int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, char **ret_error);
 
-/* trace_read() with options. */
-int trace_read_full(const char *path, TraceFormat format, const TraceOptions *options, Trace **ret,
-                    char **ret_error);
-
-/* The same for a file in memory, of which "name" is the name. */
-int trace_read_memory(const char *name, const void *data, size_t size, TraceFormat format,
-                      const TraceOptions *options, Trace **ret, char **ret_error);
+/* Reads a trace, compressed or not; without options if these are NULL. On failure *ret_error is one line that
+ * says which file and which line or offset is wrong and what was expected there, to be freed by the caller;
+ * NULL if there is no memory for it. -EBADMSG: the content is malformed; -ENODATA: it has no requests; else
+ * what reading the file gave. */
+int trace_read(const char *path, TraceFormat format, const TraceOptions *options, Trace **ret,
+               char **ret_error);
 
 /* The bits of Trace.flags for a thread of that name (NULL: unknown). */
 uint8_t trace_thread_class(const TraceOptions *options, const char *thread);

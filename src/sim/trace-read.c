@@ -220,52 +220,21 @@ static int read_input(TraceInput *in, TraceFormat format, const TraceOptions *op
         return 0;
 }
 
-static int read_and_free(TraceInput *in, TraceFormat format, const TraceOptions *options, Trace **ret,
-                         char **ret_error) {
+int trace_read(const char *path, TraceFormat format, const TraceOptions *options, Trace **ret,
+               char **ret_error) {
+        _cleanup_(trace_input_freep) TraceInput *in = NULL;
         int r;
-
-        r = read_input(in, format, options, ret);
-        if (r < 0) {
-                *ret_error = trace_input_take_error(in);
-                if (!*ret_error && r == -ENOMEM)
-                        *ret_error = strdup("not enough memory for the trace");
-        }
-
-        trace_input_free(in);
-        return r;
-}
-
-int trace_read_full(const char *path, TraceFormat format, const TraceOptions *options, Trace **ret,
-                    char **ret_error) {
-        TraceInput *in;
-        int r;
-
-        assert(path);
-        assert(ret);
-        assert(ret_error);
 
         r = trace_input_open(path, &in, ret_error);
         if (r < 0)
                 return r;
 
-        return read_and_free(in, format, options, ret, ret_error);
-}
+        r = read_input(in, format, options, ret);
+        if (r < 0) {
+                *ret_error = trace_input_take_error(in);
+                if (!*ret_error && r == -ENOMEM)
+                        *ret_error = g_strdup("not enough memory for the trace");
+        }
 
-int trace_read_memory(const char *name, const void *data, size_t size, TraceFormat format,
-                      const TraceOptions *options, Trace **ret, char **ret_error) {
-        TraceInput *in;
-        int r;
-
-        assert(ret);
-        assert(ret_error);
-
-        r = trace_input_open_memory(name, data, size, &in, ret_error);
-        if (r < 0)
-                return r;
-
-        return read_and_free(in, format, options, ret, ret_error);
-}
-
-int trace_read(const char *path, TraceFormat format, Trace **ret, char **ret_error) {
-        return trace_read_full(path, format, /* options= */ NULL, ret, ret_error);
+        return r;
 }

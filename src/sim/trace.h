@@ -77,11 +77,6 @@ static inline uint8_t trace_flags(const Trace *t, size_t request) {
         return t->flags ? t->flags[request] : 0;
 }
 
-/* Reads a trace, compressed or not. On failure *ret_error is one line that says which file and which line or
- * offset is wrong and what was expected there, to be freed by the caller; NULL if there is no memory for it.
- * -EBADMSG: the content is malformed; -ENODATA: it has no requests; else what reading the file gave. */
-int trace_read(const char *path, TraceFormat format, Trace **ret, char **ret_error);
-
 Trace *trace_free(Trace *t);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Trace *, trace_free);
 

@@ -4,7 +4,7 @@
  * settings ("csv:obj-id-col=1"). What is read must be consistent; what is refused must come with one line
  * that says why. */
 
-#include "fuzz-util.h"
+#include "fuzz-files.h"
 #include "sim/trace-options.h"
 
 static void check_trace(const Trace *t) {
@@ -26,10 +26,10 @@ static void check_trace(const Trace *t) {
                 CHECK(t->keys[i] != t->keys[i - 1]);
 }
 
-static void check_error(int r, char *error) {
+static void check_error(int r, char *error, const char *path) {
         CHECK(r == -EBADMSG || r == -ENODATA || r == -E2BIG);
         CHECK(error);
-        CHECK(strncmp(error, "fuzz", 4) == 0);
+        CHECK(strncmp(error, path, strlen(path)) == 0);
         CHECK(!strchr(error, '\n'));
         free(error);
 }
@@ -39,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         TraceOptions options = TRACE_OPTIONS_DEFAULT;
         char *error = NULL;
         TraceFormat format;
+        FuzzFiles files;
         Trace *t = NULL;
         int r;
 
@@ -46,13 +47,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         options.scan_threads = strdup("scan* [a-c]");
         options.background_threads = strdup("*low?");
 
-        r = trace_read_memory("fuzz", data, size, format, &options, &t, &error);
+        fuzz_files_make_one(&files, "trace", data, size);
+        r = trace_read(files.paths[0], format, &options, &t, &error);
         if (r < 0)
-                check_error(r, error);
+                check_error(r, error, files.paths[0]);
         else
                 check_trace(t);
 
         trace_free(t);
         trace_options_done(&options);
+        fuzz_files_remove(&files);
         return 0;
 }

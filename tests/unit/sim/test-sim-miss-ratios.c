@@ -17,6 +17,7 @@
 #include "shared/file-util.h"
 #include "shared/string-util.h"
 #include "sim/run.h"
+#include "sim/trace-options.h"
 
 /* How far a policy may be off, in points of percent. Figures are rounded to a hundredth. */
 #define ROUNDED 0.0055
@@ -125,7 +126,7 @@ static void run_trace(Figure *f, size_t n, const char *directory) {
                 print_message("# %s is not there\n", path);
                 return;
         }
-        if (trace_read(path, TRACE_FORMAT_AUTO, &trace, &error) < 0)
+        if (trace_read(path, TRACE_FORMAT_AUTO, NULL, &trace, &error) < 0)
                 fail_msg("%s", error);
 
         for (size_t i = 0; i < n; i++) {

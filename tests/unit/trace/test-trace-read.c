@@ -102,7 +102,7 @@ static void check_file_error(const char *path, int error, const char *message) {
         char *got = NULL, *expected;
         Trace *t;
 
-        assert_int_equal(trace_read(path, TRACE_FORMAT_AUTO, &t, &got), -error);
+        assert_int_equal(trace_read(path, TRACE_FORMAT_AUTO, NULL, &t, &got), -error);
         assert_true(asprintf(&expected, "%s%s", path, message) > 0);
         assert_string_equal(got, expected);
         free(got);
@@ -116,7 +116,7 @@ static void test_files(void **state) {
         Trace *t;
         pid_t pid;
 
-        assert_int_equal(trace_read(path, TRACE_FORMAT_AUTO, &t, &error), 0);
+        assert_int_equal(trace_read(path, TRACE_FORMAT_AUTO, NULL, &t, &error), 0);
         check_trace(t, OBJECTS(0, 1), NULL);
 
         check_file_error(empty, ENODATA, ": the file is empty");
@@ -138,7 +138,7 @@ static void test_files(void **state) {
                 _exit(0);
         }
         assert_true(pid > 0);
-        assert_int_equal(trace_read(pipe, TRACE_FORMAT_AUTO, &t, &error), 0);
+        assert_int_equal(trace_read(pipe, TRACE_FORMAT_AUTO, NULL, &t, &error), 0);
         check_trace(t, OBJECTS(0, 1, 2, 2), NULL);
 }
 

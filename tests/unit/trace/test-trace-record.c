@@ -114,8 +114,7 @@ static void test_truncated(void **state) {
                 char *error = NULL;
                 Trace *t;
 
-                assert_int_equal(trace_read_memory("x", data, n, TRACE_FORMAT_RECORD, &o, &t, &error),
-                                 -EBADMSG);
+                assert_int_equal(read_data(data, n, TRACE_FORMAT_RECORD, &o, &t, &error), -EBADMSG);
                 assert_non_null(strstr(error, n == 0 ? "no recording" : "cut off"));
                 free(error);
         }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <stdio.h>
+#include <sys/mman.h>
 
+#include "shared/cleanup.h"
+#include "shared/file-util.h"
 #include "trace-test.h"
 
-#define NAME "the.trace"
+#define FD 100
+#define NAME "/proc/self/fd/100"
 
 static TraceFormat parse(const char *s, TraceOptions *ret) {
         char *error = NULL;
@@ -16,13 +20,26 @@ static TraceFormat parse(const char *s, TraceOptions *ret) {
         return f;
 }
 
+int read_data(const void *data, size_t size, TraceFormat format, const TraceOptions *options, Trace **ret,
+              char **ret_error) {
+        _cleanup_close_ int fd = memfd_create("trace", MFD_CLOEXEC);
+        int r;
+
+        assert_true(fd >= 0);
+        assert_int_equal(write_all(fd, data, size), 0);
+        assert_int_equal(dup2(fd, FD), FD);
+        r = trace_read(NAME, format, options, ret, ret_error);
+        assert_int_equal(close(FD), 0);
+        return r;
+}
+
 Trace *read_good(const char *options, const void *data, size_t size) {
         char *error = NULL;
         TraceOptions o;
         TraceFormat f = parse(options, &o);
         Trace *t;
 
-        if (trace_read_memory(NAME, data, size, f, &o, &t, &error) < 0)
+        if (read_data(data, size, f, &o, &t, &error) < 0)
                 fail_msg("it is good, but: %s", error ?: "(no message)");
         trace_options_done(&o);
         return t;
@@ -35,7 +52,7 @@ void read_bad(const char *options, const void *data, size_t size, int error, con
         Trace *t;
         int r;
 
-        r = trace_read_memory(NAME, data, size, f, &o, &t, &got);
+        r = read_data(data, size, f, &o, &t, &got);
         if (r >= 0)
                 fail_msg("it was read, though it should fail with \"%s\"", message);
 

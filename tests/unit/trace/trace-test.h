@@ -5,6 +5,10 @@
 
 #include "sim/trace-options.h"
 
+/* Reads a trace that is a file with this content. */
+int read_data(const void *data, size_t size, TraceFormat format, const TraceOptions *options, Trace **ret,
+              char **ret_error);
+
 /* Reads a trace that must be good. "options" is as on the command line ("csv:obj-id-col=1"). */
 Trace *read_good(const char *options, const void *data, size_t size);
 
