@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import time
 
@@ -136,8 +137,9 @@ class Manager:
             os.unlink(self.socket)
         self.process = subprocess.Popen([program, self.socket, path])
         for _ in range(1000):
-            if os.path.exists(self.socket):
-                break
+            with socket.socket(socket.AF_UNIX) as client:
+                if client.connect_ex(self.socket) == 0:
+                    break
             time.sleep(0.01)
 
     def run(self, *command):
