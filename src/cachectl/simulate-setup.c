@@ -41,10 +41,8 @@ static int setup_trace(Simulation *s, const char *path) {
 
         if (arg_format) {
                 r = trace_format_parse(arg_format, &format, &options, &error);
-                if (r == -ENOMEM)
-                        return log_oom();
                 if (r < 0)
-                        return log_error_errno(EINVAL, "%s", error);
+                        return log_error_errno(r, "%s", error);
         }
 
         r = trace_read(path, format, &options, &s->trace, &error);
@@ -88,8 +86,6 @@ static int load_policies(char **names) {
                         continue;
 
                 r = sim_policy_load(*names, &policy, &error);
-                if (r == -ENOMEM)
-                        return log_oom();
                 if (r < 0)
                         return log_error_errno(EINVAL, "Option --policy=: %s.", error);
         }

@@ -35,9 +35,7 @@ static Thread *get_thread(Readahead *r, uint32_t tid) {
         Thread *t = g_hash_table_lookup(r->threads, GUINT_TO_POINTER(tid));
 
         if (!t) {
-                t = calloc(1, sizeof(*t));
-                if (!t)
-                        return NULL;
+                t = g_new0(Thread, 1);
                 t->ranges = g_array_new(FALSE, FALSE, sizeof(Range));
                 g_hash_table_insert(r->threads, GUINT_TO_POINTER(tid), t);
         }
@@ -45,21 +43,17 @@ static Thread *get_thread(Readahead *r, uint32_t tid) {
         return t;
 }
 
-int readahead_new(ReadaheadFunc func, void *userdata, Readahead **ret) {
-        Readahead *r;
+Readahead *readahead_new(ReadaheadFunc func, void *userdata) {
+        Readahead *r = g_new(Readahead, 1);
 
         assert(func);
-        assert(ret);
 
-        r = calloc(1, sizeof(*r));
-        if (!r)
-                return -ENOMEM;
-
-        r->func = func;
-        r->userdata = userdata;
-        r->threads = g_hash_table_new_full(NULL, NULL, NULL, thread_free);
-        *ret = r;
-        return 0;
+        *r = (Readahead) {
+                .func = func,
+                .userdata = userdata,
+                .threads = g_hash_table_new_full(NULL, NULL, NULL, thread_free),
+        };
+        return r;
 }
 
 Readahead *readahead_free(Readahead *r) {
@@ -134,9 +128,6 @@ int readahead_added(Readahead *r, const RecordAccess *a) {
         uint64_t end = a->page + a->n_pages;
         int k;
 
-        if (!t)
-                return -ENOMEM;
-
         /* A long read is one access, seen when it has its first pages. */
         if (t->last.n_pages == 0 || !same_file(&t->last, a))
                 return append(r, t, a, a->page, end);
@@ -148,9 +139,6 @@ int readahead_added(Readahead *r, const RecordAccess *a) {
 int readahead_access(Readahead *r, const RecordAccess *a) {
         Thread *t = get_thread(r, a->tid);
         int k;
-
-        if (!t)
-                return -ENOMEM;
 
         t->last = *a;
         t->last.thread = NULL; /* not ours */

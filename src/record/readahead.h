@@ -10,7 +10,7 @@ typedef struct Readahead Readahead;
 typedef int (*ReadaheadFunc)(const RecordAccess *a, void *userdata);
 
 /* "func" gets the accesses, and those with TRACE_READAHEAD for pages that no access wanted. */
-int readahead_new(ReadaheadFunc func, void *userdata, Readahead **ret);
+Readahead *readahead_new(ReadaheadFunc func, void *userdata);
 
 /* The thread brought pages into the cache. */
 int readahead_added(Readahead *r, const RecordAccess *a);

@@ -97,8 +97,7 @@ static const char *find_obstacle(const struct btf *btf) {
 static int fail(int error, const char *what, char **ret_error) {
         _cleanup_free_ char *cause = bpf_log_cause();
 
-        if (asprintf(ret_error, "%s: %s", what, cause ?: strerror(abs(error))) < 0)
-                *ret_error = NULL;
+        *ret_error = g_strdup_printf("%s: %s", what, cause ?: strerror(abs(error)));
         return -abs(error);
 }
 
@@ -134,7 +133,7 @@ int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFun
         _cleanup_(recorder_freep) Recorder *r = NULL;
         const char *obstacle;
         struct btf *btf;
-        int k = 0;
+        int k;
 
         assert(func);
         assert(ret);
@@ -144,22 +143,18 @@ int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFun
         bpf_log_setup();
         bpf_log_reset();
 
-        r = calloc(1, sizeof(*r));
-        if (!r)
-                return -ENOMEM;
+        r = g_new0(Recorder, 1);
         r->func = func;
         r->userdata = userdata;
+        if (readahead)
+                r->readahead = readahead_new(func, userdata);
 
         btf = btf__load_vmlinux_btf();
-        if (readahead)
-                k = readahead_new(func, userdata, &r->readahead);
-        if (k >= 0)
-                k = load(r, btf, cgroup_id, level, ret_error);
+        k = load(r, btf, cgroup_id, level, ret_error);
         obstacle = k < 0 && k != -EPERM ? find_obstacle(btf) : NULL;
         btf__free(btf);
         if (obstacle) {
-                free(*ret_error);
-                *ret_error = strdup(obstacle);
+                g_set_str(ret_error, obstacle);
                 return -EOPNOTSUPP;
         }
         if (k < 0)

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,28 +79,28 @@ int sim_policy_load(const char *path, const SimPolicy **ret, char **ret_error) {
         if (access(path, R_OK) < 0) {
                 int r = -errno;
 
-                return asprintf(ret_error, "%s: %s", path, strerror(-r)) < 0 ? -ENOMEM : r;
+                *ret_error = g_strdup_printf("%s: %s", path, strerror(-r));
+                return r;
         }
 
         newest = NULL;
         library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!library) /* its message begins with the path */
-                return asprintf(ret_error, "%s", dlerror()) < 0 ? -ENOMEM : -ELIBBAD;
+        if (!library) {
+                *ret_error = g_strdup(dlerror()); /* it begins with the path */
+                return -ELIBBAD;
+        }
 
         p = policy_of(library);
-        if (!p && !newest)
-                return asprintf(ret_error, "%s: there is no CACHEBPF_POLICY() in it that was compiled with "
-                                "-DCACHEBPF_SIM", path) < 0 ? -ENOMEM : -ELIBBAD;
+        if (!p && !newest) {
+                *ret_error = g_strdup_printf("%s: there is no CACHEBPF_POLICY() in it that was compiled "
+                                             "with -DCACHEBPF_SIM", path);
+                return -ELIBBAD;
+        }
         if (!p) {
                 p = newest;
                 p->library = library;
-                if (sim_policy_find(p->name) != p) {
-                        char *name = strdup(strrchr(path, '/') + 1);
-
-                        if (!name)
-                                return -ENOMEM;
-                        p->name = name;
-                }
+                if (sim_policy_find(p->name) != p)
+                        p->name = g_path_get_basename(path);
         }
 
         *ret = p;
@@ -114,22 +115,6 @@ const SimTunable *sim_tunable_find(const SimPolicy *policy, const char *name) {
                 if (streq(t->name, name))
                         return t;
         return NULL;
-}
-
-int64_t sim_tunable_get(const SimTunable *t) {
-        assert(t);
-
-        switch (t->size) {
-        case 1:
-                return t->is_signed ? *(volatile int8_t *) t->value : *(volatile uint8_t *) t->value;
-        case 2:
-                return t->is_signed ? *(volatile int16_t *) t->value : *(volatile uint16_t *) t->value;
-        case 4:
-                return t->is_signed ? *(volatile int32_t *) t->value :
-                                      (int64_t) *(volatile uint32_t *) t->value;
-        default:
-                return *(volatile int64_t *) t->value;
-        }
 }
 
 void sim_tunable_range(const SimTunable *t, int64_t *ret_min, int64_t *ret_max) {

@@ -21,8 +21,7 @@ int sim_policy_load(const char *path, const SimPolicy **ret, char **ret_error);
 
 const SimTunable *sim_tunable_find(const SimPolicy *policy, const char *name);
 
-/* Its value, and the range that it may have; these are those of its type if the policy does not say. */
-int64_t sim_tunable_get(const SimTunable *t);
+/* The range that its value may have; that of its type if the policy does not say. */
 void sim_tunable_range(const SimTunable *t, int64_t *ret_min, int64_t *ret_max);
 
 /* -ERANGE; nothing is changed then. In this process only: a run is a process of its own. */

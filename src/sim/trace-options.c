@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <fnmatch.h>
-#include <stdio.h>
+#include <glib.h>
 
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
@@ -28,101 +28,102 @@ TraceFormat trace_format_from_string(const char *s) {
         return _TRACE_FORMAT_INVALID;
 }
 
-static int parse_bool(const char *value, bool *ret) {
-        if (streq(value, "yes") || streq(value, "true") || streq(value, "1"))
-                *ret = true;
-        else if (streq(value, "no") || streq(value, "false") || streq(value, "0"))
-                *ret = false;
-        else
-                return -EINVAL;
+/* ---- settings */
 
-        return 0;
+static int parse_bool(const char *value, void *ret) {
+        int b = parse_boolean(value);
+
+        if (b >= 0)
+                *(bool *) ret = b;
+        return b;
 }
 
-static int parse_column(const char *value, unsigned *ret) {
+static int parse_tristate(const char *value, void *ret) {
+        return *(int *) ret = parse_boolean(value);
+}
+
+static int parse_column(const char *value, void *ret) {
         uint64_t column;
 
         if (safe_atou64(value, &column) < 0 || column == 0 || column > 1000)
                 return -EINVAL;
 
-        *ret = (unsigned) column;
+        *(unsigned *) ret = (unsigned) column;
         return 0;
 }
 
-static int parse_delimiter(const char *value, char *ret) {
+static int parse_delimiter(const char *value, void *ret) {
+        char *delimiter = ret;
+
         if (streq(value, "comma"))
-                *ret = ',';
+                *delimiter = ',';
         else if (streq(value, "tab") || streq(value, "\\t"))
-                *ret = '\t';
+                *delimiter = '\t';
         else if (streq(value, "space"))
-                *ret = ' ';
+                *delimiter = ' ';
         else if (strlen(value) == 1)
-                *ret = *value;
+                *delimiter = *value;
         else
                 return -EINVAL;
 
         return 0;
 }
 
-static int parse_action(const char *value, char *ret) {
+static int parse_action(const char *value, void *ret) {
         if (strlen(value) != 1 || !strchr("QDCIG", *value))
                 return -EINVAL;
 
-        *ret = *value;
+        *(char *) ret = *value;
         return 0;
 }
 
+static int parse_string(const char *value, void *ret) {
+        g_set_str((char **) ret, value);
+        return 0;
+}
+
+#define YES_OR_NO "yes or no"
+#define COLUMN "the number of a column, from 1"
+#define PATTERNS "patterns of threads' names"
+
+enum {
+        ORACLE   = 1 << TRACE_FORMAT_ORACLE_GENERAL,
+        CSV      = 1 << TRACE_FORMAT_CSV,
+        BLKPARSE = 1 << TRACE_FORMAT_BLKPARSE,
+        RECORD   = 1 << TRACE_FORMAT_RECORD,
+        /* those that know threads */
+        THREADS  = 1 << TRACE_FORMAT_TEXT | BLKPARSE | RECORD,
+};
+
+static const struct {
+        const char *key;
+        unsigned formats; /* those that have it */
+        int (*parse)(const char *value, void *ret);
+        size_t offset; /* in TraceOptions */
+        const char *expected;
+} settings[] = {
+        { "ignore-obj-size", CSV | ORACLE, parse_bool, offsetof(TraceOptions, ignore_obj_size), YES_OR_NO },
+        { "obj-id-col", CSV, parse_column, offsetof(TraceOptions, obj_id_col), COLUMN },
+        { "obj-size-col", CSV, parse_column, offsetof(TraceOptions, obj_size_col), COLUMN },
+        { "offset-col", CSV, parse_column, offsetof(TraceOptions, offset_col), COLUMN },
+        { "op-col", CSV, parse_column, offsetof(TraceOptions, op_col), COLUMN },
+        { "delimiter", CSV, parse_delimiter, offsetof(TraceOptions, delimiter),
+          "one character, comma, tab or space" },
+        { "has-header", CSV, parse_tristate, offsetof(TraceOptions, has_header), YES_OR_NO },
+        { "scan-threads", THREADS, parse_string, offsetof(TraceOptions, scan_threads), PATTERNS },
+        { "background-threads", THREADS, parse_string, offsetof(TraceOptions, background_threads),
+          PATTERNS },
+        { "action", BLKPARSE, parse_action, offsetof(TraceOptions, action), "one of Q, G, I, D, C" },
+        { "partial", RECORD, parse_bool, offsetof(TraceOptions, partial), YES_OR_NO },
+};
+
 /* What a key expects, for the message; NULL if there is no such key for the format. */
 static const char *apply(TraceFormat format, TraceOptions *o, const char *key, const char *value, int *ret) {
-        bool csv = format == TRACE_FORMAT_CSV, header;
-        bool threads = format == TRACE_FORMAT_TEXT || format == TRACE_FORMAT_BLKPARSE ||
-                       format == TRACE_FORMAT_RECORD;
-
-        if ((csv || format == TRACE_FORMAT_ORACLE_GENERAL) && streq(key, "ignore-obj-size")) {
-                *ret = parse_bool(value, &o->ignore_obj_size);
-                return "yes or no";
-        }
-        if (csv && streq(key, "obj-id-col")) {
-                *ret = parse_column(value, &o->obj_id_col);
-                return "the number of a column, from 1";
-        }
-        if (csv && streq(key, "obj-size-col")) {
-                *ret = parse_column(value, &o->obj_size_col);
-                return "the number of a column, from 1";
-        }
-        if (csv && streq(key, "offset-col")) {
-                *ret = parse_column(value, &o->offset_col);
-                return "the number of a column, from 1";
-        }
-        if (csv && streq(key, "op-col")) {
-                *ret = parse_column(value, &o->op_col);
-                return "the number of a column, from 1";
-        }
-        if (csv && streq(key, "delimiter")) {
-                *ret = parse_delimiter(value, &o->delimiter);
-                return "one character, comma, tab or space";
-        }
-        if (csv && streq(key, "has-header")) {
-                *ret = parse_bool(value, &header);
-                o->has_header = *ret < 0 ? -1 : header;
-                return "yes or no";
-        }
-        if (threads && streq(key, "scan-threads")) {
-                *ret = free_and_strdup(&o->scan_threads, value);
-                return "patterns of threads' names";
-        }
-        if (threads && streq(key, "background-threads")) {
-                *ret = free_and_strdup(&o->background_threads, value);
-                return "patterns of threads' names";
-        }
-        if (format == TRACE_FORMAT_BLKPARSE && streq(key, "action")) {
-                *ret = parse_action(value, &o->action);
-                return "one of Q, G, I, D, C";
-        }
-        if (format == TRACE_FORMAT_RECORD && streq(key, "partial")) {
-                *ret = parse_bool(value, &o->partial);
-                return "yes or no";
-        }
+        for (size_t i = 0; i < ELEMENTSOF(settings); i++)
+                if (settings[i].formats & 1U << format && streq(settings[i].key, key)) {
+                        *ret = settings[i].parse(value, (char *) o + settings[i].offset);
+                        return settings[i].expected;
+                }
 
         return NULL;
 }
@@ -133,9 +134,9 @@ void trace_options_done(TraceOptions *options) {
 }
 
 int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, char **ret_error) {
-        _cleanup_free_ char *copy = NULL;
+        g_autofree char *copy = g_strdup(s);
+        char *rest = copy, *key;
         TraceFormat format;
-        char *rest, *key;
 
         assert(s);
         assert(ret);
@@ -143,17 +144,10 @@ int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, c
         assert(ret_error);
 
         *ret_error = NULL;
-        copy = strdup(s);
-        if (!copy)
-                return -ENOMEM;
-
-        rest = copy;
         format = trace_format_from_string(strsep(&rest, ":"));
         if (format < 0) {
-                if (asprintf(ret_error,
-                             "\"%s\" is no form of traces; there are auto, text, oracleGeneral, csv, "
-                             "blkparse and record", copy) < 0)
-                        return -ENOMEM;
+                *ret_error = g_strdup_printf("\"%s\" is no form of traces; there are auto, text, "
+                                             "oracleGeneral, csv, blkparse and record", copy);
                 return -EINVAL;
         }
 
@@ -168,16 +162,13 @@ int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, c
                 }
                 if (expected && r >= 0)
                         continue;
-                if (r == -ENOMEM)
-                        return r;
 
-                if (expected)
-                        r = asprintf(ret_error, "%s: \"%s\" takes %s, not \"%s\"", format_names[format], key,
-                                     expected, value);
-                else
-                        r = asprintf(ret_error, "%s: there is no setting \"%s\" of the form KEY=VALUE",
-                                     format_names[format], key);
-                return r < 0 ? -ENOMEM : -EINVAL;
+                *ret_error = expected ?
+                        g_strdup_printf("%s: \"%s\" takes %s, not \"%s\"", format_names[format], key,
+                                        expected, value) :
+                        g_strdup_printf("%s: there is no setting \"%s\" of the form KEY=VALUE",
+                                        format_names[format], key);
+                return -EINVAL;
         }
 
         *ret = format;
@@ -186,11 +177,10 @@ int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, c
 
 /* Whether one of the patterns, separated by blanks, fits. */
 static bool matches(const char *patterns, const char *name) {
-        _cleanup_free_ char *copy = strdup(strempty(patterns));
-        char *state = NULL;
+        _cleanup_strv_free_ char **words = strv_split(strempty(patterns));
 
-        for (char *p = copy ? strtok_r(copy, " \t", &state) : NULL; p; p = strtok_r(NULL, " \t", &state))
-                if (fnmatch(p, name, 0) == 0)
+        for (char **p = words; *p; p++)
+                if (fnmatch(*p, name, 0) == 0)
                         return true;
 
         return false;

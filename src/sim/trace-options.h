@@ -31,14 +31,12 @@ typedef struct TraceOptions {
 
 void trace_options_done(TraceOptions *options);
 
-/* Parses "FORMAT" or "FORMAT:KEY=VALUE,…" on top of what *options holds. -EINVAL with *ret_error set, or
- * -ENOMEM. */
+/* Parses "FORMAT" or "FORMAT:KEY=VALUE,…" on top of what *options holds. -EINVAL with *ret_error set. */
 int trace_format_parse(const char *s, TraceFormat *ret, TraceOptions *options, char **ret_error);
 
-/* Reads a trace, compressed or not; without options if these are NULL. On failure *ret_error is one line that
- * says which file and which line or offset is wrong and what was expected there, to be freed by the caller;
- * NULL if there is no memory for it. -EBADMSG: the content is malformed; -ENODATA: it has no requests; else
- * what reading the file gave. */
+/* Reads a trace, compressed or not. "options" may be NULL. On failure *ret_error is one line that says which
+ * file and which line or offset is wrong and what was expected there, to be freed by the caller.
+ * -EBADMSG: the content is malformed; -ENODATA: it has no requests; else what reading the file gave. */
 int trace_read(const char *path, TraceFormat format, const TraceOptions *options, Trace **ret,
                char **ret_error);
 

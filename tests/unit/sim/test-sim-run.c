@@ -69,7 +69,9 @@ static void test_registry(void **state) {
         assert_string_equal(t->type, "__u32");
         assert_string_equal(t->unit, "folios");
         assert_string_equal(t->doc, "of no use");
-        assert_int_equal(sim_tunable_get(t), 3);
+        assert_ptr_equal(t->value, &t_small);
+        assert_int_equal(t->size, sizeof(t_small));
+        assert_false(t->is_signed);
         assert_int_equal(sim_tunable_set(t, 0), -ERANGE);
         assert_int_equal(sim_tunable_set(t, 6), -ERANGE);
         assert_int_equal(t_small, 3);
@@ -78,13 +80,15 @@ static void test_registry(void **state) {
         assert_int_equal(sim_tunable_set(t, 3), 0);
 
         t = sim_tunable_find(p, "t_signed");
-        assert_int_equal(sim_tunable_get(t), -1);
+        assert_ptr_equal(t->value, &t_signed);
+        assert_true(t->is_signed);
+        assert_int_equal(t_signed, -1);
         assert_int_equal(sim_tunable_set(t, -9), 0);
         assert_int_equal(t_signed, -9);
         assert_int_equal(sim_tunable_set(t, -10), -ERANGE);
 
         t = sim_tunable_find(p, "t_byte");
-        assert_int_equal(sim_tunable_get(t), 255);
+        assert_int_equal(t_byte, 255);
         sim_tunable_range(t, &min, &max);
         assert_int_equal(min, 0);
         assert_int_equal(max, 255);

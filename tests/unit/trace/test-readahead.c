@@ -39,12 +39,11 @@ static int tell(Readahead *r, char what, RecordAccess *a) {
 
 /* Runs a script: "+" came in, "r" and "w" accesses, "d" gone; thread, file, page, pages. */
 static void check(const char *script, const char *expected) {
-        _cleanup_(readahead_freep) Readahead *r = NULL;
         _cleanup_free_ char *copy = strdup(script);
         int result = 0;
+        _cleanup_(readahead_freep) Readahead *r = readahead_new(on_access, &result);
 
         *log_text = 0;
-        assert_int_equal(readahead_new(on_access, &result, &r), 0);
         for (char *s = strtok(copy, " "); s; s = strtok(NULL, " ")) {
                 unsigned tid, inode, page, n;
                 RecordAccess a;
@@ -92,10 +91,9 @@ static void test_gone(void **state) {
 /* Many ranges do not wait for ever. */
 static void test_many(void **state) {
         RecordAccess a = { .tid = 1, .inode = 9, .n_pages = 1, .thread = "x" };
-        _cleanup_(readahead_freep) Readahead *r = NULL;
         int result = 0;
+        _cleanup_(readahead_freep) Readahead *r = readahead_new(on_access, &result);
 
-        assert_int_equal(readahead_new(on_access, &result, &r), 0);
         *log_text = 0;
         for (unsigned i = 0; i < 1000; i++) {
                 a.page = i * 2;
