@@ -48,7 +48,7 @@ static int check_name(const char *name) {
         return 0;
 }
 
-/* "get-scan" is get_scan in C. */
+/* @NAME@ is the name of the policy, "get-scan", and @ID@ that of a variable in C, "get_scan". */
 static char *fill_in(const char *skeleton, const char *name) {
         g_autofree char *id = g_strdelimit(g_strdup(name), "-", '_');
         GString *text = g_string_new(skeleton);

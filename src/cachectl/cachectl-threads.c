@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,10 +30,7 @@ static const char *number_parameter(void) {
 }
 
 static int parse_numbers(char **arguments, size_t n_arguments, uint64_t **ret) {
-        _cleanup_free_ uint64_t *numbers = calloc(n_arguments, sizeof(uint64_t));
-
-        if (!numbers)
-                return log_oom();
+        _cleanup_free_ uint64_t *numbers = g_new(uint64_t, n_arguments);
 
         for (size_t i = 0; i < n_arguments; i++)
                 if (safe_atou64(arguments[i], numbers + i) < 0 || numbers[i] == 0 || numbers[i] > INT32_MAX)

@@ -14,7 +14,6 @@
 #include "config/unit-path.h"
 #include "exit-codes.h"
 #include "options.h"
-#include "settings.h"
 #include "shared/bpf-log.h"
 #include "shared/cleanup.h"
 #include "shared/file-util.h"

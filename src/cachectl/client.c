@@ -34,15 +34,12 @@ static const char *client_address(void) {
 
 static unsigned client_timeout_sec(void) {
         const char *e = getenv("CACHEBPF_VARLINK_TIMEOUT_SEC");
-        unsigned long n;
-        char *end;
+        uint64_t n;
 
-        if (!e || !*e)
+        if (isempty(e))
                 return timeout_default_sec;
 
-        errno = 0;
-        n = strtoul(e, &end, 10);
-        if (errno != 0 || *end || n == 0 || n > 86400) {
+        if (safe_atou64(e, &n) < 0 || n == 0 || n > 86400) {
                 log_warning("$CACHEBPF_VARLINK_TIMEOUT_SEC is \"%s\", not a number of seconds up to 86400; "
                             "using %u.", e, timeout_default_sec);
                 return timeout_default_sec;

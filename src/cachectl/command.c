@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <glib.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -57,12 +58,9 @@ Command *command_free(Command *c) {
 }
 
 int command_new(sd_event *event, char **argv, Command **ret) {
-        _cleanup_(command_freep) Command *c = calloc(1, sizeof(Command));
+        _cleanup_(command_freep) Command *c = g_new0(Command, 1);
         sigset_t mask;
         int r;
-
-        if (!c)
-                return -ENOMEM;
 
         c->event = sd_event_ref(event);
         c->argv = argv;

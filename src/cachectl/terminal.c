@@ -40,51 +40,26 @@ static bool terminal_is_dumb(void) {
 }
 
 /* $SYSTEMD_COLORS is a boolean, or names a depth: 16, 256, 24bit, each possibly after "auto-" (only on a
- * terminal). Returns 1 or 0 when the variable decides, -ENXIO when it leaves the question open. */
-static int colors_from_environment(bool interactive) {
-        const char *e = getenv("SYSTEMD_COLORS");
-
-        if (!e || !*e)
-                return -ENXIO;
-
-        if (strncmp(e, "auto-", strlen("auto-")) == 0)
-                return interactive && !terminal_is_dumb();
-
-        return parse_boolean(e) != 0;
-}
-
+ * terminal). */
 static bool decide_colors(bool interactive) {
-        const char *e;
-        int r;
+        const char *wanted = getenv("SYSTEMD_COLORS");
+        bool able = interactive && !terminal_is_dumb();
 
-        r = colors_from_environment(interactive);
-        if (r >= 0)
-                return r;
+        if (isempty(wanted))
+                return able && isempty(getenv("NO_COLOR"));
 
-        e = getenv("NO_COLOR");
-        if (e && *e)
-                return false;
-
-        return interactive && !terminal_is_dumb();
+        return startswith(wanted, "auto-") ? able : parse_boolean(wanted) != 0;
 }
 
 static size_t decide_columns(bool interactive) {
         struct winsize size = {};
-        const char *e;
+        uint64_t n;
 
         if (!interactive)
                 return SIZE_MAX;
 
-        e = getenv("COLUMNS");
-        if (e && *e) {
-                unsigned long n;
-                char *end;
-
-                errno = 0;
-                n = strtoul(e, &end, 10);
-                if (errno == 0 && *end == 0 && n > 0 && n <= USHRT_MAX)
-                        return n;
-        }
+        if (safe_atou64(getenv("COLUMNS"), &n) >= 0 && n > 0 && n <= USHRT_MAX)
+                return n;
 
         if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) >= 0 && size.ws_col > 0)
                 return size.ws_col;

@@ -76,10 +76,9 @@ static int on_event(void *userdata, void *data, size_t size) {
 
 /* Whether the kernel has a tracepoint. */
 static bool has_tracepoint(const struct btf *btf, const char *name) {
-        _cleanup_free_ char *type = NULL;
+        g_autofree char *type = g_strconcat("btf_trace_", name, NULL);
 
-        return asprintf(&type, "btf_trace_%s", name) >= 0 &&
-                btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+        return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 }
 
 /* What the kernel lacks to be recorded from, if it is one of the usual things. */

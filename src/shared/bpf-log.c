@@ -17,27 +17,23 @@ static char *last_verifier;
 /* The text is a program's whole verifier log between two marker lines; before the closing one come
  * statistics ("processed 12 insns ..."), before those the complaint. */
 static char *verifier_complaint(const char *text) {
-        char **lines = g_strsplit(text, "\n", -1);
-        char *complaint = NULL, *program = NULL, *result = NULL;
+        _cleanup_strv_free_ char **lines = g_strsplit(text, "\n", -1);
+        g_autofree char *program = NULL;
+        const char *complaint = NULL;
 
         for (char **i = lines; *i; i++) {
                 char *s = strstrip(*i), *q;
 
                 if ((q = startswith(s, "libbpf: prog '"))) {
-                        free(program);
-                        program = strndup(q, strcspn(q, "'"));
+                        g_free(program);
+                        program = g_strndup(q, strcspn(q, "'"));
                 } else if (!isempty(s) && !startswith(s, "processed ") && !startswith(s, "-- ") &&
                            !startswith(s, "libbpf:") && !startswith(s, "verification time") &&
                            !startswith(s, "stack depth"))
                         complaint = s;
         }
 
-        if (complaint && asprintf(&result, "%s%s%s", program ?: "", program ? "(): " : "", complaint) < 0)
-                result = NULL;
-
-        free(program);
-        g_strfreev(lines);
-        return result;
+        return complaint ? g_strconcat(strempty(program), program ? "(): " : "", complaint, NULL) : NULL;
 }
 
 static int _printf_(2, 0) bpf_log_print(enum libbpf_print_level level, const char *format, va_list ap) {

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <glib.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -132,7 +133,7 @@ static int reap(const pid_t *pids, size_t n, SimResult *results) {
 int sim_run_all(const Trace *trace, const SimRun *runs, size_t n_runs, unsigned n_parallel,
                 SimResult *results) {
         size_t size = MAX(n_runs, (size_t) 1) * sizeof(*results);
-        _cleanup_free_ pid_t *pids = NULL;
+        g_autofree pid_t *pids = g_new0(pid_t, n_runs);
         size_t started = 0, ended = 0;
         SimResult *shared;
         int r = 0, k;
@@ -144,9 +145,6 @@ int sim_run_all(const Trace *trace, const SimRun *runs, size_t n_runs, unsigned 
         if (n_parallel == 0)
                 n_parallel = n_processors();
 
-        pids = calloc(MAX(n_runs, (size_t) 1), sizeof(*pids));
-        if (!pids)
-                return -ENOMEM;
         shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (shared == MAP_FAILED)
                 return -errno;

@@ -16,7 +16,7 @@ typedef struct Csv {
         TraceReader *reader;
         TraceOptions columns; /* of which everything is known after the first line */
         bool columns_known;
-        char **fields;
+        char *fields[MAX_COLUMNS];
         size_t n_fields;
 } Csv;
 
@@ -233,13 +233,9 @@ static int read_line(Csv *c, char *line) {
 }
 
 int trace_read_csv(TraceReader *r) {
-        _cleanup_free_ char **fields = calloc(MAX_COLUMNS, sizeof(*fields));
-        Csv c = { .reader = r, .columns = *r->options, .fields = fields };
+        Csv c = { .reader = r, .columns = *r->options };
         char *line;
         int k;
-
-        if (!fields)
-                return -ENOMEM;
 
         while ((k = trace_input_take_line(r->input, &line)) > 0) {
                 if (!line[strspn(line, " \t")] || *line == '#')

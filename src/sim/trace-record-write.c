@@ -173,18 +173,15 @@ int record_writer_new(int fd, bool zstd, uint64_t realtime, RecordWriter **ret) 
         assert(fd >= 0);
         assert(ret);
 
-        w = calloc(1, sizeof(*w));
-        if (!w)
-                return -ENOMEM;
-
+        w = g_new0(RecordWriter, 1);
         w->fd = fd;
         w->files = g_hash_table_new_full(file_hash, file_equal, NULL, g_free);
         w->threads = g_hash_table_new_full(thread_hash, thread_equal, g_free, NULL);
         if (zstd) {
                 w->zstd = ZSTD_createCCtx();
-                w->compressed = malloc(ZSTD_CStreamOutSize());
-                if (!w->zstd || !w->compressed)
+                if (!w->zstd)
                         return -ENOMEM;
+                w->compressed = g_malloc(ZSTD_CStreamOutSize());
                 if (ZSTD_isError(ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)))
                         return -EINVAL;
         }
