@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "client.h"
@@ -11,7 +10,6 @@
 #include "output.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
-#include "shared/string-util.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "verbs.h"
 

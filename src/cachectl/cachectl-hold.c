@@ -5,7 +5,6 @@
  * another one. */
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <systemd/sd-event.h>
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "client.h"
-#include "exit-codes.h"
 #include "format-time.h"
 #include "model.h"
 #include "objects.h"

@@ -12,7 +12,6 @@
 #include "output.h"
 #include "pager.h"
 #include "shared/cleanup.h"
-#include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/string-util.h"
 #include "table.h"

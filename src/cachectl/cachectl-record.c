@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <assert.h>
 #include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <assert.h>
 #include <errno.h>
 #include <glib.h>
 #include <inttypes.h>
@@ -20,7 +19,6 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 #include "shared/macro.h"
-#include "shared/string-util.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "table.h"
 #include "text.h"

@@ -11,7 +11,6 @@
 #include "options.h"
 #include "pager.h"
 #include "shared/log.h"
-#include "shared/macro.h"
 #include "terminal.h"
 #include "verbs.h"
 

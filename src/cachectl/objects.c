@@ -12,7 +12,6 @@
 #include "shared/cleanup.h"
 #include "shared/log.h"
 #include "shared/macro.h"
-#include "shared/string-util.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 
 #define UNIT_HINT "\"systemctl list-units --type=slice,service,scope\" shows the units that are loaded"

@@ -15,7 +15,6 @@
 #include "remote.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
-#include "shared/string-util.h"
 
 bool remote_wanted(void) {
         return arg_host || arg_machine;

@@ -4,7 +4,6 @@
 #include <glib.h>
 #include <string.h>
 
-#include "shared/macro.h"
 #include "terminal.h"
 #include "text.h"
 

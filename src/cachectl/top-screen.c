@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -18,7 +16,6 @@
 #include "shared/cleanup.h"
 #include "shared/log.h"
 #include "shared/macro.h"
-#include "shared/string-util.h"
 #include "top-screen.h"
 
 /* The alternate screen, without cursor, and lines that are cut off; and all that back again. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "shared/macro.h"
-#include "shared/string-util.h"
 #include "verbs.h"
 
 const Verb verbs[] = {

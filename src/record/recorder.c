@@ -10,7 +10,6 @@
 #include "recorder.h"
 #include "shared/bpf-log.h"
 #include "shared/cleanup.h"
-#include "shared/string-util.h"
 #include "sim/trace.h"
 
 #include <linux/types.h>

@@ -7,7 +7,6 @@
 #include <zstd.h>
 
 #include "shared/cleanup.h"
-#include "shared/string-util.h"
 #include "trace-input.h"
 
 #define RAW_SIZE 65536U

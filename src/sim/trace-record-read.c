@@ -3,7 +3,6 @@
 #include <endian.h>
 #include <inttypes.h>
 
-#include "shared/string-util.h"
 #include "trace-reader.h"
 #include "trace-record.h"
 
