@@ -206,9 +206,6 @@ static int run(void) {
                 return log_error_errno(r, "Cannot make the event loop: %m");
 
         d.backend = policy_bpf_backend_new("/sys/fs/bpf/cachebpf", manager_default_paths.kernel.cgroup);
-        if (!d.backend)
-                return log_oom();
-
         r = manager_new(&manager_default_paths, d.event, d.backend, &d.manager);
         if (r < 0)
                 return log_error_errno(r, "Cannot make the manager: %m");

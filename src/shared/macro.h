@@ -40,6 +40,7 @@
         })
 #define TAKE_PTR(ptr) TAKE_GENERIC(ptr, __typeof__(ptr), NULL)
 #define TAKE_FD(fd) TAKE_GENERIC(fd, int, -EBADF)
+#define TAKE_STRUCT(s) TAKE_GENERIC(s, __typeof__(s), (__typeof__(s)) {})
 
 /* Asserts that a pointer is set and returns it. */
 #define ASSERT_PTR(expr)                        \

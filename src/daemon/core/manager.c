@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "daemon/kernel/btf.h"
 #include "manager.h"
 #include "messages.h"
 #include "reconcile.h"
@@ -180,10 +179,10 @@ int manager_load(Manager *m) {
         int r;
 
         r = kernel_features_load(&m->paths.kernel, &m->kernel);
-        if (r >= 0 && m->kernel.supported && m->paths.kernel.btf)
-                r = kernel_btf_check(m->paths.kernel.btf, &m->kernel.reason);
         if (r < 0)
                 return log_error_errno(r, "Cannot find out what the kernel can do: %m");
+        if (m->kernel.supported && m->paths.kernel.btf)
+                m->kernel.reason = kernel_btf_check(m->paths.kernel.btf);
         m->kernel.supported = !m->kernel.reason;
         if (!m->kernel.supported)
                 log_full_fields(LOG_WARNING, 0,

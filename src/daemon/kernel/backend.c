@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <bpf/btf.h>
+
 #include "backend.h"
 
 PolicyLink *policy_link_new(uint64_t cgroup_id, int fd) {
-        PolicyLink *link = calloc(1, sizeof(PolicyLink));
-
-        if (!link)
-                return NULL;
+        PolicyLink *link = g_new(PolicyLink, 1);
 
         *link = (PolicyLink) {
                 .cgroup_id = cgroup_id,
@@ -46,4 +45,32 @@ bool policy_kernel_name_equal(const char *name, const char *kernel_name) {
 
         policy_kernel_name(name, s);
         return streq(s, kernel_name);
+}
+
+/* The struct_ops type, as libbpf looks for it, and a function that every policy calls. */
+static const struct {
+        const char *name;
+        uint32_t kind;
+} needed[] = {
+        { "cachebpf_ops", BTF_KIND_STRUCT },
+        { "bpf_struct_ops_cachebpf_ops", BTF_KIND_STRUCT },
+        { "bpf_cachebpf_list_create", BTF_KIND_FUNC },
+};
+
+char *kernel_btf_check(const char *path) {
+        struct btf *btf = btf__parse(path, NULL);
+        char *problem = NULL;
+
+        if (!btf)
+                return g_strdup_printf("the kernel has no type information (BTF) in '%s': %s; build it with "
+                                       "CONFIG_DEBUG_INFO_BTF=y", path, strerror(errno));
+
+        for (size_t i = 0; !problem && i < ELEMENTSOF(needed); i++)
+                if (btf__find_by_name_kind(btf, needed[i].name, needed[i].kind) < 0)
+                        problem = g_strdup_printf("the kernel's type information (BTF) does not have '%s': "
+                                                  "the pahole that made it does not fit this kernel",
+                                                  needed[i].name);
+
+        btf__free(btf);
+        return problem;
 }

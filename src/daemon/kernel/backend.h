@@ -39,7 +39,7 @@ typedef struct PolicyBackend {
                       char **ret_reason);
         /* Detaches and removes the pin; fine if the kernel detached already. */
         int (*detach)(void *userdata, PolicyLink *link);
-        /* What the kernel says, see cgroup-util.h. */
+        /* What the kernel says, see cgroup.h. */
         int (*read_policy)(void *userdata, const char *cgroup, uint64_t cgroup_id, KernelPolicy *ret);
         /* The class of a thread, given by a PIDFD_THREAD; -ESRCH when it has ended. No class: -ENOENT. */
         int (*set_class)(void *userdata, int pidfd, ThreadClass class);
@@ -51,7 +51,11 @@ typedef struct PolicyBackend {
 void policy_kernel_name(const char *name, char ret[static POLICY_NAME_MAX + 1]);
 bool policy_kernel_name_equal(const char *name, const char *kernel_name);
 
+/* Whether the kernel's type information (BTF) describes what policies need. It is made when the kernel is
+ * built, by a pahole that may not fit; without it no policy can be loaded. Returns a sentence about what is
+ * wrong, or NULL. */
+char *kernel_btf_check(const char *path);
+
 /* bpf.c: the pins are below pin_root, the control groups below cgroup_root; both are kept. */
 PolicyBackend *policy_bpf_backend_new(const char *pin_root, const char *cgroup_root);
 PolicyBackend *policy_bpf_backend_free(PolicyBackend *b);
-DEFINE_TRIVIAL_CLEANUP_FUNC(PolicyBackend *, policy_bpf_backend_free);

@@ -36,19 +36,20 @@ static bool link_hung_up(int fd) {
         return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR));
 }
 
+static int open_pin(const char *root, uint64_t cgroup_id, const char *name) {
+        g_autofree char *path = pin_path(root, cgroup_id, name);
+
+        return bpf_obj_get(path);
+}
+
 /* Opens a pinned link that is ours and alive.
  * -ENOENT: no link; -ENOLINK: not alive; -EMEDIUMTYPE: not ours. */
 static int open_link(const char *root, uint64_t cgroup_id) {
-        _cleanup_free_ char *path = pin_path(root, cgroup_id, PIN_LINK);
-        _cleanup_close_ int fd = -EBADF;
+        _cleanup_close_ int fd = open_pin(root, cgroup_id, PIN_LINK);
         struct bpf_link_info info = {};
         uint32_t size = sizeof(info);
         int r;
 
-        if (!path)
-                return -ENOMEM;
-
-        fd = bpf_obj_get(path);
         if (fd < 0)
                 return fd;
 
@@ -59,12 +60,6 @@ static int open_link(const char *root, uint64_t cgroup_id) {
                 return -ENOLINK;
 
         return TAKE_FD(fd);
-}
-
-static int open_pin(const char *root, uint64_t cgroup_id, const char *name) {
-        _cleanup_free_ char *path = pin_path(root, cgroup_id, name);
-
-        return path ? bpf_obj_get(path) : -ENOMEM;
 }
 
 /* Opens what is pinned beside a link. Only policies that ask for something have a program there. */
@@ -96,25 +91,15 @@ static int open_companions(const char *root, PolicyLink *link) {
 
 static int backend_open(void *userdata, uint64_t cgroup_id, PolicyLink **ret) {
         BpfContext *c = ASSERT_PTR(userdata);
-        _cleanup_free_ char *mark = pin_path(c->pin_root, cgroup_id, PIN_UPDATING);
-        _cleanup_(policy_link_freep) PolicyLink *link = NULL;
-        _cleanup_close_ int fd = -EBADF;
-        int r;
-
-        if (!mark)
-                return -ENOMEM;
+        g_autofree char *mark = pin_path(c->pin_root, cgroup_id, PIN_UPDATING);
+        PolicyLink *link;
+        int fd, r;
 
         fd = open_link(c->pin_root, cgroup_id);
-        if (IN_ERRNO(fd, -ENOLINK, -ENOENT))
-                return -ENOENT;
         if (fd < 0)
-                return fd;
+                return fd == -ENOLINK ? -ENOENT : fd;
 
         link = policy_link_new(cgroup_id, fd);
-        if (!link)
-                return -ENOMEM;
-        TAKE_FD(fd);
-
         link->incomplete = access(mark, F_OK) >= 0;
         r = open_companions(c->pin_root, link);
         if (r < 0) {
@@ -123,7 +108,7 @@ static int backend_open(void *userdata, uint64_t cgroup_id, PolicyLink **ret) {
                 link->incomplete = true;
         }
 
-        *ret = TAKE_PTR(link);
+        *ret = link;
         return 0;
 }
 
@@ -192,41 +177,32 @@ static int load(BpfContext *c, const Policy *policy, const PolicyConfig *config,
         return policy_load(policy, config, cgroup_id, fd, ret, ret_ops, ret_reason);
 }
 
+static int pin_at(const char *root, uint64_t cgroup_id, const char *name, int fd) {
+        g_autofree char *path = pin_path(root, cgroup_id, name);
+
+        return bpf_obj_pin(fd, path);
+}
+
 /* Pins the policy's writable maps. bpffs keeps names with dots to itself, so ".bss" becomes "_bss". */
 static int pin_maps(const char *root, uint64_t cgroup_id, struct bpf_object *obj) {
         struct bpf_map *map;
         int r;
 
         bpf_object__for_each_map(map, obj) {
-                _cleanup_free_ char *name = NULL, *path = NULL;
+                g_autofree char *name = NULL;
 
                 if (bpf_map__type(map) == BPF_MAP_TYPE_STRUCT_OPS ||
                     endswith(bpf_map__name(map), ".rodata") ||
                     streq(bpf_map__name(map), POLICY_THREADS_MAP) || bpf_map__fd(map) < 0)
                         continue;
 
-                if (asprintf(&name, PIN_MAP_PREFIX "%s", bpf_map__name(map)) < 0)
-                        return -ENOMEM;
-                for (char *p = name; *p; p++)
-                        if (*p == '.')
-                                *p = '_';
-
-                path = pin_path(root, cgroup_id, name);
-                if (!path)
-                        return -ENOMEM;
-
-                r = bpf_obj_pin(bpf_map__fd(map), path);
+                name = g_strdelimit(g_strdup_printf(PIN_MAP_PREFIX "%s", bpf_map__name(map)), ".", '_');
+                r = pin_at(root, cgroup_id, name, bpf_map__fd(map));
                 if (r < 0)
                         return r;
         }
 
         return 0;
-}
-
-static int pin_at(const char *root, uint64_t cgroup_id, const char *name, int fd) {
-        _cleanup_free_ char *path = pin_path(root, cgroup_id, name);
-
-        return path ? bpf_obj_pin(fd, path) : -ENOMEM;
 }
 
 /* For a policy that asks for its program to be run: the program, and a map to count the runs. */
@@ -267,8 +243,7 @@ static int attach_and_pin(BpfContext *c, const Policy *policy, const PolicyConfi
                           struct bpf_object *obj, struct bpf_map *ops, PolicyLink **ret, char **ret_reason) {
         _cleanup_(policy_link_freep) PolicyLink *attached = NULL;
         _cleanup_(bpf_link__destroyp) struct bpf_link *link = NULL;
-        _cleanup_close_ int fd = -EBADF;
-        int r;
+        int fd, r;
 
         r = pin_directory_make(c->pin_root, cgroup_id);
         if (r >= 0)
@@ -287,10 +262,6 @@ static int attach_and_pin(BpfContext *c, const Policy *policy, const PolicyConfi
                 return policy_step_failed(policy, POLICY_STEP_PIN, -errno, ret_reason);
 
         attached = policy_link_new(cgroup_id, fd);
-        if (!attached)
-                return -ENOMEM;
-        TAKE_FD(fd);
-
         r = open_companions(c->pin_root, attached);
         if (r >= 0)
                 r = pin_at(c->pin_root, cgroup_id, PIN_LINK, attached->fd);
@@ -348,9 +319,8 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
         /* The new policy runs. Should the rest not get pinned, the mark stays, and the next start makes an
          * update again. Not this one: each event would throw away what the policy learned. */
         link->incomplete = false;
-        r = free_and_strdup(&link->config, config->fingerprint);
-        if (r >= 0)
-                r = pin_directory_clear(c->pin_root, link->cgroup_id);
+        g_set_str(&link->config, config->fingerprint);
+        r = pin_directory_clear(c->pin_root, link->cgroup_id);
         if (r >= 0)
                 r = pin_companions(c->pin_root, link->cgroup_id, obj, config);
         if (r >= 0)
@@ -358,11 +328,8 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
         if (r >= 0)
                 r = pin_mark_updating(c->pin_root, link->cgroup_id, false);
         if (r < 0)
-                return log_warning_errno(r,
-                                         "Cannot pin what belongs to policy '%s' in '%s/%" PRIu64 "', "
-                                         "ignoring: %m",
-                                         policy->name, c->pin_root, link->cgroup_id), 0;
-
+                log_warning_errno(r, "Cannot pin what belongs to policy '%s' in '%s/%" PRIu64 "', "
+                                  "ignoring: %m", policy->name, c->pin_root, link->cgroup_id);
         return 0;
 }
 
@@ -407,26 +374,23 @@ PolicyBackend *policy_bpf_backend_free(PolicyBackend *b) {
                 return NULL;
 
         c = b->userdata;
-        if (c) {
-                free(c->pin_root);
-                free(c->cgroup_root);
-                safe_close(c->threads_fd);
-                policy_value_layout_free(c->layout);
-                free(c);
-        }
-
+        free(c->pin_root);
+        free(c->cgroup_root);
+        safe_close(c->threads_fd);
+        policy_value_layout_free(c->layout);
+        free(c);
         return mfree(b);
 }
 
 PolicyBackend *policy_bpf_backend_new(const char *pin_root, const char *cgroup_root) {
-        _cleanup_(policy_bpf_backend_freep) PolicyBackend *b = calloc(1, sizeof(PolicyBackend));
-        BpfContext *c = calloc(1, sizeof(BpfContext));
+        PolicyBackend *b = g_new(PolicyBackend, 1);
+        BpfContext *c = g_new(BpfContext, 1);
 
-        if (!b || !c) {
-                free(c);
-                return NULL;
-        }
-
+        *c = (BpfContext) {
+                .pin_root = g_strdup(pin_root),
+                .cgroup_root = g_strdup(cgroup_root),
+                .threads_fd = -EBADF,
+        };
         *b = (PolicyBackend) {
                 .enumerate = backend_enumerate,
                 .open = backend_open,
@@ -439,12 +403,6 @@ PolicyBackend *policy_bpf_backend_new(const char *pin_root, const char *cgroup_r
                 .userdata = c,
         };
 
-        c->threads_fd = -EBADF;
-        c->pin_root = strdup(pin_root);
-        c->cgroup_root = strdup(cgroup_root);
-        if (!c->pin_root || !c->cgroup_root)
-                return NULL;
-
         bpf_log_setup();
-        return TAKE_PTR(b);
+        return b;
 }

@@ -32,21 +32,12 @@ static bool lacks_memory_controller(int fd) {
 }
 
 static int cgroup_read_file(const char *root, const char *path, uint64_t id, const char *name, char **ret) {
-        _cleanup_free_ char *dir = NULL;
-        _cleanup_close_ int fd = -EBADF;
+        g_autofree char *dir = g_strconcat(root, path, NULL);
+        _cleanup_close_ int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
         struct stat st;
         int r;
 
-        assert(root);
-        assert(path);
-
-        if (asprintf(&dir, "%s%s", root, path) < 0)
-                return -ENOMEM;
-
-        fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        if (fstat(fd, &st) < 0)
+        if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
         if (id != 0 && st.st_ino != id)
                 return -ENOENT;
@@ -61,23 +52,17 @@ static int cgroup_read_file(const char *root, const char *path, uint64_t id, con
 }
 
 /* "NAME id N: REASON" */
-static int parse_ejected(const char *value, KernelPolicy *p) {
+static void parse_ejected(const char *value, KernelPolicy *p) {
         const char *id = strstr(value, " id "), *reason = id ? strstr(id, ": ") : NULL;
-        _cleanup_free_ char *digits = NULL;
-        uint64_t u;
+        g_autofree char *digits = NULL;
 
         if (!reason)
-                return 0;
+                return;
 
         id += strlen(" id ");
-        digits = strndup(id, reason - id);
-        if (!digits)
-                return -ENOMEM;
-        if (safe_atou64(digits, &u) < 0)
-                return 0;
-
-        p->ejected_id = u;
-        return free_and_strdup(&p->ejected, reason + strlen(": "));
+        digits = g_strndup(id, reason - id);
+        if (safe_atou64(digits, &p->ejected_id) >= 0)
+                g_set_str(&p->ejected, reason + strlen(": "));
 }
 
 static int parse_policy_line(const char *key, const char *value, void *userdata) {
@@ -85,15 +70,12 @@ static int parse_policy_line(const char *key, const char *value, void *userdata)
         uint64_t u;
 
         if (streq(key, "policy"))
-                return free_and_strdup(&p->name, streq(value, "none") ? NULL : value);
-        if (streq(key, "ejected"))
-                return parse_ejected(value, p);
-
-        /* Keys of a later kernel interface may hold anything. */
-        if (safe_atou64(value, &u) < 0)
+                g_set_str(&p->name, streq(value, "none") ? NULL : value);
+        else if (streq(key, "ejected"))
+                parse_ejected(value, p);
+        else if (safe_atou64(value, &u) < 0) /* keys of a later kernel interface may hold anything */
                 return 0;
-
-        if (streq(key, "id"))
+        else if (streq(key, "id"))
                 p->id = u;
         else if (streq(key, "cgroup"))
                 p->cgroup_id = u;
@@ -106,23 +88,15 @@ static int parse_policy_line(const char *key, const char *value, void *userdata)
 }
 
 int cgroup_read_policy(const char *root, const char *path, uint64_t id, KernelPolicy *ret) {
-        _cleanup_kernel_policy_ KernelPolicy p = {};
         _cleanup_free_ char *text = NULL;
         int r;
-
-        assert(ret);
 
         r = cgroup_read_file(root, path, id, "memory.cachebpf.policy", &text);
         if (r < 0)
                 return r;
 
-        r = flat_keyed_foreach(text, parse_policy_line, &p);
-        if (r < 0)
-                return r;
-
-        *ret = p;
-        p = (KernelPolicy) {};
-        return 0;
+        *ret = (KernelPolicy) {};
+        return flat_keyed_foreach(text, parse_policy_line, ret);
 }
 
 int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func,

@@ -102,17 +102,12 @@ PolicyEvents *policy_events_free(PolicyEvents *p) {
 
 int policy_events_new(sd_event *event, const char *name, int events_fd, int program_fd, int counts_fd,
                       PolicyEvents **ret) {
-        _cleanup_(policy_events_freep) PolicyEvents *p = calloc(1, sizeof(PolicyEvents));
+        _cleanup_(policy_events_freep) PolicyEvents *p = g_new0(PolicyEvents, 1);
         void *counts;
         int r;
 
-        if (!p)
-                return -ENOMEM;
-
         p->program_fd = program_fd;
-        p->name = strdup(name);
-        if (!p->name)
-                return -ENOMEM;
+        p->name = g_strdup(name);
 
         counts = mmap(NULL, sizeof(PolicyEventCounts), PROT_READ | PROT_WRITE, MAP_SHARED, counts_fd, 0);
         if (counts == MAP_FAILED)

@@ -12,17 +12,14 @@
 int policy_step_failed(const Policy *policy, PolicyStep step, int error, char **ret_reason) {
         _cleanup_free_ char *detail = step == POLICY_STEP_LOAD ? bpf_log_cause() : NULL;
 
-        if (asprintf(ret_reason, "policy '%s' (%s): %s%s%s", policy->name, policy->path,
-                     policy_step_error(step, error), detail ? ": " : "", strempty(detail)) < 0)
-                *ret_reason = NULL;
-
+        *ret_reason = g_strdup_printf("policy '%s' (%s): %s%s%s", policy->name, policy->path,
+                                      policy_step_error(step, error), detail ? ": " : "",
+                                      strempty(detail));
         return error;
 }
 
 static int lacks(const Policy *policy, const char *what, char **ret_reason) {
-        if (asprintf(ret_reason, "policy '%s' (%s): it has no %s", policy->name, policy->path, what) < 0)
-                return -ENOMEM;
-
+        *ret_reason = g_strdup_printf("policy '%s' (%s): it has no %s", policy->name, policy->path, what);
         return -EINVAL;
 }
 
@@ -37,9 +34,8 @@ static int set_identity(const Policy *policy, uint64_t cgroup_id, struct bpf_obj
                 r = policy_object_find_member(obj, ops, "name", POLICY_NAME_MAX + 1, &member);
         }
         if (r < 0) {
-                if (asprintf(ret_reason, "policy '%s' (%s): its struct " POLICY_OPS_TYPE
-                                         " has no cgroup_id or name", policy->name, policy->path) < 0)
-                        return -ENOMEM;
+                *ret_reason = g_strdup_printf("policy '%s' (%s): its struct " POLICY_OPS_TYPE
+                                              " has no cgroup_id or name", policy->name, policy->path);
                 return r;
         }
 
@@ -141,8 +137,7 @@ int policy_load(const Policy *policy, const PolicyConfig *config, uint64_t cgrou
 
         r = policy_object_open(policy->path, policy->object, &obj, &ops, &problem);
         if (r < 0) {
-                if (asprintf(ret_reason, "policy '%s' cannot be used: %s", policy->name, strna(problem)) < 0)
-                        return -ENOMEM;
+                *ret_reason = g_strdup_printf("policy '%s' cannot be used: %s", policy->name, problem);
                 return r;
         }
 

@@ -9,12 +9,7 @@
 #include "shared/string-util.h"
 
 char *pin_path(const char *root, uint64_t cgroup_id, const char *name) {
-        char *p;
-
-        if (asprintf(&p, "%s/%" PRIu64 "%s%s", root, cgroup_id, name ? "/" : "", strempty(name)) < 0)
-                return NULL;
-
-        return p;
+        return g_strdup_printf("%s/%" PRIu64 "%s%s", root, cgroup_id, name ? "/" : "", strempty(name));
 }
 
 static int unlink_ignore_missing(int dir_fd, const char *name, int flags) {
@@ -22,15 +17,11 @@ static int unlink_ignore_missing(int dir_fd, const char *name, int flags) {
 }
 
 static int remove_entries(const char *root, uint64_t cgroup_id, bool keep_link) {
-        _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
-        _cleanup_closedir_ DIR *d = NULL;
+        g_autofree char *path = pin_path(root, cgroup_id, NULL);
+        _cleanup_closedir_ DIR *d = opendir(path);
         struct dirent *de;
         int r, ret = 0;
 
-        if (!path)
-                return -ENOMEM;
-
-        d = opendir(path);
         if (!d)
                 return errno == ENOENT ? 0 : -errno;
 
@@ -56,11 +47,8 @@ static int remove_entries(const char *root, uint64_t cgroup_id, bool keep_link) 
 }
 
 int pin_directory_remove(const char *root, uint64_t cgroup_id) {
-        _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
+        g_autofree char *path = pin_path(root, cgroup_id, NULL);
         int r;
-
-        if (!path)
-                return -ENOMEM;
 
         r = remove_entries(root, cgroup_id, /* keep_link= */ false);
         if (r < 0)
@@ -74,11 +62,8 @@ int pin_directory_clear(const char *root, uint64_t cgroup_id) {
 }
 
 int pin_directory_make(const char *root, uint64_t cgroup_id) {
-        _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
+        g_autofree char *path = pin_path(root, cgroup_id, NULL);
         int r;
-
-        if (!path)
-                return -ENOMEM;
 
         r = pin_directory_remove(root, cgroup_id);
         if (r < 0)
@@ -90,47 +75,39 @@ int pin_directory_make(const char *root, uint64_t cgroup_id) {
         return mkdir(path, 0700) < 0 ? -errno : 0;
 }
 
-int pin_mark_updating(const char *root, uint64_t cgroup_id, bool updating) {
-        _cleanup_free_ char *path = pin_path(root, cgroup_id, PIN_UPDATING);
+static int make_mark(const char *root, uint64_t cgroup_id, const char *name) {
+        g_autofree char *path = pin_path(root, cgroup_id, name);
 
-        if (!path)
-                return -ENOMEM;
+        return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int pin_mark_updating(const char *root, uint64_t cgroup_id, bool updating) {
+        g_autofree char *path = pin_path(root, cgroup_id, PIN_UPDATING);
 
         if (updating)
-                return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+                return make_mark(root, cgroup_id, PIN_UPDATING);
 
         return rmdir(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 int pin_mark_config(const char *root, uint64_t cgroup_id, const char *fingerprint) {
-        _cleanup_free_ char *name = NULL, *path = NULL;
+        g_autofree char *name = g_strconcat(PIN_CONFIG_PREFIX, fingerprint, NULL);
 
-        if (isempty(fingerprint))
-                return 0;
-        if (asprintf(&name, PIN_CONFIG_PREFIX "%s", fingerprint) < 0)
-                return -ENOMEM;
-
-        path = pin_path(root, cgroup_id, name);
-        if (!path)
-                return -ENOMEM;
-
-        return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+        return isempty(fingerprint) ? 0 : make_mark(root, cgroup_id, name);
 }
 
 int pin_read_config(const char *root, uint64_t cgroup_id, char **ret) {
-        _cleanup_free_ char *path = pin_path(root, cgroup_id, NULL);
-        _cleanup_closedir_ DIR *d = path ? opendir(path) : NULL;
+        g_autofree char *path = pin_path(root, cgroup_id, NULL);
+        _cleanup_closedir_ DIR *d = opendir(path);
         struct dirent *de;
         char *found = NULL;
 
-        if (!path)
-                return -ENOMEM;
         if (!d)
                 return -errno;
 
         while (!found && (de = readdir(d)))
                 found = startswith(de->d_name, PIN_CONFIG_PREFIX);
 
-        *ret = strdup(strempty(found));
-        return *ret ? 0 : -ENOMEM;
+        *ret = g_strdup(strempty(found));
+        return 0;
 }

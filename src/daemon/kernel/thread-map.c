@@ -42,14 +42,10 @@ static int make_map(void) {
 }
 
 int thread_map_open(const char *pin_root) {
-        _cleanup_free_ char *path = NULL;
-        _cleanup_close_ int fd = -EBADF;
+        g_autofree char *path = g_strdup_printf("%s/" PIN_THREADS, pin_root);
+        _cleanup_close_ int fd = bpf_obj_get(path);
         int r;
 
-        if (asprintf(&path, "%s/" PIN_THREADS, pin_root) < 0)
-                return -ENOMEM;
-
-        fd = bpf_obj_get(path);
         if (fd != -ENOENT)
                 return TAKE_FD(fd);
 

@@ -33,8 +33,7 @@ PolicyValueLayout *policy_value_layout_free(PolicyValueLayout *l) {
         if (!l)
                 return NULL;
 
-        if (l->members)
-                g_array_unref(l->members);
+        g_array_unref(l->members);
         return mfree(l);
 }
 
@@ -79,10 +78,7 @@ static int add_member(PolicyValueLayout *l, const struct btf *btf, const struct 
                 return -EINVAL;
 
         member.callback = is_callback(btf, t);
-        member.name = strdup(btf__name_by_offset(btf, m->name_off));
-        if (!member.name)
-                return -ENOMEM;
-
+        member.name = g_strdup(btf__name_by_offset(btf, m->name_off));
         g_array_append_val(l->members, member);
         return 0;
 }
@@ -109,9 +105,7 @@ static int layout_new(struct bpf_map *ops, PolicyValueLayout **ret) {
         if (r < 0)
                 return r;
 
-        l = calloc(1, sizeof(PolicyValueLayout));
-        if (!l)
-                return -ENOMEM;
+        l = g_new(PolicyValueLayout, 1);
         l->size = info.value_size;
         l->members = g_array_new(FALSE, FALSE, sizeof(Member));
         g_array_set_clear_func(l->members, member_clear);
@@ -144,7 +138,7 @@ static int copy_callback(const void *user, char *kernel) {
 }
 
 int policy_value_commit(PolicyValueLayout **layout, struct bpf_object *obj, struct bpf_map *ops) {
-        _cleanup_free_ char *value = NULL;
+        g_autofree char *value = NULL;
         uint32_t zero = 0;
         int r;
 
@@ -154,10 +148,7 @@ int policy_value_commit(PolicyValueLayout **layout, struct bpf_object *obj, stru
                         return r;
         }
 
-        value = calloc(1, (*layout)->size);
-        if (!value)
-                return -ENOMEM;
-
+        value = g_malloc0((*layout)->size);
         for (guint i = 0; i < (*layout)->members->len; i++) {
                 const Member *m = &g_array_index((*layout)->members, Member, i);
                 void *user;
