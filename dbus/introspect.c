@@ -82,10 +82,11 @@ static int add_objects(Manager *m, sd_bus *bus) {
         int r;
 
         r = sd_bus_add_object_manager(bus, NULL, BUS_PATH);
-        if (r >= 0)
-                r = control_new(m, &c);
-        if (r >= 0)
-                r = manager_object_new(c, bus, &manager_object);
+        if (r < 0)
+                return r;
+
+        c = control_new(m);
+        r = manager_object_new(c, bus, &manager_object);
         return r < 0 ? r : unit_objects_new(m, bus, &unit_objects);
 }
 

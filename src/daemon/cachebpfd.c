@@ -215,10 +215,7 @@ static int run(void) {
         if (r < 0)
                 return r;
 
-        r = control_new(d.manager, &d.control);
-        if (r < 0)
-                return log_oom();
-
+        d.control = control_new(d.manager);
         r = bus_new(d.control, became_ready, &d, &d.bus);
         if (r < 0)
                 return r;

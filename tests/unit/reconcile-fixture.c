@@ -47,7 +47,7 @@ void start_daemon(void) {
         assert_int_equal(manager_new(&paths, f->event, &f->kernel.backend, &f->manager), 0);
         assert_int_equal(manager_load(f->manager), 0);
         manager_observe(f->manager, &observer, f);
-        assert_int_equal(control_new(f->manager, &f->control), 0);
+        f->control = control_new(f->manager);
 
         /* manager_load() found a kernel without cachebpf, hence no pins either. */
         assert_false(f->manager->kernel.supported);

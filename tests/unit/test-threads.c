@@ -204,7 +204,7 @@ static void request(Control *c, bool process, pid_t pid, uid_t uid) {
 
         assert_int_equal(thread_target_open(pid, process, &a.target), 0);
         n_answers = 0;
-        assert_int_equal(thread_request(c, &a), 0);
+        thread_request(c, &a);
         assert_int_equal(n_answers, 1);
 }
 
@@ -224,7 +224,7 @@ static void test_requests(void **state) {
         fake_kernel_init(&k);
         assert_int_equal(sd_event_new(&event), 0);
         assert_int_equal(manager_new(&paths, event, &k.backend, &m), 0);
-        assert_int_equal(control_new(m, &c), 0);
+        c = control_new(m);
 
         request(c, true, getpid(), 0);
         assert_int_equal(answered.error, -EOPNOTSUPP);

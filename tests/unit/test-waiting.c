@@ -138,20 +138,19 @@ static int on_reply(Control *c, sd_bus_message *msg, sd_varlink *link, const Con
 static void ask(const char *unit, const char *setting, uid_t uid) {
         char *assignments[] = { (char *) setting, NULL };
 
-        assert_int_equal(config_request(fixture->control,
-                                        &(const ConfigRequestArguments) {
-                                                .change = {
-                                                        .unit = unit,
-                                                        .assignments = setting ? assignments : NULL,
-                                                },
-                                                .subject = {
-                                                        .bus_name = unique_name(),
-                                                        .pidfd = -EBADF,
-                                                        .uid = uid,
-                                                },
-                                                .reply = on_reply,
-                                        }),
-                         0);
+        config_request(fixture->control,
+                       &(const ConfigRequestArguments) {
+                               .change = {
+                                       .unit = unit,
+                                       .assignments = setting ? assignments : NULL,
+                               },
+                               .subject = {
+                                       .bus_name = unique_name(),
+                                       .pidfd = -EBADF,
+                                       .uid = uid,
+                               },
+                               .reply = on_reply,
+                       });
 }
 
 /* A user who asks and asks is refused; root and others are not kept out. */
@@ -219,12 +218,11 @@ static int on_found(Control *c, sd_bus_message *msg, sd_varlink *link, const cha
 }
 
 static void look_up(const char *name) {
-        assert_int_equal(control_lookup(fixture->control, &(const LookupArguments) {
-                                                                  .uid = NOBODY,
-                                                                  .name = name,
-                                                                  .reply = on_found,
-                                                          }),
-                         0);
+        control_lookup(fixture->control, &(const LookupArguments) {
+                                                 .uid = NOBODY,
+                                                 .name = name,
+                                                 .reply = on_found,
+                                         });
 }
 
 static void test_lookup(void **state) {

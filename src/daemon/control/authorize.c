@@ -7,12 +7,7 @@
 /* Users think before they type a password. */
 #define INTERACTIVE_TIMEOUT_USEC (120 * USEC_PER_SEC)
 
-typedef struct PolkitQuery {
-        polkit_reply_t reply;
-        void *userdata;
-} PolkitQuery;
-
-static int read_result(sd_bus_message *msg) {
+int polkit_read_reply(sd_bus_message *msg) {
         int authorized, challenge, r;
 
         if (sd_bus_message_is_method_error(msg, NULL)) {
@@ -29,17 +24,6 @@ static int read_result(sd_bus_message *msg) {
         return authorized ? 1 : challenge ? -ENOKEY : 0;
 }
 
-static int on_reply(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        PolkitQuery *q = ASSERT_PTR(userdata);
-
-        q->reply(read_result(msg), q->userdata);
-        return 0;
-}
-
-static void query_destroy(void *userdata) {
-        free(userdata);
-}
-
 static int append_subject(sd_bus_message *msg, const PolkitSubject *s) {
         if (s->bus_name)
                 return sd_bus_message_append(msg, "(sa{sv})", "system-bus-name", 1, "name", "s",
@@ -50,10 +34,8 @@ static int append_subject(sd_bus_message *msg, const PolkitSubject *s) {
 }
 
 int polkit_check(sd_bus *bus, const PolkitSubject *subject, const char *action, bool interactive,
-                 polkit_reply_t reply, void *userdata, sd_bus_slot **ret) {
+                 sd_bus_message_handler_t on_reply, void *userdata, sd_bus_slot **ret) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *msg = NULL;
-        _cleanup_(sd_bus_slot_unrefp) sd_bus_slot *slot = NULL;
-        _cleanup_free_ PolkitQuery *q = NULL;
         int r;
 
         if (!bus)
@@ -69,23 +51,6 @@ int polkit_check(sd_bus *bus, const PolkitSubject *subject, const char *action, 
         if (r < 0)
                 return r;
 
-        q = calloc(1, sizeof(PolkitQuery));
-        if (!q)
-                return -ENOMEM;
-        *q = (PolkitQuery) {
-                .reply = reply,
-                .userdata = userdata,
-        };
-
-        r = sd_bus_call_async(bus, &slot, msg, on_reply, q, interactive ? INTERACTIVE_TIMEOUT_USEC : 0);
-        if (r < 0)
-                return r;
-
-        r = sd_bus_slot_set_destroy_callback(slot, query_destroy);
-        if (r < 0)
-                return r;
-
-        TAKE_PTR(q);
-        *ret = TAKE_PTR(slot);
-        return 0;
+        return sd_bus_call_async(bus, ret, msg, on_reply, userdata,
+                                 interactive ? INTERACTIVE_TIMEOUT_USEC : 0);
 }

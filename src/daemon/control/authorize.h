@@ -18,11 +18,10 @@ typedef struct PolkitSubject {
         uid_t uid;
 } PolkitSubject;
 
-/* 1: authorized; 0: not;
- * -ENOKEY: not without asking the user, which was not allowed; others: polkit gave no answer. */
-typedef void (*polkit_reply_t)(int result, void *userdata);
-
-/* Asks polkit, which may ask the user if interactive is set.
- * The reply is not called if the slot goes before. */
+/* Asks polkit, which may ask the user if interactive is set. */
 int polkit_check(sd_bus *bus, const PolkitSubject *subject, const char *action, bool interactive,
-                 polkit_reply_t reply, void *userdata, sd_bus_slot **ret);
+                 sd_bus_message_handler_t on_reply, void *userdata, sd_bus_slot **ret);
+
+/* What it answered: 1: authorized; 0: not; -ENOKEY: not without asking the user, which was not allowed;
+ * others: polkit gave no answer. */
+int polkit_read_reply(sd_bus_message *msg);

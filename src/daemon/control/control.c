@@ -19,18 +19,14 @@ static const ManagerObserver observer = {
         .reconciled = reconciled,
 };
 
-int control_new(Manager *m, Control **ret) {
-        Control *c = calloc(1, sizeof(Control));
-
-        if (!c)
-                return -ENOMEM;
+Control *control_new(Manager *m) {
+        Control *c = g_new0(Control, 1);
 
         c->manager = m;
         c->holders = holders_new();
         c->pending = g_hash_table_new(NULL, NULL);
         manager_observe(m, &observer, c);
-        *ret = c;
-        return 0;
+        return c;
 }
 
 Control *control_free(Control *c) {

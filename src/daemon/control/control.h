@@ -6,7 +6,7 @@
 #include "context.h"
 
 /* Registers with the manager, whose changes it answers clients by. */
-int control_new(Manager *m, Control **ret);
+Control *control_new(Manager *m);
 Control *control_free(Control *c);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Control *, control_free);
 

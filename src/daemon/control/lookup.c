@@ -4,96 +4,58 @@
 #include "daemon/core/registry.h"
 #include "lookup.h"
 #include "pending.h"
-#include "shared/log.h"
-#include "shared/string-util.h"
 
 typedef struct Lookup {
         Pending pending;
-        char *name;
-        bool cgroup;
-        bool missing; /* systemd has no such unit */
         lookup_reply_t reply;
 } Lookup;
 
 static void lookup_free(Pending *p) {
-        Lookup *l = (Lookup *) p;
-
-        free(l->name);
-        free(l);
+        free(p);
 }
 
 /* Forgets the question afterwards. */
-static int answer(Lookup *l) {
-        int r;
+static void answer(Pending *p, bool exists) {
+        pending_done(p, ((Lookup *) p)->reply(p->control, p->msg, p->link, p->unit, exists));
+}
 
-        r = l->reply(l->pending.control, l->pending.msg, l->pending.link, l->name, !l->missing);
-        if (r < 0)
-                pending_failed(&l->pending, r);
-        pending_done(&l->pending);
-        return r;
+/* A name that systemd refuses is no unit's. */
+static void found(Pending *p, int error, const char *problem) {
+        answer(p, error != -ESRCH);
 }
 
 /* Too many questions, or nobody to ask any more: what is known has to do, if something is. */
 static void refused(Pending *p, int error) {
-        Lookup *l = (Lookup *) p;
-
-        if (error != -EBUSY || manager_find_unit(p->control->manager, l->name)) {
-                (void) answer(l);
-                return;
-        }
-
-        pending_failed(p, error);
-        pending_done(p);
+        if (error != -EBUSY || manager_find_unit(p->control->manager, p->unit))
+                answer(p, true);
+        else
+                pending_done(p, error);
 }
 
 static const PendingKind lookup_kind = {
         .refused = refused,
+        .found = found,
         .free = lookup_free,
 };
 
-static void on_queried(void *userdata) {
-        Lookup *l = ASSERT_PTR(userdata);
+void control_lookup(Control *c, const LookupArguments *a) {
+        Lookup *l = g_new(Lookup, 1);
 
-        l->pending.queries = false;
-        (void) answer(l);
-}
+        *l = (Lookup) {
+                .pending = {
+                        .kind = &lookup_kind,
+                        .unit = g_strdup(a->name),
+                        .cgroup = a->cgroup,
+                },
+                .reply = a->reply,
+        };
+        if (!pending_begin(&l->pending, c, a->uid, a->msg, a->link))
+                return;
 
-static int query(Lookup *l) {
-        return pending_query(&l->pending, l->name, l->cgroup, on_queried) ? 0 : answer(l);
-}
-
-static void on_resolved(int error, const char *id, const char *problem, void *userdata) {
-        Lookup *l = ASSERT_PTR(userdata);
-
-        if (error == 0)
-                error = free_and_strdup(&l->name, id);
-        l->missing = error == -ESRCH;
-        l->pending.resolve = systemd_resolve_free(l->pending.resolve);
-        (void) (error < 0 ? answer(l) : query(l)); /* a name that systemd refuses is no unit's */
-}
-
-int control_lookup(Control *c, const LookupArguments *a) {
-        Lookup *l = calloc(1, sizeof(Lookup));
-        int r;
-
-        if (!l)
-                return -ENOMEM;
-
-        l->reply = a->reply;
-        l->cgroup = a->cgroup;
-        l->name = strdup(a->name);
-        if (!l->name) {
-                free(l);
-                return -ENOMEM;
-        }
-        if (!pending_begin(&l->pending, &lookup_kind, c, a->uid, a->msg, a->link))
-                return 0;
-
-        if (!c->bus || !unit_name_is_valid(l->name))
-                return answer(l);
-        if (manager_find_unit(c->manager, l->name))
-                return query(l);
-
-        r = systemd_resolve(c->bus, l->name, on_resolved, l, &l->pending.resolve);
-        return r < 0 ? answer(l) : 0;
+        if (!c->bus || !unit_name_is_valid(a->name))
+                answer(&l->pending, true);
+        else if (manager_find_unit(c->manager, a->name))
+                pending_query(&l->pending);
+        else
+                pending_resolve(&l->pending);
 }

@@ -20,4 +20,4 @@ typedef struct LookupArguments {
 } LookupArguments;
 
 /* Calls reply, now or later, with the unit's own name, or with the client's if nobody knows it. */
-int control_lookup(Control *c, const LookupArguments *a);
+void control_lookup(Control *c, const LookupArguments *a);

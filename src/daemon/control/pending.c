@@ -44,55 +44,54 @@ static bool waits_for_polkit(const Pending *p, const Pending *like) {
         return p->polkit;
 }
 
-bool pending_begin(Pending *p, const PendingKind *kind, Control *c, uid_t uid, sd_bus_message *msg,
-                   sd_varlink *link) {
+bool pending_begin(Pending *p, Control *c, uid_t uid, sd_bus_message *msg, sd_varlink *link) {
         bool too_many;
 
-        *p = (Pending) {
-                .kind = kind,
-                .control = c,
-                .uid = uid,
-                .msg = msg ? sd_bus_message_ref(msg) : NULL,
-                .link = link ? sd_varlink_ref(link) : NULL,
-        };
+        p->control = c;
+        p->uid = uid;
+        p->msg = sd_bus_message_ref(msg);
+        p->link = sd_varlink_ref(link);
 
         too_many = uid != 0 && count(c, is_of_same_user, p) >= PENDING_PER_USER_MAX;
         g_hash_table_add(c->pending, p);
         if (too_many)
-                kind->refused(p, -EBUSY);
+                p->kind->refused(p, -EBUSY);
         return !too_many;
 }
 
-void pending_done(Pending *p) {
-        g_hash_table_remove(p->control->pending, p);
+void pending_done(Pending *p, int result) {
+        if (result < 0) {
+                log_debug_errno(result, "Cannot answer a client: %m");
 
+                if (p->link)
+                        (void) sd_varlink_error_errno(p->link, result);
+                else if (p->msg)
+                        (void) sd_bus_reply_method_errno(p->msg, result, NULL);
+        }
+
+        g_hash_table_remove(p->control->pending, p);
         if (p->queries && p->control->watch)
                 systemd_query_cancel(p->control->watch, p);
         sd_bus_slot_unref(p->polkit);
         systemd_resolve_free(p->resolve);
         sd_bus_message_unref(p->msg);
         sd_varlink_unref(p->link);
+        free(p->unit);
         p->kind->free(p);
 }
 
-void pending_failed(Pending *p, int error) {
-        log_debug_errno(error, "Cannot answer a client: %m");
-
-        if (p->link)
-                (void) sd_varlink_error_errno(p->link, error);
-        else if (p->msg)
-                (void) sd_bus_reply_method_errno(p->msg, error, NULL);
-}
-
-static void on_polkit(int result, void *userdata) {
+static int on_polkit(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         Pending *p = ASSERT_PTR(userdata);
+        int r;
 
+        r = polkit_read_reply(msg);
         p->polkit = sd_bus_slot_unref(p->polkit);
 
-        if (result > 0)
+        if (r > 0)
                 p->kind->permitted(p);
         else
-                p->kind->refused(p, result == -ENOKEY ? -ENOKEY : -EACCES);
+                p->kind->refused(p, r == -ENOKEY ? -ENOKEY : -EACCES);
+        return 0;
 }
 
 void pending_authorize(Pending *p, const PolkitSubject *subject, const char *action, bool interactive) {
@@ -115,9 +114,39 @@ void pending_authorize(Pending *p, const PolkitSubject *subject, const char *act
         }
 }
 
-bool pending_query(Pending *p, const char *unit, bool cgroup, void (*func)(void *userdata)) {
-        p->queries = p->control->watch && systemd_query(p->control->watch, unit, cgroup, func, p);
-        return p->queries;
+static void on_queried(void *userdata) {
+        Pending *p = ASSERT_PTR(userdata);
+
+        p->queries = false;
+        p->kind->found(p, 0, NULL);
+}
+
+void pending_query(Pending *p) {
+        p->queries = p->control->watch &&
+                systemd_query(p->control->watch, p->unit, p->cgroup, on_queried, p);
+        if (!p->queries)
+                p->kind->found(p, 0, NULL);
+}
+
+static void on_resolved(int error, const char *id, const char *problem, void *userdata) {
+        Pending *p = ASSERT_PTR(userdata);
+
+        if (error >= 0)
+                g_set_str(&p->unit, id);
+        p->resolve = systemd_resolve_free(p->resolve);
+
+        if (error >= 0)
+                pending_query(p);
+        else
+                p->kind->found(p, error, problem);
+}
+
+void pending_resolve(Pending *p) {
+        int r;
+
+        r = systemd_resolve(p->control->bus, p->unit, on_resolved, p, &p->resolve);
+        if (r < 0)
+                p->kind->found(p, r, NULL);
 }
 
 bool pending_is_asking(const Pending *p) {
@@ -129,12 +158,12 @@ void pending_disconnected(Control *c, sd_varlink *link) {
 
         for (guint i = 0; i < l->len; i++)
                 if (((Pending *) l->pdata[i])->link == link)
-                        pending_done(l->pdata[i]);
+                        pending_done(l->pdata[i], 0);
 }
 
 void pending_free_all(Control *c) {
         _cleanup_ptr_array_ GPtrArray *l = pending_list(c, NULL);
 
         for (guint i = 0; i < l->len; i++)
-                pending_done(l->pdata[i]);
+                pending_done(l->pdata[i], 0);
 }

@@ -16,11 +16,17 @@ typedef struct PendingKind {
         void (*permitted)(Pending *p);
         /* It may not, or cannot be asked about: -EACCES, -ENOKEY: only after asking the user, -EBUSY. */
         void (*refused)(Pending *p, int error);
+        /* What matters of the unit is known; or not, then as in systemd_resolve_reply_t. */
+        void (*found)(Pending *p, int error, const char *problem);
+        /* Frees what is not Pending's. */
         void (*free)(Pending *p);
 } PendingKind;
 
 struct Pending {
         const PendingKind *kind;
+        char *unit;              /* NULL: it is about none */
+        bool cgroup;             /* the unit's control group has to be known as well, for what it inherits */
+
         Control *control;
         uid_t uid;
         sd_bus_message *msg;     /* to be answered; exactly one of the two is set */
@@ -31,19 +37,19 @@ struct Pending {
 };
 
 /* The request belongs to the control from now on, until pending_done(), in any case: with too many of the
- * user waiting, or too little memory, it is refused at once and false returned. */
-bool pending_begin(Pending *p, const PendingKind *kind, Control *c, uid_t uid, sd_bus_message *msg,
-                   sd_varlink *link);
-/* Takes it out, and frees it. */
-void pending_done(Pending *p);
-/* It could not be answered, most likely since the client went away: tries to tell that. */
-void pending_failed(Pending *p, int error);
+ * user waiting it is refused at once and false returned. */
+bool pending_begin(Pending *p, Control *c, uid_t uid, sd_bus_message *msg, sd_varlink *link);
+/* Takes it out, and frees it. A negative result: the client has had no answer, most likely since it went
+ * away; tries to tell that. */
+void pending_done(Pending *p, int result);
 
 /* Calls permitted() or refused(), at once or later. Root may do everything. */
 void pending_authorize(Pending *p, const PolkitSubject *subject, const char *action, bool interactive);
 
-/* Calls func, with the request, when more is known of the unit (systemd_query()); false: all is. */
-bool pending_query(Pending *p, const char *unit, bool cgroup, void (*func)(void *userdata));
+/* Asks systemd which unit is meant, and goes on with pending_query(). */
+void pending_resolve(Pending *p);
+/* Calls found() when more is known of the unit (systemd_query()), at once or later. */
+void pending_query(Pending *p);
 /* Waits for systemd or polkit. */
 bool pending_is_asking(const Pending *p);
 

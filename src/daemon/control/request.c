@@ -16,7 +16,7 @@
 
 typedef struct ConfigRequest {
         Pending pending;
-        ConfigChange change; /* the strings are ours */
+        ConfigChange change; /* of the unit of pending; the assignments are ours */
         config_request_reply_t reply;
         bool missing;        /* systemd has no such unit */
         bool reloads;        /* waits for the configuration to be read */
@@ -36,7 +36,6 @@ static void request_free(Pending *p) {
         sd_event_source_disable_unref(q->timer);
         config_outcome_done(&q->outcome);
         strv_free(q->change.assignments);
-        free((char *) q->change.unit);
         free(q->program);
         free(q->reason);
         free(q);
@@ -47,43 +46,36 @@ static Manager *manager_of(const ConfigRequest *q) {
 }
 
 static bool is_reload(const ConfigRequest *q) {
-        return !q->change.unit;
+        return !q->pending.unit;
 }
 
-/* ---- the answer */
+/* ---- the answer; each forgets the request afterwards */
 
-/* Forgets the request afterwards. */
-static int send_reply(ConfigRequest *q, const ConfigReply *reply) {
-        int r;
+static void send_reply(ConfigRequest *q, const ConfigReply *reply) {
+        Pending *p = &q->pending;
 
-        r = q->reply(q->pending.control, q->pending.msg, q->pending.link, reply);
-        if (r < 0)
-                pending_failed(&q->pending, r);
-
-        pending_done(&q->pending);
-        return r;
+        pending_done(p, q->reply(p->control, p->msg, p->link, reply));
 }
 
-static int answer(ConfigRequest *q, const ConfigOutcome *outcome, char **problems) {
-        return send_reply(q, &(const ConfigReply) {
-                                .unit = q->change.unit,
-                                .hold = q->cookie != 0 ? manager_find_hold(manager_of(q), q->cookie) : NULL,
-                                .outcome = outcome,
-                                .problems = problems,
-                                .state = _UNIT_STATE_INVALID,
-                        });
+static void answer(ConfigRequest *q, const ConfigOutcome *outcome, char **problems) {
+        send_reply(q, &(const ConfigReply) {
+                              .unit = q->pending.unit,
+                              .hold = q->cookie != 0 ? manager_find_hold(manager_of(q), q->cookie) : NULL,
+                              .outcome = outcome,
+                              .problems = problems,
+                              .state = _UNIT_STATE_INVALID,
+                      });
 }
 
-static int refuse(ConfigRequest *q, int error, const char *problem) {
-        return answer(q, &(const ConfigOutcome) { .error = error, .problem = (char *) problem }, NULL);
+static void refuse(ConfigRequest *q, int error, const char *problem) {
+        answer(q, &(const ConfigOutcome) { .error = error, .problem = (char *) problem }, NULL);
 }
 
-static int refuse_name(ConfigRequest *q) {
-        _cleanup_free_ char *problem = NULL;
+static void refuse_name(ConfigRequest *q) {
+        g_autofree char *problem = g_strdup_printf("'%s' is not the name of a slice, service or scope",
+                                                   q->pending.unit);
 
-        if (asprintf(&problem, "'%s' is not the name of a slice, service or scope", q->change.unit) < 0)
-                problem = NULL;
-        return refuse(q, -EINVAL, problem);
+        refuse(q, -EINVAL, problem);
 }
 
 /* ---- what came of a change */
@@ -93,42 +85,36 @@ static bool is_pending(Manager *m, Unit *u) {
         return u && (u->fetching || g_hash_table_contains(m->dirty, u));
 }
 
-static int answer_changed(ConfigRequest *q) {
-        Unit *u = manager_find_unit(manager_of(q), q->change.unit);
+static void answer_changed(ConfigRequest *q) {
+        Unit *u = manager_find_unit(manager_of(q), q->pending.unit);
         bool pending = is_pending(manager_of(q), u);
 
-        return send_reply(q, &(const ConfigReply) {
-                                .unit = q->change.unit,
-                                .outcome = &q->outcome,
-                                /* one that is not loaded has what was set to look forward to */
-                                .state = pending ? UNIT_PENDING : u ? u->state :
-                                         q->outcome.setting.policy ? UNIT_INACTIVE : UNIT_UNCONFIGURED,
-                                .reason = pending || !u ? NULL : u->reason,
-                        });
+        send_reply(q, &(const ConfigReply) {
+                              .unit = q->pending.unit,
+                              .outcome = &q->outcome,
+                              /* one that is not loaded has what was set to look forward to */
+                              .state = pending ? UNIT_PENDING : u ? u->state :
+                                       q->outcome.setting.policy ? UNIT_INACTIVE : UNIT_UNCONFIGURED,
+                              .reason = pending || !u ? NULL : u->reason,
+                      });
 }
 
 static int on_waited_long(sd_event_source *s, uint64_t usec, void *userdata) {
-        (void) answer_changed(ASSERT_PTR(userdata));
+        answer_changed(ASSERT_PTR(userdata));
         return 0;
 }
 
-static int wait_for_unit(ConfigRequest *q, ConfigOutcome *o) {
+static void wait_for_unit(ConfigRequest *q) {
         Manager *m = manager_of(q);
-        int r;
 
-        q->outcome = *o;
-        *o = (ConfigOutcome) {};
         q->changed = true;
-        if (!is_pending(m, manager_find_unit(m, q->change.unit)))
-                return answer_changed(q);
-
-        r = sd_event_add_time_relative(m->event, &q->timer, CLOCK_MONOTONIC, WAIT_USEC, 0, on_waited_long,
-                                       q);
-        return r < 0 ? answer_changed(q) : 0;
+        if (!is_pending(m, manager_find_unit(m, q->pending.unit)) ||
+            sd_event_add_time_relative(m->event, &q->timer, CLOCK_MONOTONIC, WAIT_USEC, 0, on_waited_long,
+                                       q) < 0)
+                answer_changed(q);
 }
 
-static int begin_hold(ConfigRequest *q) {
-        _cleanup_(config_outcome_done) ConfigOutcome o = {};
+static void begin_hold(ConfigRequest *q) {
         HoldArguments a = {
                 .program = q->program,
                 .reason = q->reason,
@@ -137,45 +123,40 @@ static int begin_hold(ConfigRequest *q) {
                 .link = q->pending.link,
                 .bus_name = q->pending.msg ? sd_bus_message_get_sender(q->pending.msg) : NULL,
         };
+        ConfigOutcome *o = &q->outcome;
         Hold *h;
-        int r;
 
-        r = hold_begin(q->pending.control, q->change.unit, q->change.assignments, &a, &o, &h);
-        if (r < 0) {
-                o.error = r;
-                return answer(q, &o, NULL);
-        }
-
-        q->cookie = h->cookie;
-        return 0;
+        o->error = hold_begin(q->pending.control, q->pending.unit, q->change.assignments, &a, o, &h);
+        if (o->error < 0)
+                answer(q, o, NULL);
+        else
+                q->cookie = h->cookie;
 }
 
-static int change(ConfigRequest *q) {
-        ConfigOutcome o;
-        int r;
+static void change(ConfigRequest *q) {
+        ConfigOutcome *o = &q->outcome;
+        bool done;
 
         if (q->hold)
                 return begin_hold(q);
 
-        config_change(manager_of(q), &q->change, &o);
-        if (q->missing && o.error >= 0 && !o.files) /* and nothing was set for it */
-                o.error = -ESRCH;
-        if (o.error >= 0 && !q->change.dry_run && o.files)
-                for (guint i = 0; i < o.files->len; i++)
-                        log_full_fields(LOG_INFO, 0,
-                                        LOG_FIELDS(.unit = q->change.unit, .config_file = o.files->pdata[i]),
-                                        "%s: Settings were %s at the request of user %u: '%s'.",
-                                        q->change.unit,
-                                        q->change.assignments ? "changed" : "removed",
-                                        (unsigned) q->pending.uid,
-                                        (const char *) o.files->pdata[i]);
+        q->change.unit = q->pending.unit;
+        config_change(manager_of(q), &q->change, o);
+        if (q->missing && o->error >= 0 && !o->files) /* and nothing was set for it */
+                o->error = -ESRCH;
 
-        if (o.error >= 0 && q->wait && !q->change.dry_run)
-                r = wait_for_unit(q, &o);
+        done = o->error >= 0 && !q->change.dry_run;
+        for (guint i = 0; done && o->files && i < o->files->len; i++)
+                log_full_fields(LOG_INFO, 0,
+                                LOG_FIELDS(.unit = q->change.unit, .config_file = o->files->pdata[i]),
+                                "%s: Settings were %s at the request of user %u: '%s'.", q->change.unit,
+                                q->change.assignments ? "changed" : "removed", (unsigned) q->pending.uid,
+                                (const char *) o->files->pdata[i]);
+
+        if (done && q->wait)
+                wait_for_unit(q);
         else
-                r = answer(q, &o, NULL);
-        config_outcome_done(&o);
-        return r;
+                answer(q, o, NULL);
 }
 
 /* ---- whether there is such a unit
@@ -183,28 +164,15 @@ static int change(ConfigRequest *q) {
  * systemd need not have loaded it: a setting may wait for
  * the day on which it is started. A slice needs no file. */
 
-static void on_queried(void *userdata) {
-        ConfigRequest *q = ASSERT_PTR(userdata);
-
-        q->pending.queries = false;
-        (void) change(q);
-}
-
-static void on_resolved(int error, const char *id, const char *problem, void *userdata) {
-        ConfigRequest *q = ASSERT_PTR(userdata);
-
-        if (error == 0)
-                error = free_and_strdup((char **) &q->change.unit, id);
-        q->pending.resolve = systemd_resolve_free(q->pending.resolve);
+static void found(Pending *p, int error, const char *problem) {
+        ConfigRequest *q = (ConfigRequest *) p;
 
         /* Taking back needs no unit; maybe it is gone, and that is why. */
         q->missing = error == -ESRCH;
-        if (error >= 0 && pending_query(&q->pending, q->change.unit, /* cgroup= */ false, on_queried))
-                return;
-        if (error >= 0 || (!q->change.assignments && error != -ENOMEM))
-                (void) change(q);
+        if (error >= 0 || !q->change.assignments)
+                change(q);
         else
-                (void) refuse(q, error, problem);
+                refuse(q, error, problem);
 }
 
 static bool is_overridden(Manager *m, const char *unit) {
@@ -215,21 +183,19 @@ static bool is_overridden(Manager *m, const char *unit) {
         return false;
 }
 
-static int find_unit(ConfigRequest *q) {
-        const Unit *u = manager_find_unit(manager_of(q), q->change.unit);
-        sd_bus *bus = q->pending.control->bus;
-        bool takes_back = !q->change.assignments;
-        int r;
+static void find_unit(ConfigRequest *q) {
+        Manager *m = manager_of(q);
+        const Unit *u = manager_find_unit(m, q->pending.unit);
+        bool takes_back = !q->change.assignments, bus = q->pending.control->bus;
 
         if (u && (u->active || takes_back || !bus))
-                return change(q);
-        if (takes_back && (!bus || is_overridden(manager_of(q), q->change.unit)))
-                return change(q);
-        if (!bus)
-                return refuse(q, -EAGAIN, "systemd cannot be asked about the unit, there is no system bus");
-
-        r = systemd_resolve(bus, q->change.unit, on_resolved, q, &q->pending.resolve);
-        return r < 0 ? refuse(q, r, NULL) : 0;
+                change(q);
+        else if (takes_back && (!bus || is_overridden(m, q->pending.unit)))
+                change(q);
+        else if (!bus)
+                refuse(q, -EAGAIN, "systemd cannot be asked about the unit, there is no system bus");
+        else
+                pending_resolve(&q->pending);
 }
 
 /* ---- reading everything again */
@@ -247,21 +213,8 @@ void config_requests_stop(Control *c) {
         c->problems = NULL;
 }
 
-static const PendingKind config_kind;
-
-/* The others that wait as well: what they asked for was begun, and is not done. */
-static void refuse_reloads(Control *c, int error) {
-        _cleanup_ptr_array_ GPtrArray *requests = pending_list(c, &config_kind);
-
-        config_requests_stop(c);
-        for (guint i = 0; i < requests->len; i++)
-                if (((ConfigRequest *) requests->pdata[i])->reloads)
-                        (void) refuse(requests->pdata[i], error, NULL);
-}
-
-static int reload(ConfigRequest *q) {
+static void reload(ConfigRequest *q) {
         Control *c = q->pending.control;
-        int r;
 
         config_requests_stop(c);
         c->problems = g_ptr_array_new_with_free_func(g_free);
@@ -269,10 +222,7 @@ static int reload(ConfigRequest *q) {
 
         log_info("Reading the configuration again at the request of user %u.", (unsigned) q->pending.uid);
         q->reloads = true;
-        r = manager_reload(c->manager);
-        if (r < 0)
-                refuse_reloads(c, r);
-        return r;
+        (void) manager_reload(c->manager);
 }
 
 /* Units whose settings cannot be carried out. */
@@ -294,6 +244,8 @@ static void add_failed_units(Manager *m, GPtrArray *problems) {
         }
 }
 
+static const PendingKind config_kind;
+
 void config_requests_reloaded(Control *c) {
         _cleanup_ptr_array_ GPtrArray *requests = NULL, *problems = NULL;
 
@@ -310,21 +262,21 @@ void config_requests_reloaded(Control *c) {
                 ConfigRequest *q = requests->pdata[i];
 
                 if (q->reloads)
-                        (void) answer(q, &(const ConfigOutcome) {}, (char **) problems->pdata);
+                        answer(q, &(const ConfigOutcome) {}, (char **) problems->pdata);
         }
 }
 
 /* ---- after a reconcile */
 
 static void unit_reconciled(ConfigRequest *q) {
-        bool pending = is_pending(manager_of(q), manager_find_unit(manager_of(q), q->change.unit));
+        bool pending = is_pending(manager_of(q), manager_find_unit(manager_of(q), q->pending.unit));
 
         if (q->cookie != 0 && !manager_find_hold(manager_of(q), q->cookie))
-                (void) refuse(q, -ECANCELED, NULL);
+                refuse(q, -ECANCELED, NULL);
         else if (q->cookie != 0 && !pending)
-                (void) answer(q, &(const ConfigOutcome) {}, NULL);
+                answer(q, &(const ConfigOutcome) {}, NULL);
         else if (q->changed && !pending)
-                (void) answer_changed(q);
+                answer_changed(q);
 }
 
 void config_requests_reconciled(Control *c) {
@@ -342,7 +294,7 @@ void config_requests_answer(Control *c) {
                 ConfigRequest *q = requests->pdata[i];
 
                 if (q->changed)
-                        (void) answer_changed(q);
+                        answer_changed(q);
         }
 
         config_requests_reloaded(c);
@@ -353,16 +305,20 @@ void config_requests_answer(Control *c) {
 static void permitted(Pending *p) {
         ConfigRequest *q = (ConfigRequest *) p;
 
-        (void) (is_reload(q) ? reload(q) : find_unit(q));
+        if (is_reload(q))
+                reload(q);
+        else
+                find_unit(q);
 }
 
 static void refused(Pending *p, int error) {
-        (void) refuse((ConfigRequest *) p, error, NULL);
+        refuse((ConfigRequest *) p, error, NULL);
 }
 
 static const PendingKind config_kind = {
         .permitted = permitted,
         .refused = refused,
+        .found = found,
         .free = request_free,
 };
 
@@ -371,44 +327,33 @@ static const char *action_of(const ConfigRequest *q) {
                q->hold ? POLKIT_ACTION_HOLD_UNITS : POLKIT_ACTION_MANAGE_UNITS;
 }
 
-/* As far as there is memory for it. */
-static int copy_arguments(ConfigRequest *q, const ConfigRequestArguments *a) {
-        q->change = (ConfigChange) {
-                .unit = a->change.unit ? strdup(a->change.unit) : NULL,
-                .assignments = g_strdupv(a->change.assignments),
-                .persistent = a->change.persistent,
-                .dry_run = a->change.dry_run,
+void config_request(Control *c, const ConfigRequestArguments *a) {
+        ConfigRequest *q = g_new(ConfigRequest, 1);
+
+        *q = (ConfigRequest) {
+                .pending = {
+                        .kind = &config_kind,
+                        .unit = g_strdup(a->change.unit),
+                },
+                .change = {
+                        .assignments = g_strdupv(a->change.assignments),
+                        .persistent = a->change.persistent,
+                        .dry_run = a->change.dry_run,
+                },
+                .reply = a->reply,
+                .wait = a->wait,
+                .hold = a->hold,
+                .program = g_strdup(a->program),
+                .reason = g_strdup(a->reason),
+                .pid = a->pid,
         };
-        q->hold = a->hold;
-        q->pid = a->pid;
-        q->program = strdup(strempty(a->program));
-        q->reason = strdup(strempty(a->reason));
-        q->reply = a->reply;
-        q->wait = a->wait;
+        if (!pending_begin(&q->pending, c, a->subject.uid, a->msg, a->link))
+                return;
 
-        return (a->change.unit && !q->change.unit) || !q->program || !q->reason ? -ENOMEM : 0;
-}
-
-int config_request(Control *c, const ConfigRequestArguments *a) {
-        ConfigRequest *q = calloc(1, sizeof(ConfigRequest));
-        int r;
-
-        if (!q)
-                return -ENOMEM;
-
-        r = copy_arguments(q, a);
-        if (r < 0) {
-                request_free(&q->pending);
-                return r;
-        }
-        if (!pending_begin(&q->pending, &config_kind, c, a->subject.uid, a->msg, a->link))
-                return 0;
-
-        if (!is_reload(q) && !unit_name_is_valid(q->change.unit))
-                (void) refuse_name(q);
+        if (!is_reload(q) && !unit_name_is_valid(q->pending.unit))
+                refuse_name(q);
         else if (q->change.dry_run)
                 permitted(&q->pending);
         else
                 pending_authorize(&q->pending, &a->subject, action_of(q), a->interactive);
-        return 0;
 }

@@ -40,7 +40,7 @@ typedef struct ConfigRequestArguments {
 } ConfigRequestArguments;
 
 /* Carries it out and calls reply, now or later. */
-int config_request(Control *c, const ConfigRequestArguments *arguments);
+void config_request(Control *c, const ConfigRequestArguments *arguments);
 
 /* The configuration has been read, and what follows from it is done: answers those that wait for that. */
 void config_requests_reloaded(Control *c);

@@ -74,16 +74,13 @@ static ThreadRequestResult classify(const ThreadRequest *q, bool privileged) {
 
 /* Forgets the request afterwards. */
 static void answer(ThreadRequest *q, const ThreadRequestResult *result) {
-        int r;
+        Pending *p = &q->pending;
 
         if (result->error == 0)
                 log_debug("Gave class '%s' to %u threads, at the request of user %u.",
-                          thread_class_to_string(q->class), result->n_threads, (unsigned) q->pending.uid);
+                          thread_class_to_string(q->class), result->n_threads, (unsigned) p->uid);
 
-        r = q->reply(q->pending.control, q->pending.msg, q->pending.link, result);
-        if (r < 0)
-                pending_failed(&q->pending, r);
-        pending_done(&q->pending);
+        pending_done(p, q->reply(p->control, p->msg, p->link, result));
 }
 
 static void permitted(Pending *p) {
@@ -103,21 +100,18 @@ static const PendingKind thread_kind = {
         .free = request_free,
 };
 
-int thread_request(Control *c, ThreadRequestArguments *a) {
-        ThreadRequest *q = calloc(1, sizeof(ThreadRequest));
+void thread_request(Control *c, const ThreadRequestArguments *a) {
+        ThreadRequest *q = g_new(ThreadRequest, 1);
         ThreadRequestResult result = { .error = -EOPNOTSUPP };
 
-        if (!q) {
-                thread_target_done(&a->target);
-                return -ENOMEM;
-        }
-
-        q->target = a->target;
-        a->target.fd = -EBADF;
-        q->class = a->class;
-        q->reply = a->reply;
-        if (!pending_begin(&q->pending, &thread_kind, c, a->subject.uid, a->msg, a->link))
-                return 0;
+        *q = (ThreadRequest) {
+                .pending.kind = &thread_kind,
+                .target = a->target,
+                .class = a->class,
+                .reply = a->reply,
+        };
+        if (!pending_begin(&q->pending, c, a->subject.uid, a->msg, a->link))
+                return;
 
         if (c->manager->kernel.supported)
                 result = classify(q, /* privileged= */ a->subject.uid == 0);
@@ -125,5 +119,4 @@ int thread_request(Control *c, ThreadRequestArguments *a) {
                 pending_authorize(&q->pending, &a->subject, POLKIT_ACTION_CLASSIFY_THREADS, a->interactive);
         else
                 answer(q, &result);
-        return 0;
 }

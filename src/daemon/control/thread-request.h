@@ -23,7 +23,7 @@ typedef int (*thread_request_reply_t)(Control *c, sd_bus_message *msg, sd_varlin
                                       const ThreadRequestResult *result);
 
 typedef struct ThreadRequestArguments {
-        ThreadTarget target;      /* taken over, in any case */
+        ThreadTarget target;      /* taken over */
         ThreadClass class;
         PolkitSubject subject;    /* its uid is the client's; copied */
         bool interactive;
@@ -33,4 +33,4 @@ typedef struct ThreadRequestArguments {
 } ThreadRequestArguments;
 
 /* Carries it out and calls reply, now or later. */
-int thread_request(Control *c, ThreadRequestArguments *arguments);
+void thread_request(Control *c, const ThreadRequestArguments *arguments);

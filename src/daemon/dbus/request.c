@@ -64,11 +64,12 @@ int config_bus_request(sd_bus_message *msg, Control *c, const ConfigRequestArgum
         r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
         if (r >= 0)
                 r = sd_bus_creds_get_euid(creds, &a.subject.uid);
-        if (r >= 0) {
-                (void) sd_bus_creds_get_pid(creds, &a.pid); /* of a container's process there may be none */
-                r = config_request(c, &a);
-        }
-        return r < 0 ? r : 1;
+        if (r < 0)
+                return r;
+
+        (void) sd_bus_creds_get_pid(creds, &a.pid); /* of a container's process there may be none */
+        config_request(c, &a);
+        return 1;
 }
 
 static int request(sd_bus_message *msg, Control *c, const ConfigChange *change,
@@ -164,23 +165,20 @@ int lookup_bus(sd_bus_message *msg, Control *c, lookup_reply_t reply) {
                 r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID, &creds);
         if (r >= 0)
                 r = sd_bus_creds_get_euid(creds, &uid);
-        if (r >= 0)
-                r = control_lookup(c, &(const LookupArguments) {
-                                              .uid = uid,
-                                              .msg = msg,
-                                              .name = unit,
-                                              .reply = reply,
-                                      });
-        return r < 0 ? r : 1;
+        if (r < 0)
+                return r;
+
+        control_lookup(c, &(const LookupArguments) {
+                                  .uid = uid,
+                                  .msg = msg,
+                                  .name = unit,
+                                  .reply = reply,
+                          });
+        return 1;
 }
 
 static int append_line(sd_bus_message *reply, const PolicySetting *s, const PolicyLine *l) {
-        _cleanup_free_ char *source = NULL;
-
-        if (asprintf(&source, SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line)) < 0) {
-                source = NULL;
-                return -ENOMEM;
-        }
+        g_autofree char *source = g_strdup_printf(SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line));
 
         return sd_bus_message_append(reply, "(ssssb)", l->key, l->value, source,
                                      policy_layer_to_string(l->layer),

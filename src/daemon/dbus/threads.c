@@ -87,8 +87,8 @@ static int set_class(sd_bus_message *msg, Control *c, bool process, sd_bus_error
         if (r < 0)
                 return set_error(error, c->manager, pid, r);
 
-        r = thread_request(c, &a);
-        return r < 0 ? r : 1;
+        thread_request(c, &a);
+        return 1;
 }
 
 int threads_bus_set_thread_class(sd_bus_message *msg, void *userdata, sd_bus_error *error) {

@@ -61,12 +61,7 @@ static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
 
         for (guint i = 0; r >= 0 && i < policy_setting_count_lines(s); i++) {
                 const PolicyLine *l = policy_setting_get_line(s, i);
-                _cleanup_free_ char *source = NULL;
-
-                if (asprintf(&source, SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line)) < 0) {
-                        source = NULL;
-                        return -ENOMEM;
-                }
+                g_autofree char *source = g_strdup_printf(SOURCE_FORMAT, SOURCE_ARGUMENTS(l->file, l->line));
 
                 r = sd_json_variant_append_arraybo(
                         ret,
@@ -90,7 +85,11 @@ int lookup_varlink(sd_varlink *link, Control *c, const char *name, bool cgroup, 
         int r;
 
         r = sd_varlink_get_peer_uid(link, &a.uid);
-        return r < 0 ? r : control_lookup(c, &a);
+        if (r < 0)
+                return r;
+
+        control_lookup(c, &a);
+        return 0;
 }
 
 /* ---- GetUnitSettings */
@@ -170,7 +169,8 @@ int config_varlink_request(sd_varlink *link, Varlink *v, const ConfigRequestArgu
         a.subject.pidfd = sd_varlink_get_peer_pidfd(link);
         a.link = link;
 
-        return config_request(v->control, &a);
+        config_request(v->control, &a);
+        return 0;
 }
 
 static int request(sd_varlink *link, Varlink *v, const Parameters *p, char **assignments,

@@ -121,7 +121,8 @@ static int method_set_thread_class(sd_varlink *link, sd_json_variant *parameters
         if (r != 0)
                 return r < 0 ? r : 0;
 
-        return thread_request(c, &a);
+        thread_request(c, &a);
+        return 0;
 }
 
 /* ---- ListThreads */
