@@ -173,10 +173,7 @@ static int connect_or_retry(Bus *b) {
 }
 
 int bus_new(Control *c, void (*failed)(void *userdata), void *userdata, Bus **ret) {
-        Bus *b = calloc(1, sizeof(Bus));
-
-        if (!b)
-                return -ENOMEM;
+        Bus *b = g_new(Bus, 1);
 
         *b = (Bus) {
                 .control = c,

@@ -249,18 +249,14 @@ static const ManagerObserver observer = {
 };
 
 int manager_object_new(Control *c, sd_bus *bus, ManagerObject **ret) {
-        ManagerObject *o = calloc(1, sizeof(ManagerObject));
+        ManagerObject *o;
         int r;
 
-        if (!o)
-                return -ENOMEM;
-
         r = sd_bus_add_object_vtable(bus, NULL, BUS_PATH, BUS_INTERFACE_MANAGER, manager_vtable, c);
-        if (r < 0) {
-                free(o);
+        if (r < 0)
                 return r;
-        }
 
+        o = g_new0(ManagerObject, 1);
         o->manager = c->manager;
         o->bus = sd_bus_ref(bus);
         manager_observe(o->manager, &observer, o);

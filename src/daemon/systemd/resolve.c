@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <stdio.h>
+#include <glib.h>
 
 #include "names.h"
 #include "resolve.h"
@@ -45,14 +45,13 @@ static int on_load_state(sd_bus_message *msg, void *userdata, sd_bus_error *erro
 }
 
 static void refuse(SystemdResolve *q, const sd_bus_error *e) {
-        const char *why = strempty(e->message);
-        _cleanup_free_ char *problem = NULL;
-        size_t n = strlen(why);
+        g_autofree char *problem = g_strdup_printf("systemd refuses unit '%s': %s", q->name,
+                                                   strempty(e->message));
+        char *stop = endswith(problem, ".");
 
         /* systemd's sentences have full stops, ours get one from who prints them. */
-        if (asprintf(&problem, "systemd refuses unit '%s': %.*s", q->name,
-                     (int) (n > 0 && why[n - 1] == '.' ? n - 1 : n), why) < 0)
-                problem = NULL;
+        if (stop)
+                *stop = 0;
         q->reply(-EINVAL, NULL, problem, q->userdata);
 }
 
@@ -94,18 +93,13 @@ static int on_loaded(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
 
 int systemd_resolve(sd_bus *bus, const char *name, systemd_resolve_reply_t reply, void *userdata,
                     SystemdResolve **ret) {
-        _cleanup_(systemd_resolve_freep) SystemdResolve *q = calloc(1, sizeof(SystemdResolve));
+        _cleanup_(systemd_resolve_freep) SystemdResolve *q = g_new0(SystemdResolve, 1);
         int r;
-
-        if (!q)
-                return -ENOMEM;
 
         q->bus = sd_bus_ref(bus);
         q->reply = reply;
         q->userdata = userdata;
-        q->name = strdup(name);
-        if (!q->name)
-                return -ENOMEM;
+        q->name = g_strdup(name);
 
         r = sd_bus_call_method_async(bus, &q->slot, SYSTEMD_SERVICE, SYSTEMD_PATH, SYSTEMD_MANAGER_INTERFACE,
                                      "LoadUnit", on_loaded, q, "s", name);

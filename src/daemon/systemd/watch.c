@@ -275,11 +275,8 @@ static void systemd_unit_free(void *p) {
 }
 
 int systemd_watch_new(Manager *m, sd_bus *bus, SystemdWatch **ret) {
-        _cleanup_(systemd_watch_freep) SystemdWatch *w = calloc(1, sizeof(SystemdWatch));
+        _cleanup_(systemd_watch_freep) SystemdWatch *w = g_new0(SystemdWatch, 1);
         int r;
-
-        if (!w)
-                return -ENOMEM;
 
         w->manager = m;
         w->bus = sd_bus_ref(bus);

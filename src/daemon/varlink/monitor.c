@@ -42,18 +42,14 @@ static Monitor *monitor_free(Monitor *o) {
         return mfree(o);
 }
 
-static int monitor_new(Manager *m, Monitor **ret) {
-        Monitor *o = calloc(1, sizeof(Monitor));
-
-        if (!o)
-                return -ENOMEM;
+static Monitor *monitor_new(Manager *m) {
+        Monitor *o = g_new0(Monitor, 1);
 
         o->manager = m;
         o->links = g_ptr_array_new_with_free_func(link_unref);
         o->noted = g_hash_table_new_full(g_str_hash, g_str_equal, free, NULL);
         o->known = g_hash_table_new_full(g_str_hash, g_str_equal, free, variant_unref);
-        *ret = o;
-        return 0;
+        return o;
 }
 
 /* ---- what is sent */
@@ -90,14 +86,8 @@ static void broadcast(Monitor *o, const char *change, const char *name, sd_json_
         }
 }
 
-static int remember(Monitor *o, const char *name, sd_json_variant *unit) {
-        char *key = strdup(name);
-
-        if (!key)
-                return -ENOMEM;
-
-        g_hash_table_replace(o->known, key, sd_json_variant_ref(unit));
-        return 0;
+static void remember(Monitor *o, const char *name, sd_json_variant *unit) {
+        g_hash_table_replace(o->known, g_strdup(name), sd_json_variant_ref(unit));
 }
 
 static int compare_unit(Monitor *o, const char *name) {
@@ -120,10 +110,7 @@ static int compare_unit(Monitor *o, const char *name) {
         if (sd_json_variant_equal(known, unit))
                 return 0;
 
-        r = remember(o, name, unit);
-        if (r < 0)
-                return r;
-
+        remember(o, name, unit);
         broadcast(o, known ? "changed" : "added", name, unit);
         return 0;
 }
@@ -150,18 +137,12 @@ static int on_settled(sd_event_source *s, void *userdata) {
 
 static void unit_changed(void *userdata, Unit *u) {
         Monitor *o = ASSERT_PTR(userdata);
-        char *name;
         int r;
 
         if (o->links->len == 0)
                 return;
 
-        name = strdup(u->name);
-        if (!name) {
-                log_oom();
-                return;
-        }
-        g_hash_table_add(o->noted, name);
+        g_hash_table_add(o->noted, g_strdup(u->name));
 
         if (!o->source) {
                 r = sd_event_add_defer(o->manager->event, &o->source, on_settled, o);
@@ -194,10 +175,9 @@ static int take_stock(Monitor *o) {
                         continue;
 
                 r = unit_varlink_build(u, &unit);
-                if (r >= 0)
-                        r = remember(o, u->name, unit);
                 if (r < 0)
                         return r;
+                remember(o, u->name, unit);
         }
 
         return 0;
@@ -276,12 +256,7 @@ static const ManagerObserver observer = {
 };
 
 int monitor_varlink_bind(Varlink *v) {
-        int r;
-
-        r = monitor_new(v->control->manager, &v->monitor);
-        if (r < 0)
-                return r;
-
+        v->monitor = monitor_new(v->control->manager);
         manager_observe(v->control->manager, &observer, v->monitor);
         return sd_varlink_server_bind_method(v->server, CACHEBPF_VARLINK_INTERFACE ".Monitor",
                                              method_monitor);

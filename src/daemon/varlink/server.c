@@ -46,11 +46,9 @@ static int listen_ourselves(sd_varlink_server *s) {
 }
 
 int varlink_new_unconnected(Control *c, Varlink **ret) {
-        _cleanup_(varlink_freep) Varlink *v = calloc(1, sizeof(Varlink));
+        _cleanup_(varlink_freep) Varlink *v = g_new0(Varlink, 1);
         int r;
 
-        if (!v)
-                return log_oom();
         v->control = c;
 
         r = sd_varlink_server_new(&v->server,
