@@ -130,10 +130,12 @@ static int introspect(const char *interface) {
         r = sd_event_new(&event);
         if (r >= 0)
                 r = manager_new(&paths, event, &backend, &m);
-        if (r >= 0)
-                r = unit_new(m, UNIT, &u);
-        if (r >= 0) /* it has an object then */
-                r = policy_setting_assign(&u->setting, "CachePolicy", "lfu", "/etc/" UNIT, 1);
+        if (r < 0)
+                return r;
+
+        u = unit_new(m, UNIT);
+        /* it has an object then */
+        r = policy_setting_assign(&u->setting, "CachePolicy", "lfu", "/etc/" UNIT, 1);
         if (r >= 0)
                 r = unit_bus_path(u, &path);
         if (r >= 0)

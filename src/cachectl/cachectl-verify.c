@@ -59,20 +59,16 @@ static char **below_root(const char *root, const char *const *dirs, size_t n) {
 }
 
 static int load(Verify *v) {
-        int r;
-
         v->policy_directories = below_root(v->root, policy_directories,
                                            g_strv_length((char **) policy_directories));
         v->rule_directories = below_root(v->root, policy_rule_directories,
                                          g_strv_length((char **) policy_rule_directories));
         v->override_directories = below_root(v->root, unit_override_directories, _OVERRIDE_MAX);
 
-        r = policies_load((const char *const *) v->policy_directories, &v->policies);
-        if (r >= 0)
-                r = policy_rules_load((const char *const *) v->rule_directories, &v->rules);
-        if (r >= 0)
-                r = unit_overrides_load((const char *const *) v->override_directories, &v->overrides);
-        return r;
+        v->policies = policies_load((const char *const *) v->policy_directories);
+        v->rules = policy_rules_load((const char *const *) v->rule_directories);
+        v->overrides = unit_overrides_load((const char *const *) v->override_directories);
+        return 0;
 }
 
 /* ---- checks */
@@ -100,10 +96,9 @@ static int check_setting(Verify *v, const PolicySetting *s) {
 static int check_alone(Verify *v, PolicySetting *s) {
         PolicyLayers l = { .unit = s };
         _cleanup_policy_setting_ PolicySetting resolved = {};
-        int r;
 
-        r = policy_layers_resolve(&l, "", NULL, &resolved);
-        return r < 0 ? r : check_setting(v, &resolved);
+        policy_layers_resolve(&l, "", NULL, &resolved);
+        return check_setting(v, &resolved);
 }
 
 static int verify_unit_file(Verify *v, const char *unit, const char *path) {
@@ -116,25 +111,22 @@ static int verify_unit_file(Verify *v, const char *unit, const char *path) {
 
 static int verify_rule(Verify *v, const char *path) {
         _cleanup_policy_setting_ PolicySetting s = {};
-        int r;
 
-        r = policy_rule_check_file(path, &s);
-        if (r > 0)
-                r = check_alone(v, &s);
-        else
-                v->n_checked++;
-        return r;
+        if (policy_rule_check_file(path, &s))
+                return check_alone(v, &s);
+
+        v->n_checked++;
+        return 0;
 }
 
 static int verify_object(Verify *v, const char *path) {
         _cleanup_(policy_freep) Policy *p = policy_new("", path);
-        int r;
 
         v->n_checked++;
-        r = p ? policy_read_object(p) : -ENOMEM;
-        if (r >= 0 && p->problem)
+        policy_read_object(p);
+        if (p->problem)
                 log_error("Policy cannot be used: %s.", p->problem);
-        return r;
+        return 0;
 }
 
 /* All that is said about a unit. */
@@ -171,8 +163,8 @@ static int verify_unit(Verify *v, const char *unit) {
                 return 0;
         }
 
-        r = policy_layers_resolve(&l, unit, NULL, &resolved);
-        return r < 0 ? r : check_setting(v, &resolved);
+        policy_layers_resolve(&l, unit, NULL, &resolved);
+        return check_setting(v, &resolved);
 }
 
 /* ---- what a file is */

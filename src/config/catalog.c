@@ -23,20 +23,13 @@ static void policy_tunable_clear(void *p) {
 }
 
 Policy *policy_new(const char *name, const char *path) {
-        _cleanup_(policy_freep) Policy *p = calloc(1, sizeof(Policy));
+        Policy *p = g_new0(Policy, 1);
 
-        if (!p)
-                return NULL;
-
-        p->name = strdup(name);
-        p->path = strdup(path);
-        if (!p->name || !p->path)
-                return NULL;
-
+        p->name = g_strdup(name);
+        p->path = g_strdup(path);
         p->tunables = g_array_new(FALSE, TRUE, sizeof(PolicyTunable));
         g_array_set_clear_func(p->tunables, policy_tunable_clear);
-
-        return TAKE_PTR(p);
+        return p;
 }
 
 Policy *policy_free(Policy *p) {
@@ -48,8 +41,7 @@ Policy *policy_free(Policy *p) {
         free(p->description);
         free(p->source);
         free(p->problem);
-        if (p->tunables)
-                g_array_unref(p->tunables);
+        g_array_unref(p->tunables);
         if (p->object)
                 g_bytes_unref(p->object);
         return mfree(p);
@@ -70,48 +62,47 @@ const Policy *policies_find(GPtrArray *policies, const char *name) {
         return NULL;
 }
 
-static int add_policy(GPtrArray *policies, const char *dir, const char *file) {
-        _cleanup_free_ char *name = NULL, *path = NULL;
-        _cleanup_(policy_freep) Policy *p = NULL;
-        int r;
+PolicyTunable *policy_find_tunable(const Policy *p, const char *name) {
+        for (guint i = 0; i < p->tunables->len; i++) {
+                PolicyTunable *t = &g_array_index(p->tunables, PolicyTunable, i);
 
-        name = strndup(file, strlen(file) - STRLEN(POLICY_OBJECT_SUFFIX));
-        if (!name || asprintf(&path, "%s/%s", dir, file) < 0)
-                return -ENOMEM;
+                if (streq(t->name, name))
+                        return t;
+        }
+
+        return NULL;
+}
+
+static void add_policy(GPtrArray *policies, const char *dir, const char *file) {
+        g_autofree char *name = g_strndup(file, strlen(file) - STRLEN(POLICY_OBJECT_SUFFIX)),
+                *path = g_strdup_printf("%s/%s", dir, file);
+        Policy *p;
 
         if (policies_find(policies, name))
-                return 0;
+                return;
 
         if (!policy_name_is_valid(name)) {
                 log_warning("Ignoring '%s': a policy is named by at most %u letters, digits, '-' and '_'.",
                             path, POLICY_NAME_MAX);
-                return 0;
+                return;
         }
 
         p = policy_new(name, path);
-        if (!p)
-                return -ENOMEM;
-
-        r = policy_read_object(p);
-        if (r < 0)
-                return r;
+        policy_read_object(p);
         if (p->problem)
                 log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.policy = name, .reason = p->problem),
                                 "Policy '%s' cannot be used: %s.", name, p->problem);
-
-        g_ptr_array_add(policies, TAKE_PTR(p));
-        return 0;
+        g_ptr_array_add(policies, p);
 }
 
-static int scan_directory(GPtrArray *policies, const char *dir) {
+static void scan_directory(GPtrArray *policies, const char *dir) {
         _cleanup_closedir_ DIR *d = opendir(dir);
         struct dirent *de;
-        int r;
 
         if (!d) {
                 if (errno != ENOENT)
                         log_warning_errno(errno, "Cannot open directory '%s', ignoring: %m", dir);
-                return 0;
+                return;
         }
 
         while ((de = readdir(d))) {
@@ -123,32 +114,20 @@ static int scan_directory(GPtrArray *policies, const char *dir) {
                         break;
                 }
 
-                r = add_policy(policies, dir, de->d_name);
-                if (r < 0)
-                        return r;
+                add_policy(policies, dir, de->d_name);
         }
-
-        return 0;
 }
 
 static int policy_compare(gconstpointer a, gconstpointer b) {
         return strcmp((*(const Policy *const *) a)->name, (*(const Policy *const *) b)->name);
 }
 
-int policies_load(const char *const *dirs, GPtrArray **ret) {
-        _cleanup_ptr_array_ GPtrArray *policies = g_ptr_array_new_with_free_func(policy_destroy);
-        int r;
+GPtrArray *policies_load(const char *const *dirs) {
+        GPtrArray *policies = g_ptr_array_new_with_free_func(policy_destroy);
 
-        assert(dirs);
-        assert(ret);
-
-        for (; *dirs; dirs++) {
-                r = scan_directory(policies, *dirs);
-                if (r < 0)
-                        return r;
-        }
+        for (; *dirs; dirs++)
+                scan_directory(policies, *dirs);
 
         g_ptr_array_sort(policies, policy_compare);
-        *ret = TAKE_PTR(policies);
-        return 0;
+        return policies;
 }

@@ -52,8 +52,9 @@ extern const char *const policy_directories[];
 
 /* Finds the objects in the directories and reads what they tell about themselves; loads nothing into the
  * kernel. Returns an array of Policy sorted by name; a broken object is in it, with its problem. */
-int policies_load(const char *const *dirs, GPtrArray **ret);
+GPtrArray *policies_load(const char *const *dirs);
 const Policy *policies_find(GPtrArray *policies, const char *name);
+PolicyTunable *policy_find_tunable(const Policy *p, const char *name);
 
 /* describe.c: reads the object at p->path and fills in everything but name and path. */
-int policy_read_object(Policy *p);
+void policy_read_object(Policy *p);

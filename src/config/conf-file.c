@@ -31,7 +31,7 @@ static void parse_section(ConfParser *p, unsigned line, char *s) {
         }
 
         *e = 0;
-        p->section = strdup(s + 1);
+        p->section = g_strdup(s + 1);
 }
 
 static int parse_logical_line(ConfParser *p, unsigned line, char *s) {
@@ -48,7 +48,7 @@ static int parse_logical_line(ConfParser *p, unsigned line, char *s) {
 
         if (*s == '[') {
                 parse_section(p, line, strstrip(s));
-                return p->section || p->section_broken ? 0 : -ENOMEM;
+                return 0;
         }
 
         e = strchr(s, '=');

@@ -48,86 +48,75 @@ static int64_t read_integer(const void *p, size_t size, bool is_signed) {
 }
 
 /* "MIN..MAX" */
-static int parse_range(const char *s, PolicyTunable *t) {
+static bool parse_range(const char *s, PolicyTunable *t) {
         const char *dots = strstr(s, "..");
-        _cleanup_free_ char *min = NULL;
+        g_autofree char *min = dots ? g_strndup(s, dots - s) : NULL;
 
-        if (!dots)
-                return -EINVAL;
-
-        min = strndup(s, dots - s);
-        if (!min)
-                return -ENOMEM;
-
-        t->has_range = safe_atoi64(min, &t->min) >= 0 && safe_atoi64(dots + 2, &t->max) >= 0;
-        return t->has_range ? 0 : -EINVAL;
+        t->has_range = min && safe_atoi64(min, &t->min) >= 0 && safe_atoi64(dots + 2, &t->max) >= 0;
+        return t->has_range;
 }
 
 /* The tunable of that variable, made on first use; NULL if the variable cannot be one. */
 static PolicyTunable *get_tunable(Policy *p, struct bpf_object *obj, int var_id, const char *name) {
         const struct btf *btf = bpf_object__btf(obj);
         const struct btf_type *var = btf__type_by_id(btf, var_id), *t;
-        PolicyTunable tunable = {};
+        PolicyTunable tunable = {}, *known = policy_find_tunable(p, name);
         void *value;
 
-        for (guint i = 0; i < p->tunables->len; i++) {
-                PolicyTunable *i_tunable = &g_array_index(p->tunables, PolicyTunable, i);
-
-                if (streq(i_tunable->name, name))
-                        return i_tunable;
-        }
+        if (known)
+                return known;
 
         if (policy_object_find_constant(obj, name, &t, &value, &tunable.size) < 0 || !btf_is_int(t))
                 return NULL;
 
         tunable.is_signed = btf_int_encoding(t) & BTF_INT_SIGNED;
         tunable.default_value = read_integer(value, tunable.size, tunable.is_signed);
-        tunable.name = strdup(name);
-        tunable.type = strdup(strna(type_name(btf, var)));
+        tunable.name = g_strdup(name);
+        tunable.type = g_strdup(strna(type_name(btf, var)));
         g_array_append_val(p->tunables, tunable);
         return &g_array_index(p->tunables, PolicyTunable, p->tunables->len - 1);
 }
 
-static int apply_tag(Policy *p, struct bpf_object *obj, const char *ops_name, int var_id, const char *tag) {
+static void set_text(const char *tag, const char *key, char **text) {
+        const char *value = startswith(tag, key);
+
+        if (value)
+                g_set_str(text, value);
+}
+
+static void apply_tag(Policy *p, struct bpf_object *obj, const char *ops_name, int var_id, const char *tag) {
         const struct btf *btf = bpf_object__btf(obj);
         const struct btf_type *var = btf__type_by_id(btf, var_id);
+        const char *name, *range;
         PolicyTunable *t;
-        const char *name, *value;
-        int r;
 
         if (!var || !btf_is_var(var))
-                return 0;
+                return;
         name = btf__name_by_offset(btf, var->name_off);
 
-        if ((value = startswith(tag, "description=")))
-                return streq(name, ops_name) ? free_and_strdup(&p->description, value) : 0;
-        if ((value = startswith(tag, "source=")) && streq(name, ops_name))
-                return free_and_strdup(&p->source, value);
+        if (streq(name, ops_name)) {
+                set_text(tag, "description=", &p->description);
+                set_text(tag, "source=", &p->source);
+                return;
+        }
+        if (startswith(tag, "description="))
+                return;
 
         t = get_tunable(p, obj, var_id, name);
         if (!t)
-                return 0;
+                return;
 
-        if ((value = startswith(tag, "range="))) {
-                r = parse_range(value, t);
-                if (r == -EINVAL && !p->problem &&
-                    asprintf(&p->problem, "%s: the range '%s' of tunable %s is not MIN..MAX",
-                             p->path, value, name) < 0)
-                        return -ENOMEM;
-                return r == -ENOMEM ? r : 0;
-        }
-        if ((value = startswith(tag, "unit=")))
-                return free_and_strdup(&t->unit, value);
-        if ((value = startswith(tag, "doc=")))
-                return free_and_strdup(&t->doc, value);
-        if ((value = startswith(tag, "source=")))
-                return free_and_strdup(&t->source, value);
-
-        return 0;
+        set_text(tag, "unit=", &t->unit);
+        set_text(tag, "doc=", &t->doc);
+        set_text(tag, "source=", &t->source);
+        range = startswith(tag, "range=");
+        if (range && !parse_range(range, t) && !p->problem)
+                p->problem = g_strdup_printf("%s: the range '%s' of tunable %s is not MIN..MAX",
+                                             p->path, range, name);
 }
 
 /* What it can do besides evicting. */
-static int read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *ops) {
+static void read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *ops) {
         struct bpf_map *threads = bpf_object__find_map_by_name(obj, POLICY_THREADS_MAP);
         const struct btf_type *t;
         size_t size;
@@ -146,16 +135,13 @@ static int read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *ops
         }
 
         if (!bpf_object__find_map_by_name(obj, POLICY_EVENTS_MAP))
-                return 0;
+                return;
 
         p->reconfigures = policy_object_find_reconfigure(obj);
-        if (!p->reconfigures && !p->problem &&
-            asprintf(&p->problem,
-                     "%s: it has a map " POLICY_EVENTS_MAP " and not one SEC(\"syscall\") program NAME"
-                     POLICY_RECONFIGURE_SUFFIX, p->path) < 0)
-                return -ENOMEM;
-
-        return 0;
+        if (!p->reconfigures && !p->problem)
+                p->problem = g_strdup_printf("%s: it has a map " POLICY_EVENTS_MAP " and not one "
+                                             "SEC(\"syscall\") program NAME" POLICY_RECONFIGURE_SUFFIX,
+                                             p->path);
 }
 
 static void set_digest(Policy *p) {
@@ -164,7 +150,7 @@ static void set_digest(Policy *p) {
         memcpy(p->digest, sum, POLICY_DIGEST_LENGTH);
 }
 
-int policy_read_object(Policy *p) {
+void policy_read_object(Policy *p) {
         _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
         struct bpf_map *ops;
         const struct btf *btf;
@@ -177,10 +163,8 @@ int policy_read_object(Policy *p) {
                 set_digest(p);
                 r = policy_object_open(p->path, p->object, &obj, &ops, &p->problem);
         }
-        if (r == -ENOMEM)
-                return r;
         if (r < 0)
-                return 0;
+                return;
 
         btf = bpf_object__btf(obj);
         for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
@@ -191,13 +175,9 @@ int policy_read_object(Policy *p) {
                         continue;
 
                 tag = startswith(btf__name_by_offset(btf, t->name_off), TAG_PREFIX);
-                if (!tag)
-                        continue;
-
-                r = apply_tag(p, obj, bpf_map__name(ops), t->type, tag);
-                if (r < 0)
-                        return r;
+                if (tag)
+                        apply_tag(p, obj, bpf_map__name(ops), t->type, tag);
         }
 
-        return read_abilities(p, obj, ops);
+        read_abilities(p, obj, ops);
 }

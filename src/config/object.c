@@ -38,10 +38,8 @@ static int open_failed(const char *path, int error, char **ret_problem) {
         if (!IN_ERRNO(error, -ENOENT, -EACCES, -ENOEXEC, -E2BIG, -LIBBPF_ERRNO__LIBELF,
                       -LIBBPF_ERRNO__FORMAT))
                 detail = bpf_log_cause();
-        if (asprintf(ret_problem, "%s: %s%s%s", path, policy_step_error(POLICY_STEP_OPEN, error),
-                     detail ? ": " : "", strempty(detail)) < 0)
-                return -ENOMEM;
-
+        *ret_problem = g_strdup_printf("%s: %s%s%s", path, policy_step_error(POLICY_STEP_OPEN, error),
+                                       detail ? ": " : "", strempty(detail));
         return error;
 }
 
@@ -97,9 +95,8 @@ int policy_object_open(const char *path, GBytes *object, struct bpf_object **ret
         }
 
         if (n != 1) {
-                if (asprintf(ret_problem, "%s: it has %zu variables of type struct " POLICY_OPS_TYPE
-                                          " instead of one", path, n) < 0)
-                        return -ENOMEM;
+                *ret_problem = g_strdup_printf("%s: it has %zu variables of type struct " POLICY_OPS_TYPE
+                                               " instead of one", path, n);
                 return -ENOEXEC;
         }
 

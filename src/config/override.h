@@ -23,20 +23,20 @@ extern const char *const unit_override_directories[_OVERRIDE_MAX];
 
 void unit_overrides_done(UnitOverrides *o);
 /* Reads all of a directory for each kind; NULL: there is nothing. */
-int unit_overrides_load(const char *const *dirs, UnitOverrides *ret);
+UnitOverrides unit_overrides_load(const char *const *dirs);
 
 /* NULL: nothing is set. */
 const PolicySetting *unit_overrides_get(const UnitOverrides *o, OverrideKind kind, const char *unit);
 /* Takes the setting over; one without assignments removes. */
-int unit_overrides_put(UnitOverrides *o, OverrideKind kind, const char *unit, PolicySetting *setting);
+void unit_overrides_put(UnitOverrides *o, OverrideKind kind, const char *unit, PolicySetting *setting);
 
-/* "DIR/UNIT.conf"; NULL only when out of memory. */
+/* "DIR/UNIT.conf" */
 char *unit_override_path(const char *dir, const char *unit);
 /* Nothing is set if there is no such file. */
-int unit_override_read(const char *dir, OverrideKind kind, const char *unit, PolicySetting *ret);
+void unit_override_read(const char *dir, OverrideKind kind, const char *unit, PolicySetting *ret);
 
 /* The file's text for a setting. */
 char *unit_override_format(const char *unit, OverrideKind kind, const PolicySetting *setting);
 /* The setting that the daemon would read from it: with lines, and as far as the syntax can express it. */
-int unit_override_parse(const char *dir, OverrideKind kind, const char *unit, const char *text,
-                        PolicySetting *ret);
+void unit_override_parse(const char *dir, OverrideKind kind, const char *unit, const char *text,
+                         PolicySetting *ret);

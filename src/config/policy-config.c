@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "policy-config.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 #include "shared/thread-class.h"
 
-/* The sentence, or -ENOMEM. */
-#define problemf(ret_problem, ...) (asprintf(ret_problem, __VA_ARGS__) < 0 ? -ENOMEM : -EINVAL)
+#define problemf(ret_problem, ...) (*(ret_problem) = g_strdup_printf(__VA_ARGS__), -EINVAL)
 
 void policy_config_done(PolicyConfig *c) {
         if (c->values)
@@ -19,17 +17,6 @@ void policy_config_done(PolicyConfig *c) {
 }
 
 /* ---- tunables */
-
-static const PolicyTunable *find_tunable(const Policy *p, const char *name) {
-        for (guint i = 0; i < p->tunables->len; i++) {
-                const PolicyTunable *t = &g_array_index(p->tunables, PolicyTunable, i);
-
-                if (streq(t->name, name))
-                        return t;
-        }
-
-        return NULL;
-}
 
 static int unknown_tunable(const Policy *p, const char *name, const PolicyWord *w, char **ret_problem) {
         _cleanup_gstring_ GString *names = g_string_new(NULL);
@@ -72,7 +59,7 @@ static void set_value(PolicyConfig *c, const PolicyTunable *t, int64_t value) {
 
 static int add_option(const Policy *p, const PolicyWord *w, PolicyConfig *c, char **ret_problem) {
         const char *equals = strchr(w->text, '=');
-        _cleanup_free_ char *name = NULL;
+        g_autofree char *name = NULL;
         const PolicyTunable *t;
         int64_t value, min, max;
 
@@ -80,11 +67,8 @@ static int add_option(const Policy *p, const PolicyWord *w, PolicyConfig *c, cha
                 return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is no option, which is NAME=VALUE",
                                 w->text, SOURCE_ARGUMENTS(w->file, w->line));
 
-        name = strndup(w->text, equals - w->text);
-        if (!name)
-                return -ENOMEM;
-
-        t = find_tunable(p, name);
+        name = g_strndup(w->text, equals - w->text);
+        t = policy_find_tunable(p, name);
         if (!t)
                 return unknown_tunable(p, name, w, ret_problem);
 
@@ -119,8 +103,8 @@ static int add_glob(const Policy *p, const PolicyWord *w, guint i, PolicyConfig 
                                 "that a thread's name can have", w->text,
                                 SOURCE_ARGUMENTS(w->file, w->line), p->glob_size - 1);
 
-        c->scan_threads[i] = strdup(w->text);
-        return c->scan_threads[i] ? 0 : -ENOMEM;
+        c->scan_threads[i] = g_strdup(w->text);
+        return 0;
 }
 
 static int add_globs(const Policy *p, const PolicyWords *words, PolicyConfig *c, char **ret_problem) {
@@ -129,10 +113,7 @@ static int add_globs(const Policy *p, const PolicyWords *words, PolicyConfig *c,
         if (n == 0)
                 return 0;
 
-        c->scan_threads = calloc(n + 1, sizeof(char *));
-        if (!c->scan_threads)
-                return -ENOMEM;
-
+        c->scan_threads = g_new0(char *, n + 1);
         for (guint i = 0; i < n; i++) {
                 int r = add_glob(p, policy_words_get(words, i), i, c, ret_problem);
 
@@ -234,7 +215,6 @@ int policy_config_make(const Policy *p, const PolicySetting *s, PolicyConfig *re
                 return r;
 
         set_fingerprint(p, &c);
-        *ret = c;
-        c = (PolicyConfig) {};
+        *ret = TAKE_STRUCT(c);
         return 0;
 }

@@ -16,7 +16,7 @@ typedef struct PolicyLayers {
 } PolicyLayers;
 
 /* What they say together; cgroup may be NULL when it is not known. */
-int policy_layers_resolve(const PolicyLayers *l, const char *unit, const char *cgroup, PolicySetting *ret);
+void policy_layers_resolve(const PolicyLayers *l, const char *unit, const char *cgroup, PolicySetting *ret);
 
 /* Finds the policy that a setting names, and how it is to run. -EINVAL: *ret_problem is a sentence that
  * names file and line. dirs is where policies were looked for. */

@@ -17,21 +17,16 @@ const char *const policy_rule_directories[] = {
         NULL,
 };
 
-static PolicyRule *policy_rule_free(PolicyRule *rule) {
-        if (!rule)
-                return NULL;
+static void policy_rule_free(void *p) {
+        PolicyRule *rule = p;
 
         strv_free(rule->units);
         strv_free(rule->cgroups);
         policy_setting_done(&rule->setting);
-        return mfree(rule);
+        free(rule);
 }
 
-DEFINE_TRIVIAL_CLEANUP_FUNC(PolicyRule *, policy_rule_free);
-
-static void policy_rule_destroy(void *p) {
-        policy_rule_free(p);
-}
+DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(PolicyRule *, policy_rule_free);
 
 void policy_rules_done(PolicyRules *rules) {
         if (rules->rules)
@@ -40,33 +35,22 @@ void policy_rules_done(PolicyRules *rules) {
 }
 
 /* Appends the words of a value to a list of globs; an empty value empties the list. */
-static int add_globs(char ***l, const char *value) {
-        _cleanup_strv_free_ char **words = NULL;
-        char **t;
-        guint n;
+static void add_globs(char ***l, const char *value) {
+        _cleanup_strv_free_ char **before = TAKE_PTR(*l), **words = ASSERT_PTR(strv_split(value));
+        g_autoptr(GStrvBuilder) all = g_strv_builder_new();
 
-        if (isempty(value)) {
-                *l = strv_free(*l);
-                return 0;
-        }
+        if (isempty(value))
+                return;
 
-        words = strv_split(value);
-        if (!words)
-                return -ENOMEM;
-
-        n = *l ? g_strv_length(*l) : 0;
-        t = reallocarray(*l, n + g_strv_length(words) + 1, sizeof(char *));
-        if (!t)
-                return -ENOMEM;
-        *l = t;
-
-        memcpy(t + n, words, (g_strv_length(words) + 1) * sizeof(char *));
-        words[0] = NULL;
-        return 0;
+        if (before)
+                g_strv_builder_addv(all, (const char **) before);
+        g_strv_builder_addv(all, (const char **) words);
+        *l = g_strv_builder_end(all);
 }
 
 static int assignment(const ConfAssignment *a, void *userdata) {
         PolicyRule *rule = ASSERT_PTR(userdata);
+        bool match = streq(a->section, "Match"), policy = streq(a->section, "Policy");
 
         if (startswith(a->section, "X-"))
                 return 0;
@@ -74,108 +58,76 @@ static int assignment(const ConfAssignment *a, void *userdata) {
             !policy_setting_is_misspelt(a->key))
                 return 0;
 
-        if (streq(a->section, "Match")) {
-                if (streq(a->key, "Unit"))
-                        return add_globs(&rule->units, a->value);
-                if (streq(a->key, "Cgroup"))
-                        return add_globs(&rule->cgroups, a->value);
-        } else if (streq(a->section, "Policy")) {
-                if (policy_setting_is_key(a->key))
-                        return policy_setting_assign(&rule->setting, a->key, a->value, a->file, a->line);
-        } else {
+        if (match && streq(a->key, "Unit"))
+                add_globs(&rule->units, a->value);
+        else if (match && streq(a->key, "Cgroup"))
+                add_globs(&rule->cgroups, a->value);
+        else if (policy && policy_setting_is_key(a->key))
+                (void) policy_setting_assign(&rule->setting, a->key, a->value, a->file, a->line);
+        else if (match || policy)
+                log_syntax(LOG_WARNING, a->file, a->line, "Unknown key %s= in section [%s], ignoring.",
+                           a->key, a->section);
+        else
                 log_syntax(LOG_WARNING, a->file, a->line, "Unknown section [%s], ignoring %s=.",
                            a->section, a->key);
-                return 0;
-        }
-
-        log_syntax(LOG_WARNING, a->file, a->line, "Unknown key %s= in section [%s], ignoring.",
-                   a->key, a->section);
         return 0;
 }
 
-/* Reads one file. Returns NULL in *ret if it holds no usable rule, which has been logged then. */
-static int read_rule(const char *path, PolicyRule **ret) {
+/* Reads one file. Returns NULL if it holds no usable rule, which has been logged then. */
+static PolicyRule *read_rule(const char *path) {
         _cleanup_(policy_rule_freep) PolicyRule *rule = NULL;
         _cleanup_free_ char *text = NULL;
         size_t size;
         int r;
 
-        *ret = NULL;
-
         r = read_full_file(path, CONF_FILE_MAX, &text, &size);
-        if (r == -ENOMEM)
-                return r;
         if (r < 0) {
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.config_file = path),
                                 "Cannot read '%s', ignoring the file: %m", path);
-                return 0;
+                return NULL;
         }
 
-        rule = calloc(1, sizeof(*rule));
-        if (!rule)
-                return -ENOMEM;
+        rule = g_new0(PolicyRule, 1);
         rule->setting.layer = POLICY_LAYER_RULE;
-
-        r = conf_parse_text(path, text, size, LOG_WARNING, assignment, rule);
-        if (r < 0)
-                return r;
+        (void) conf_parse_text(path, text, size, LOG_WARNING, assignment, rule);
 
         if (!rule->units && !rule->cgroups) {
                 log_syntax(LOG_WARNING, path, 1,
                            "Neither Unit= nor Cgroup= in section [Match], ignoring the file.");
-                return 0;
+                return NULL;
         }
         if (!policy_setting_is_set(&rule->setting)) {
                 log_syntax(LOG_WARNING, path, 1, "No CachePolicy= in section [Policy], nor another setting, "
                            "ignoring the file.");
-                return 0;
+                return NULL;
         }
 
-        *ret = TAKE_PTR(rule);
-        return 0;
+        return TAKE_PTR(rule);
 }
 
-int policy_rule_check_file(const char *path, PolicySetting *ret) {
-        _cleanup_(policy_rule_freep) PolicyRule *rule = NULL;
-        int r;
+bool policy_rule_check_file(const char *path, PolicySetting *ret) {
+        _cleanup_(policy_rule_freep) PolicyRule *rule = read_rule(path);
 
-        r = read_rule(path, &rule);
-        if (r < 0 || !rule)
-                return r;
-
-        *ret = rule->setting;
-        rule->setting = (PolicySetting) {};
-        return 1;
+        if (rule)
+                *ret = TAKE_STRUCT(rule->setting);
+        return rule;
 }
 
-int policy_rules_load(const char *const *dirs, PolicyRules *ret) {
-        _cleanup_ptr_array_ GPtrArray *rules = g_ptr_array_new_with_free_func(policy_rule_destroy);
-        _cleanup_ptr_array_ GPtrArray *files = NULL;
-        bool by_cgroup = false;
-        int r;
+PolicyRules policy_rules_load(const char *const *dirs) {
+        _cleanup_ptr_array_ GPtrArray *files = conf_files_list(dirs);
+        PolicyRules rules = { .rules = g_ptr_array_new_with_free_func(policy_rule_free) };
 
-        assert(dirs);
-        assert(ret);
-
-        files = conf_files_list(dirs);
         for (guint i = 0; i < files->len; i++) {
-                PolicyRule *rule;
+                PolicyRule *rule = read_rule(files->pdata[i]);
 
-                r = read_rule(files->pdata[i], &rule);
-                if (r < 0)
-                        return r;
                 if (!rule)
                         continue;
 
-                by_cgroup = by_cgroup || rule->cgroups;
-                g_ptr_array_add(rules, rule);
+                rules.by_cgroup = rules.by_cgroup || rule->cgroups;
+                g_ptr_array_add(rules.rules, rule);
         }
 
-        *ret = (PolicyRules) {
-                .rules = TAKE_PTR(rules),
-                .by_cgroup = by_cgroup,
-        };
-        return 0;
+        return rules;
 }
 
 static bool match_any(char **globs, const char *s, int flags) {
@@ -199,23 +151,17 @@ static bool policy_rule_matches(const PolicyRule *rule, const char *unit, const 
         return true;
 }
 
-int policy_rules_lookup(const PolicyRules *rules, const char *unit, const char *cgroup, PolicySetting *ret) {
-        int found = 0, r;
-
-        assert(rules);
-        assert(unit);
-        assert(ret);
+bool policy_rules_lookup(const PolicyRules *rules, const char *unit, const char *cgroup,
+                         PolicySetting *ret) {
+        bool found = false;
 
         for (guint i = 0; rules->rules && i < rules->rules->len; i++) {
                 const PolicyRule *rule = rules->rules->pdata[i];
 
-                if (!policy_rule_matches(rule, unit, cgroup))
-                        continue;
-
-                r = policy_setting_replace(ret, &rule->setting);
-                if (r < 0)
-                        return r;
-                found = 1;
+                if (policy_rule_matches(rule, unit, cgroup)) {
+                        policy_setting_replace(ret, &rule->setting);
+                        found = true;
+                }
         }
 
         return found;

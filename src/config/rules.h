@@ -24,13 +24,12 @@ extern const char *const policy_rule_directories[];
 void policy_rules_done(PolicyRules *rules);
 
 /* Reads "*.conf" from the directories, as conf_files_list() finds them. */
-int policy_rules_load(const char *const *dirs, PolicyRules *ret);
+PolicyRules policy_rules_load(const char *const *dirs);
 
 /* Finds the rule for a unit; cgroup may be NULL when it is not known. ret is untouched when none matches; of
- * several the last decides, and the lines of the others are in ret as well. Returns 1 if a rule decided, 0
- * if none. */
-int policy_rules_lookup(const PolicyRules *rules, const char *unit, const char *cgroup, PolicySetting *ret);
+ * several the last decides, and the lines of the others are in ret as well. Returns whether one decided. */
+bool policy_rules_lookup(const PolicyRules *rules, const char *unit, const char *cgroup, PolicySetting *ret);
 
-/* Reads one file, and complains about it as policy_rules_load() does.
- * Returns 1 and its settings if there is a rule. */
-int policy_rule_check_file(const char *path, PolicySetting *ret);
+/* Reads one file, and complains about it as policy_rules_load() does. Returns whether there is a rule, and
+ * its settings. */
+bool policy_rule_check_file(const char *path, PolicySetting *ret);

@@ -106,40 +106,29 @@ const PolicyWord *policy_words_get(const PolicyWords *w, guint i) {
         return &g_array_index(w->words, PolicyWord, i);
 }
 
-static int words_add(PolicyWords *w, const char *text, const char *file, unsigned line) {
+static void words_add(PolicyWords *w, const char *text, const char *file, unsigned line) {
         PolicyWord word = {
-                .text = strdup(text),
-                .file = strdup(file),
+                .text = g_strdup(text),
+                .file = g_strdup(file),
                 .line = line,
         };
-
-        if (!word.text || !word.file) {
-                word_clear(&word);
-                return -ENOMEM;
-        }
 
         if (!w->words) {
                 w->words = g_array_new(FALSE, FALSE, sizeof(PolicyWord));
                 g_array_set_clear_func(w->words, word_clear);
         }
         g_array_append_val(w->words, word);
-        return 0;
 }
 
-static int words_copy(PolicyWords *dest, const PolicyWords *src) {
+static void words_copy(PolicyWords *dest, const PolicyWords *src) {
         policy_words_clear(dest);
         dest->set = src->set;
 
         for (guint i = 0; i < policy_words_count(src); i++) {
                 const PolicyWord *w = policy_words_get(src, i);
-                int r;
 
-                r = words_add(dest, w->text, w->file, w->line);
-                if (r < 0)
-                        return r;
+                words_add(dest, w->text, w->file, w->line);
         }
-
-        return 0;
 }
 
 static bool words_equal(const PolicyWords *a, const PolicyWords *b) {
@@ -156,25 +145,15 @@ static bool words_equal(const PolicyWords *a, const PolicyWords *b) {
         return true;
 }
 
-static int words_assign(PolicyWords *w, bool replaces, const char *value, const char *file, unsigned line) {
-        _cleanup_strv_free_ char **l = NULL;
-        int r;
+static void words_assign(PolicyWords *w, bool replaces, const char *value, const char *file, unsigned line) {
+        _cleanup_strv_free_ char **l = ASSERT_PTR(strv_split(value));
 
         if (replaces || isempty(value))
                 policy_words_clear(w);
         w->set = true;
 
-        l = strv_split(value);
-        if (!l)
-                return -ENOMEM;
-
-        for (char **i = l; *i; i++) {
-                r = words_add(w, *i, file, line);
-                if (r < 0)
-                        return r;
-        }
-
-        return 0;
+        for (char **i = l; *i; i++)
+                words_add(w, *i, file, line);
 }
 
 /* ---- lines */
@@ -187,24 +166,15 @@ static void line_free(void *p) {
         free(l);
 }
 
-static int lines_add(PolicySetting *s, const PolicyLine *line) {
-        PolicyLine *l = calloc(1, sizeof(PolicyLine));
+static void lines_add(PolicySetting *s, const PolicyLine *line) {
+        PolicyLine *l = g_memdup2(line, sizeof(PolicyLine));
 
-        if (!l)
-                return -ENOMEM;
-
-        *l = *line;
-        l->value = strdup(line->value);
-        l->file = strdup(line->file);
-        if (!l->value || !l->file) {
-                line_free(l);
-                return -ENOMEM;
-        }
+        l->value = g_strdup(line->value);
+        l->file = g_strdup(line->file);
 
         if (!s->lines)
                 s->lines = g_ptr_array_new_with_free_func(line_free);
         g_ptr_array_add(s->lines, l);
-        return 0;
 }
 
 guint policy_setting_count_lines(const PolicySetting *s) {
@@ -267,45 +237,37 @@ void policy_setting_done(PolicySetting *s) {
         *s = (PolicySetting) {};
 }
 
-static int assign_policy(PolicySetting *s, const char *value, const char *file, unsigned line) {
-        int r;
-
-        r = free_and_strdup(&s->policy, empty_to_null(value));
-        if (r < 0)
-                return r;
-
-        r = free_and_strdup(&s->file, file);
-        if (r < 0)
-                return r;
-
+static void assign_policy(PolicySetting *s, const char *value, const char *file, unsigned line) {
+        g_set_str(&s->policy, empty_to_null(value));
+        g_set_str(&s->file, file);
         s->line = line;
         s->set = true;
-        return 0;
 }
 
-int policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord *from) {
-        return assign_policy(s, policy, from->file, from->line);
+void policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord *from) {
+        assign_policy(s, policy, from->file, from->line);
 }
 
 int policy_setting_assign(PolicySetting *s, const char *key, const char *value, const char *file,
                           unsigned line) {
-        int k = find_key(key), r;
+        int k = find_key(key);
 
         if (k < 0 && !is_policy_key(key))
                 return k;
 
-        r = lines_add(s, &(const PolicyLine) {
-                                 .layer = s->layer,
-                                 .key = k < 0 ? policy_key : keys[k].name,
-                                 .value = (char *) value,
-                                 .file = (char *) file,
-                                 .line = line,
-                         });
-        if (r < 0)
-                return r;
+        lines_add(s, &(const PolicyLine) {
+                             .layer = s->layer,
+                             .key = k < 0 ? policy_key : keys[k].name,
+                             .value = (char *) value,
+                             .file = (char *) file,
+                             .line = line,
+                     });
 
-        return k < 0 ? assign_policy(s, value, file, line)
-                     : words_assign(s->more + k, keys[k].replaces, value, file, line);
+        if (k < 0)
+                assign_policy(s, value, file, line);
+        else
+                words_assign(s->more + k, keys[k].replaces, value, file, line);
+        return 0;
 }
 
 bool policy_setting_is_set(const PolicySetting *s) {
@@ -316,42 +278,40 @@ bool policy_setting_is_set(const PolicySetting *s) {
         return s->set;
 }
 
-int policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger) {
-        int r;
+char *policy_setting_get_value(const PolicySetting *s, guint i) {
+        const PolicyWords *words;
+        GString *text;
 
-        for (guint i = 0; i < policy_setting_count_lines(stronger); i++) {
-                r = lines_add(dest, policy_setting_get_line(stronger, i));
-                if (r < 0)
-                        return r;
-        }
+        if (i == 0)
+                return s->set ? g_strdup(strempty(s->policy)) : NULL;
+
+        words = s->more + i - 1;
+        if (!words->set)
+                return NULL;
+
+        text = g_string_new(NULL);
+        for (guint k = 0; k < policy_words_count(words); k++)
+                g_string_append_printf(text, "%s%s", k > 0 ? " " : "", policy_words_get(words, k)->text);
+        return g_string_free(text, FALSE);
+}
+
+void policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger) {
+        for (guint i = 0; i < policy_setting_count_lines(stronger); i++)
+                lines_add(dest, policy_setting_get_line(stronger, i));
 
         if (stronger->set) {
                 policy_words_clear(dest->more + POLICY_KEY_OPTIONS);
-                r = assign_policy(dest, stronger->policy, stronger->file, stronger->line);
-                if (r < 0)
-                        return r;
+                assign_policy(dest, stronger->policy, stronger->file, stronger->line);
         }
 
-        for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++) {
-                if (!stronger->more[k].set)
-                        continue;
-
-                r = words_copy(dest->more + k, stronger->more + k);
-                if (r < 0)
-                        return r;
-        }
-
-        return 0;
+        for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++)
+                if (stronger->more[k].set)
+                        words_copy(dest->more + k, stronger->more + k);
 }
 
-int policy_setting_replace(PolicySetting *dest, const PolicySetting *stronger) {
+void policy_setting_replace(PolicySetting *dest, const PolicySetting *stronger) {
         clear_values(dest);
-        return policy_setting_overlay(dest, stronger);
-}
-
-int policy_setting_copy(PolicySetting *dest, const PolicySetting *src) {
-        policy_setting_done(dest);
-        return policy_setting_overlay(dest, src);
+        policy_setting_overlay(dest, stronger);
 }
 
 bool policy_setting_equal(const PolicySetting *a, const PolicySetting *b) {

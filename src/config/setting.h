@@ -70,23 +70,22 @@ bool policy_setting_is_key(const char *key);
 bool policy_setting_is_misspelt(const char *key);
 /* Whether one of them, or one that is misspelt, occurs in a text at all. */
 bool policy_setting_is_mentioned(const char *text, size_t size);
-/* Records an assignment to such a key.
+/* Records an assignment to such a key; -ENOENT: it is none.
  * An empty value resets: CachePolicy= to the stock policy, lists to nothing. */
 int policy_setting_assign(PolicySetting *s, const char *key, const char *value, const char *file,
                           unsigned line);
 
 /* Any key was assigned to. */
 bool policy_setting_is_set(const PolicySetting *s);
-int policy_setting_copy(PolicySetting *dest, const PolicySetting *src);
 /* What is stronger is put over dest: each key replaces itself, and CachePolicy= also takes away the options,
  * which were for another policy. */
-int policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger);
+void policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger);
 /* The stronger one replaces all of it. */
-int policy_setting_replace(PolicySetting *dest, const PolicySetting *stronger);
+void policy_setting_replace(PolicySetting *dest, const PolicySetting *stronger);
 /* Whether they mean the same, for the same reasons; lines that count for nothing make no difference. */
 bool policy_setting_equal(const PolicySetting *a, const PolicySetting *b);
 /* The policy that follows from another setting: assigned to, but not a line of its own. */
-int policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord *from);
+void policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord *from);
 
 guint policy_setting_count_lines(const PolicySetting *s);
 const PolicyLine *policy_setting_get_line(const PolicySetting *s, guint i);
@@ -96,6 +95,8 @@ bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line);
 /* The name of a key, CachePolicy= being the one before
  * the first: for lists of all of them. NULL: no more. */
 const char *policy_setting_key_name(guint i);
+/* What is assigned to the key of that number, in one line; NULL: nothing. */
+char *policy_setting_get_value(const PolicySetting *s, guint i);
 
 /* As if no line had assigned to it. */
 void policy_setting_clear_policy(PolicySetting *s);

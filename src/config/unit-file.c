@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <stdio.h>
-
 #include "conf-file.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -39,15 +37,14 @@ char *unit_name_mangle(const char *name) {
                 ".service", ".slice", ".scope", ".socket", ".mount", ".automount", ".swap", ".target",
                 ".device", ".timer", ".path",
         };
-        char *s;
 
         if (strpbrk(name, "*?["))
-                return strdup(name);
+                return g_strdup(name);
         for (size_t i = 0; i < ELEMENTSOF(suffixes); i++)
                 if (endswith(name, suffixes[i]))
-                        return strdup(name);
+                        return g_strdup(name);
 
-        return asprintf(&s, "%s.service", name) < 0 ? NULL : s;
+        return g_strdup_printf("%s.service", name);
 }
 
 bool unit_name_is_valid(const char *unit) {
@@ -80,81 +77,43 @@ static int assignment(const ConfAssignment *a, void *userdata) {
         return policy_setting_assign(c->setting, a->key, a->value, a->file, a->line);
 }
 
-static int parse_one(const char *path, char *text, size_t size, UnitFileContext *c) {
-        /* Most files do not mention us: leave them, and complaints about them, to PID 1. */
-        if (!policy_setting_is_mentioned(text, size))
-                return 0;
+void unit_file_parse(const char *unit, const char *path, char *text, size_t size, PolicySetting *s) {
+        UnitFileContext c = {
+                .section = unit_name_to_section(unit),
+                .setting = s,
+        };
 
-        return conf_parse_text(path, text, size, LOG_WARNING, assignment, c);
+        /* Most files do not mention us: leave them, and complaints about them, to PID 1. */
+        if (policy_setting_is_mentioned(text, size))
+                (void) conf_parse_text(path, text, size, LOG_WARNING, assignment, &c);
 }
 
-static int read_one(const char *unit, const char *path, UnitFileContext *c) {
+void unit_file_read(const char *unit, const char *path, PolicySetting *s) {
         _cleanup_free_ char *text = NULL;
         size_t size;
         int r;
 
         r = read_full_file(path, CONF_FILE_MAX, &text, &size);
         if (r == -ENOENT) /* systemd still knows a file that was deleted since */
-                return 0;
-        if (r == -ENOMEM)
-                return r;
-        if (r < 0) {
+                return;
+        if (r < 0)
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = unit, .config_file = path),
                                 "%s: Cannot read '%s', ignoring the file: %m", unit, path);
-                return 0;
-        }
-
-        return parse_one(path, text, size, c);
+        else
+                unit_file_parse(unit, path, text, size, s);
 }
 
-int unit_file_read_layer(const char *unit, PolicyLayer layer, const char *fragment, char **dropins,
-                         PolicySetting *ret) {
-        _cleanup_policy_setting_ PolicySetting setting = { .layer = layer };
-        UnitFileContext c = {
-                .section = unit_name_to_section(unit),
-                .setting = &setting,
-        };
-        int r;
+int unit_file_read_setting(const char *unit, const char *fragment, char **dropins, PolicySetting *ret) {
+        PolicySetting s = { .layer = POLICY_LAYER_UNIT };
 
-        assert(unit);
-        assert(ret);
-
-        if (!c.section)
+        if (!unit_name_to_section(unit))
                 return -EINVAL;
 
-        if (!isempty(fragment)) {
-                r = read_one(unit, fragment, &c);
-                if (r < 0)
-                        return r;
-        }
+        if (!isempty(fragment))
+                unit_file_read(unit, fragment, &s);
+        for (char **i = dropins; i && *i; i++)
+                unit_file_read(unit, *i, &s);
 
-        for (char **i = dropins; i && *i; i++) {
-                r = read_one(unit, *i, &c);
-                if (r < 0)
-                        return r;
-        }
-
-        *ret = setting;
-        setting = (PolicySetting) {};
-        return 0;
-}
-
-int unit_file_parse_layer(const char *unit, PolicyLayer layer, const char *path, char *text,
-                          PolicySetting *ret) {
-        _cleanup_policy_setting_ PolicySetting setting = { .layer = layer };
-        UnitFileContext c = {
-                .section = unit_name_to_section(unit),
-                .setting = &setting,
-        };
-        int r;
-
-        assert(c.section);
-
-        r = parse_one(path, text, strlen(text), &c);
-        if (r < 0)
-                return r;
-
-        *ret = setting;
-        setting = (PolicySetting) {};
+        *ret = s;
         return 0;
 }

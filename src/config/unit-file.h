@@ -8,7 +8,7 @@
 const char *unit_name_to_section(const char *unit);
 
 /* The full name of the unit that a user means, as systemctl has it: a name without the suffix of a type of
- * unit is that of a service. Patterns stay as they are. To be freed; NULL: no memory. */
+ * unit is that of a service. Patterns stay as they are. To be freed. */
 char *unit_name_mangle(const char *name);
 
 /* Whether systemd could have a unit of that name,
@@ -16,15 +16,11 @@ char *unit_name_mangle(const char *name);
 bool unit_name_is_valid(const char *unit);
 
 /* Reads CachePolicy= and its companions (setting.h) from a unit's fragment (may be NULL or empty) and
- * its drop-ins, in the order PID 1 gives. Files that vanished are skipped. */
-int unit_file_read_layer(const char *unit, PolicyLayer layer, const char *fragment, char **dropins,
-                         PolicySetting *ret);
+ * its drop-ins, in the order PID 1 gives. Files that vanished are skipped. -EINVAL: units of that type have
+ * no policy of their own. */
+int unit_file_read_setting(const char *unit, const char *fragment, char **dropins, PolicySetting *ret);
 
-static inline int unit_file_read_setting(const char *unit, const char *fragment, char **dropins,
-                                         PolicySetting *ret) {
-        return unit_file_read_layer(unit, POLICY_LAYER_UNIT, fragment, dropins, ret);
-}
-
-/* The same from a text in memory, as if it were that file. The text is modified. */
-int unit_file_parse_layer(const char *unit, PolicyLayer layer, const char *path, char *text,
-                          PolicySetting *ret);
+/* The same from one file, or from a text in memory as if it were that file, over what the setting has. The
+ * text (NUL-terminated, size bytes without it) is modified. */
+void unit_file_read(const char *unit, const char *path, PolicySetting *s);
+void unit_file_parse(const char *unit, const char *path, char *text, size_t size, PolicySetting *s);

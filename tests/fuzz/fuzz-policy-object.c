@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         bpf_log_setup();
         fuzz_files_make_one(&files, "fuzz" POLICY_OBJECT_SUFFIX, data, size);
         directories[0] = files.directory;
-        CHECK(policies_load(directories, &policies) == 0);
+        policies = policies_load(directories);
         CHECK(policies->len == 1);
         check_policy(policies->pdata[0]);
 

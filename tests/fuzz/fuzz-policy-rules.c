@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         log_set_target(LOG_TARGET_NULL);
         fuzz_files_make(&files, data, size);
         directories[0] = files.directory;
-        CHECK(policy_rules_load(directories, &rules) == 0);
+        rules = policy_rules_load(directories);
         look_up(&rules, "a.slice", "/a.slice", files.directory);
         look_up(&rules, "b@c.service", NULL, files.directory);
         look_up(&rules, "cri-1.scope", "/kubepods.slice/cri-1.scope", files.directory);

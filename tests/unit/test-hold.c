@@ -112,7 +112,7 @@ static void test_as_long_as_the_client(void **state) {
         h = manager_find_hold(fixture->manager, c.cookie);
         assert_non_null(h);
         assert_int_equal(h->pid, getpid());
-        assert_int_equal(unit_source(u, &source), 0);
+        source = unit_source(u);
         assert_true(asprintf(&expected, "hold %u by backup (PID %i): every night", c.cookie, getpid()) > 0);
         assert_string_equal(source, expected);
 

@@ -45,7 +45,7 @@ static void check(const PolicyRules *rules, const char *unit, const char *cgroup
 static void test_empty(void **state) {
         _cleanup_(policy_rules_done) PolicyRules rules = {};
 
-        assert_int_equal(policy_rules_load(dirs, &rules), 0);
+        rules = policy_rules_load(dirs);
         assert_int_equal(rules.rules->len, 0);
         check(&rules, "a.slice", "/a.slice", NULL);
 }
@@ -57,7 +57,7 @@ static void test_order(void **state) {
         write_rule(etc, "10-a.conf", "[Match]\nUnit=*.slice\n[Policy]\nCachePolicy=fifo\n");
         write_rule(run, "30-a.conf", "[Match]\nUnit=ab.slice\n[Policy]\nCachePolicy=\n");
 
-        assert_int_equal(policy_rules_load(dirs, &rules), 0);
+        rules = policy_rules_load(dirs);
         assert_int_equal(rules.rules->len, 3);
         assert_false(rules.by_cgroup);
         /* The name of the file counts, not its directory. */
@@ -83,7 +83,7 @@ static void test_masks(void **state) {
         write_rule(lib, "50-d.conf~", "[Match]\nUnit=d.slice\n[Policy]\nCachePolicy=lfu\n");
         write_rule(lib, ".50-d.conf", "[Match]\nUnit=d.slice\n[Policy]\nCachePolicy=lfu\n");
 
-        assert_int_equal(policy_rules_load(dirs, &rules), 0);
+        rules = policy_rules_load(dirs);
         assert_int_equal(rules.rules->len, 1);
         check(&rules, "a.slice", NULL, "mru");
         check(&rules, "b.slice", NULL, NULL);
@@ -98,7 +98,7 @@ static void test_cgroup(void **state) {
         write_rule(etc, "b.conf",
                    "[Match]\nUnit=*.scope\nCgroup=/user.slice/*/* /x\n[Policy]\nCachePolicy=mru\n");
 
-        assert_int_equal(policy_rules_load(dirs, &rules), 0);
+        rules = policy_rules_load(dirs);
         assert_true(rules.by_cgroup);
         check(&rules, "kubepods-burstable.slice", "/kubepods.slice/kubepods-burstable.slice", "lfu");
         check(&rules, "p.slice", "/kubepods.slice/kubepods-burstable.slice/p.slice", NULL);
@@ -118,7 +118,7 @@ static void test_broken(void **state) {
                    "[Match]\nUnit=d.slice\nWhat=ever\n[Nonsense]\na=b\n[Policy]\nCachePolicy=lfu\n");
         write_rule(etc, "e.conf", "[Match]\nUnit=x.slice\nUnit=\nUnit=e.slice\n[Policy]\nCachePolicy=lfu\n");
 
-        assert_int_equal(policy_rules_load(dirs, &rules), 0);
+        rules = policy_rules_load(dirs);
         assert_int_equal(rules.rules->len, 2);
         check(&rules, "b.slice", NULL, NULL);
         check(&rules, "c.slice", NULL, NULL);
@@ -137,7 +137,7 @@ static void test_lines(void **state) {
         write_rule(etc, "30-c.conf",
                    "[Match]\nUnit=a.slice\n[Policy]\n"
                    "CachePolicyOptions=a=1\nCachePolicyOptions=\nCachePolicyOptions=b=2\n");
-        assert_int_equal(policy_rules_load(dirs, &rules), 0);
+        rules = policy_rules_load(dirs);
         assert_int_equal(policy_rules_lookup(&rules, "a.slice", NULL, &s), 1);
 
         /* The last rule is all that counts, although it names no policy. */

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <stdio.h>
-
 #include "change.h"
-#include "check.h"
 #include "daemon/core/registry.h"
-#include "daemon/core/wanted.h"
 #include "shared/file-util.h"
 
 /* The two files of a unit as they are to be. */
@@ -23,58 +19,38 @@ static void plan_done(Plan *p) {
 }
 
 /* From the files, which somebody may have edited meanwhile. */
-static int plan_read(Manager *m, const char *unit, Plan *p) {
-        int r = 0;
-
-        for (OverrideKind k = 0; r >= 0 && k < _OVERRIDE_MAX; k++)
-                r = unit_override_read(m->paths.overrides[k], k, unit, p->settings + k);
-
-        return r;
+static void plan_read(Manager *m, const char *unit, Plan *p) {
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                unit_override_read(m->paths.overrides[k], k, unit, p->settings + k);
 }
 
 /* ---- what is to be set */
 
-static bool words_say_the_same(const PolicyWords *a, const PolicyWords *b) {
-        if (a->set != b->set || policy_words_count(a) != policy_words_count(b))
-                return false;
+static bool settings_say_the_same(const PolicySetting *a, const PolicySetting *b) {
+        for (guint i = 0; policy_setting_key_name(i); i++) {
+                g_autofree char *x = policy_setting_get_value(a, i), *y = policy_setting_get_value(b, i);
 
-        for (guint i = 0; i < policy_words_count(a); i++)
-                if (!streq(policy_words_get(a, i)->text, policy_words_get(b, i)->text))
+                if (!streq_ptr(x, y))
                         return false;
+        }
 
         return true;
-}
-
-static bool settings_say_the_same(const PolicySetting *a, const PolicySetting *b) {
-        for (PolicyKey k = 0; k < _POLICY_KEY_MAX; k++)
-                if (!words_say_the_same(a->more + k, b->more + k))
-                        return false;
-
-        return a->set == b->set && streq_ptr(a->policy, b->policy);
 }
 
 /* Makes the setting the one that will be read from its file: that is the only syntax there is. */
 static int plan_format(Manager *m, const char *unit, OverrideKind kind, Plan *p, char **ret_text,
                        ConfigOutcome *o) {
         _cleanup_policy_setting_ PolicySetting back = {};
-        _cleanup_free_ char *text = NULL;
-        int r;
-
-        text = unit_override_format(unit, kind, p->settings + kind);
-        if (!text)
-                return -ENOMEM;
+        g_autofree char *text = unit_override_format(unit, kind, p->settings + kind);
 
         /* What does not come back as it went may be several lines,
          * or half of one: nobody gets at the file. */
-        r = unit_override_parse(m->paths.overrides[kind], kind, unit, text, &back);
-        if (r < 0)
-                return r;
+        unit_override_parse(m->paths.overrides[kind], kind, unit, text, &back);
         if (!settings_say_the_same(&back, p->settings + kind))
                 return config_refuse_characters(o);
 
         policy_setting_done(p->settings + kind);
-        p->settings[kind] = back;
-        back = (PolicySetting) {};
+        p->settings[kind] = TAKE_STRUCT(back);
         *ret_text = TAKE_PTR(text);
         return 0;
 }
@@ -99,39 +75,30 @@ static bool forget_keys(PolicySetting *dest, const PolicySetting *keys) {
 
 /* ---- whether it makes sense */
 
-static int resolve(Manager *m, const ConfigChange *c, const Plan *p, bool with_holds, ConfigOutcome *o) {
-        _cleanup_ptr_array_ GPtrArray *holds = with_holds ? manager_list_held(m, c->unit) : NULL;
+static void resolve(Manager *m, const ConfigChange *c, const Plan *p, GPtrArray *holds, ConfigOutcome *o) {
+        PolicyLayers l = manager_layers(m, c->unit, holds);
 
-        return config_resolve(m, c->unit,
-                              (const PolicySetting *[]) { p->settings, p->settings + OVERRIDE_RUNTIME },
-                              holds, o);
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                l.overrides[k] = p->settings + k;
+        config_resolve(m, c->unit, &l, o);
 }
 
 /* What is set has to make sense by itself, whatever is held at the moment. */
 static int check(Manager *m, const ConfigChange *c, const Plan *p, const PolicySetting *asked,
                  ConfigOutcome *o) {
         OverrideKind kind = c->persistent ? OVERRIDE_PERSISTENT : OVERRIDE_RUNTIME;
-        _cleanup_free_ char *path = unit_override_path(m->paths.overrides[kind], c->unit);
-        int r;
+        g_autofree char *path = unit_override_path(m->paths.overrides[kind], c->unit);
 
-        if (!path)
-                return -ENOMEM;
-
-        r = resolve(m, c, p, /* with_holds= */ false, o);
-        if (r >= 0)
-                r = config_check(m, c->unit, asked, path, o);
-        return r < 0 ? r : resolve(m, c, p, /* with_holds= */ true, o);
+        resolve(m, c, p, NULL, o);
+        return config_check(m, c->unit, asked, path, o);
 }
 
 /* ---- doing it */
 
 static int prepare(Manager *m, const ConfigChange *c, OverrideKind kind, const char *text, Plan *p,
                    ConfigOutcome *o) {
-        _cleanup_free_ char *path = unit_override_path(m->paths.overrides[kind], c->unit);
+        g_autofree char *path = unit_override_path(m->paths.overrides[kind], c->unit);
         int r;
-
-        if (!path)
-                return -ENOMEM;
 
         if (!o->files)
                 o->files = g_ptr_array_new_with_free_func(g_free);
@@ -143,7 +110,7 @@ static int prepare(Manager *m, const ConfigChange *c, OverrideKind kind, const c
 
         r = file_update_prepare(path, policy_setting_is_set(p->settings + kind) ? text : NULL,
                                 p->updates + kind);
-        return r < 0 && r != -ENOMEM ? config_refuse(o, r, "cannot write '%s': %s", path, strerror(-r)) : r;
+        return r < 0 ? config_refuse(o, r, "cannot write '%s': %s", path, strerror(-r)) : 0;
 }
 
 static int commit(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome *o) {
@@ -159,9 +126,7 @@ static int commit(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome *o) 
                                              p->updates[k].temporary ? "write" : "remove",
                                              p->updates[k].path, strerror(-r));
 
-                r = unit_overrides_put(&m->overrides, k, c->unit, p->settings + k);
-                if (r < 0)
-                        return r;
+                unit_overrides_put(&m->overrides, k, c->unit, p->settings + k);
         }
 
         manager_override_unit(m, c->unit);
@@ -175,10 +140,11 @@ static int plan_set(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome *o
         int r;
 
         r = config_read_assignments(c->assignments, &asked, o);
-        if (r >= 0)
-                r = policy_setting_overlay(p->settings + kind, &asked);
-        if (r >= 0)
-                r = plan_format(m, c->unit, kind, p, &text, o);
+        if (r < 0)
+                return r;
+
+        policy_setting_overlay(p->settings + kind, &asked);
+        r = plan_format(m, c->unit, kind, p, &text, o);
         if (r < 0)
                 return r;
 
@@ -197,9 +163,9 @@ static int plan_set(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome *o
 }
 
 static bool file_exists(const char *dir, const char *unit) {
-        _cleanup_free_ char *path = unit_override_path(dir, unit);
+        g_autofree char *path = unit_override_path(dir, unit);
 
-        return path && access(path, F_OK) >= 0;
+        return access(path, F_OK) >= 0;
 }
 
 static int plan_reset(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome *o) {
@@ -221,17 +187,19 @@ static int plan_reset(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome 
             !unit_overrides_get(&m->overrides, OVERRIDE_PERSISTENT, c->unit))
                 return -ESRCH;
 
-        return resolve(m, c, p, /* with_holds= */ true, o);
+        return 0;
 }
 
 void config_change(Manager *m, const ConfigChange *c, ConfigOutcome *ret) {
+        _cleanup_ptr_array_ GPtrArray *holds = manager_list_held(m, c->unit);
         _cleanup_(plan_done) Plan p = {};
         ConfigOutcome o = {};
         int r;
 
-        r = plan_read(m, c->unit, &p);
+        plan_read(m, c->unit, &p);
+        r = c->assignments ? plan_set(m, c, &p, &o) : plan_reset(m, c, &p, &o);
         if (r >= 0)
-                r = c->assignments ? plan_set(m, c, &p, &o) : plan_reset(m, c, &p, &o);
+                resolve(m, c, &p, holds, &o);
         if (r >= 0 && !c->dry_run)
                 r = commit(m, c, &p, &o);
 

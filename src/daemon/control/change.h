@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-#include "outcome.h"
+#include "check.h"
 
 /* What a client wants to be set for a unit, or taken back. */
 typedef struct ConfigChange {

@@ -2,15 +2,29 @@
 
 /* What assignments come to for a unit, and whether that makes sense. */
 
-#include <stdio.h>
-
 #include "check.h"
-#include "config/resolve.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/wanted.h"
 
 /* Everybody may ask what would come of settings. */
 #define ASSIGNMENTS_MAX (64U << 10)
+
+void config_outcome_done(ConfigOutcome *o) {
+        free(o->problem);
+        if (o->files)
+                g_ptr_array_unref(o->files);
+        policy_setting_done(&o->setting);
+        *o = (ConfigOutcome) {};
+}
+
+int config_refuse(ConfigOutcome *o, int error, const char *format, ...) {
+        va_list ap;
+
+        va_start(ap, format);
+        o->problem = g_strdup_vprintf(format, ap);
+        va_end(ap);
+        return error;
+}
 
 /* ---- what is to be set */
 
@@ -65,22 +79,15 @@ int config_read_assignments(char **assignments, PolicySetting *ret, ConfigOutcom
 
         for (char **i = assignments; *i; i++) {
                 const char *equals = strchr(*i, '=');
-                _cleanup_free_ char *key = NULL, *value = NULL;
+                g_autofree char *key = NULL, *value = NULL;
 
                 if (!equals)
                         return config_refuse(o, -EINVAL, "'%s' is no assignment, which is KEY=VALUE", *i);
 
-                key = strndup(*i, equals - *i);
-                value = strdup(equals + 1);
-                if (!key || !value)
-                        return -ENOMEM;
-
-                if (!policy_setting_is_key(key))
+                key = g_strndup(*i, equals - *i);
+                value = g_strdup(equals + 1);
+                if (policy_setting_assign(ret, key, strstrip(value), "", 0) < 0)
                         return refuse_key(o, key);
-
-                r = policy_setting_assign(ret, key, strstrip(value), "", 0);
-                if (r < 0)
-                        return r;
         }
 
         return 0;
@@ -110,7 +117,6 @@ int config_check(Manager *m, const char *unit, const PolicySetting *asked, const
         _cleanup_free_ char *problem = NULL;
         _cleanup_policy_config_ PolicyConfig config = {};
         const Policy *policy;
-        int r;
 
         if (!o->setting.policy) {
                 if (o->files_known && (policy_words_count(asked->more + POLICY_KEY_OPTIONS) > 0 ||
@@ -121,9 +127,9 @@ int config_check(Manager *m, const char *unit, const PolicySetting *asked, const
                 return 0;
         }
 
-        r = policy_setting_check(&o->setting, m->policies, m->paths.policies, &policy, &config, &problem);
-        if (r != -EINVAL)
-                return r;
+        if (policy_setting_check(&o->setting, m->policies, m->paths.policies, &policy, &config,
+                                 &problem) >= 0)
+                return 0;
 
         strip_source(problem, source);
         o->problem = TAKE_PTR(problem);
@@ -132,35 +138,20 @@ int config_check(Manager *m, const char *unit, const PolicySetting *asked, const
 
 /* ---- what holds for a unit */
 
-int config_resolve(Manager *m, const char *unit, const PolicySetting *const *overrides, GPtrArray *holds,
-                   ConfigOutcome *o) {
+void config_resolve(Manager *m, const char *unit, const PolicyLayers *l, ConfigOutcome *o) {
         const Unit *u = manager_find_unit(m, unit);
-        PolicyLayers l = {
-                .rules = &m->rules,
-                .unit = u && u->files_known ? &u->file_setting : NULL,
-                .holds = holds,
-        };
 
-        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
-                l.overrides[k] = overrides[k];
-
-        o->files_known = u && u->files_known;
+        o->files_known = l->unit;
         policy_setting_done(&o->setting);
-        return policy_layers_resolve(&l, unit, u ? u->cgroup : NULL, &o->setting);
+        policy_layers_resolve(l, unit, u ? u->cgroup : NULL, &o->setting);
 }
 
 void config_show(Manager *m, const char *unit, bool exists, ConfigOutcome *ret) {
-        const PolicySetting *overrides[_OVERRIDE_MAX];
         _cleanup_ptr_array_ GPtrArray *holds = manager_list_held(m, unit);
-        ConfigOutcome o = {};
+        PolicyLayers l = manager_layers(m, unit, holds);
 
-        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
-                overrides[k] = unit_overrides_get(&m->overrides, k, unit);
-
-        o.error = config_resolve(m, unit, overrides, holds, &o);
-        if (o.error >= 0 && (!exists || !manager_find_unit(m, unit)) &&
-            policy_setting_count_lines(&o.setting) == 0)
-                o.error = -ESRCH;
-
-        *ret = o;
+        *ret = (ConfigOutcome) {};
+        config_resolve(m, unit, &l, ret);
+        if ((!exists || !manager_find_unit(m, unit)) && policy_setting_count_lines(&ret->setting) == 0)
+                ret->error = -ESRCH;
 }

@@ -2,11 +2,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
-#include "check.h"
 #include "daemon/core/messages.h"
-#include "daemon/core/wanted.h"
 #include "hold.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -65,7 +62,7 @@ static char *name_of_process(pid_t pid) {
 
         (void) snprintf(path, sizeof(path), "/proc/%" PRIi64 "/comm", (int64_t) pid);
         if (pid <= 0 || read_full_file(path, 64, &name, NULL) < 0)
-                return strdup("a process");
+                return g_strdup("a process");
 
         name[strcspn(name, "\n")] = 0;
         for (char *s = name; *s; s++)
@@ -75,79 +72,61 @@ static char *name_of_process(pid_t pid) {
 }
 
 /* "NAME (PID 123)" */
-static int format_holder(const Hold *h, char **ret) {
-        return asprintf(ret, "%s (PID %" PRIi64 ")", h->program, (int64_t) h->pid) < 0 ? -ENOMEM : 0;
+static char *format_holder(const Hold *h) {
+        return g_strdup_printf("%s (PID %" PRIi64 ")", h->program, (int64_t) h->pid);
 }
 
 /* In the place of FILE:LINE. */
-static int format_source(const Hold *h, char **ret) {
-        _cleanup_free_ char *holder = NULL;
-        int r;
+static char *format_source(const Hold *h) {
+        g_autofree char *holder = format_holder(h);
 
-        r = format_holder(h, &holder);
-        if (r < 0)
-                return r;
-
-        return asprintf(ret, "hold %" PRIu32 " by %s%s%s", h->cookie, holder, h->reason ? ": " : "",
-                        strempty(h->reason)) < 0 ? -ENOMEM : 0;
+        return g_strdup_printf("hold %" PRIu32 " by %s%s%s", h->cookie, holder, h->reason ? ": " : "",
+                               strempty(h->reason));
 }
 
 /* ---- what is held */
 
 /* The same assignments, one for each key, from there. */
-static int set_source(PolicySetting *s, const char *source) {
-        _cleanup_policy_setting_ PolicySetting new = { .layer = POLICY_LAYER_HOLD };
-        int r = 0;
+static void set_source(PolicySetting *s, const char *source) {
+        PolicySetting new = { .layer = POLICY_LAYER_HOLD };
+        const char *key;
 
-        if (s->set)
-                r = policy_setting_assign(&new, policy_setting_key_name(0), strempty(s->policy), source, 0);
+        for (guint i = 0; (key = policy_setting_key_name(i)); i++) {
+                g_autofree char *value = policy_setting_get_value(s, i);
 
-        for (PolicyKey k = 0; r >= 0 && k < _POLICY_KEY_MAX; k++) {
-                const PolicyWords *words = s->more + k;
-                g_autoptr(GString) text = g_string_new(NULL);
-
-                if (!words->set)
-                        continue;
-                for (guint i = 0; i < policy_words_count(words); i++)
-                        g_string_append_printf(text, "%s%s", i > 0 ? " " : "",
-                                               policy_words_get(words, i)->text);
-                r = policy_setting_assign(&new, policy_setting_key_name(k + 1), text->str, source, 0);
+                if (value)
+                        (void) policy_setting_assign(&new, key, value, source, 0);
         }
-        if (r < 0)
-                return r;
 
         policy_setting_done(s);
         *s = new;
-        new = (PolicySetting) {};
-        return 0;
 }
 
 /* Over everything that holds for the unit already. */
 static int check_setting(Manager *m, Hold *h, ConfigOutcome *o) {
-        _cleanup_ptr_array_ GPtrArray *holds = manager_list_held(m, h->unit) ?: g_ptr_array_new();
-        const PolicySetting *overrides[_OVERRIDE_MAX];
-        int r;
+        _cleanup_ptr_array_ GPtrArray *holds = manager_list_held(m, h->unit);
+        PolicyLayers l = manager_layers(m, h->unit, holds);
 
-        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
-                overrides[k] = unit_overrides_get(&m->overrides, k, h->unit);
         g_ptr_array_add(holds, &h->setting);
-
-        r = config_resolve(m, h->unit, overrides, holds, o);
-        return r < 0 ? r : config_check(m, h->unit, &h->setting, SOURCE_TO_BE, o);
+        config_resolve(m, h->unit, &l, o);
+        return config_check(m, h->unit, &h->setting, SOURCE_TO_BE, o);
 }
 
 static int read_setting(Manager *m, Hold *h, char **assignments, ConfigOutcome *o) {
-        _cleanup_free_ char *source = NULL;
+        g_autofree char *source = format_source(h);
         int r;
 
         r = config_read_assignments(assignments, &h->setting, o);
-        if (r >= 0)
-                r = set_source(&h->setting, SOURCE_TO_BE);
-        if (r >= 0)
-                r = check_setting(m, h, o);
-        if (r >= 0)
-                r = format_source(h, &source);
-        return r < 0 ? r : set_source(&h->setting, source);
+        if (r < 0)
+                return r;
+
+        set_source(&h->setting, SOURCE_TO_BE);
+        r = check_setting(m, h, o);
+        if (r < 0)
+                return r;
+
+        set_source(&h->setting, source);
+        return 0;
 }
 
 /* ---- as long as the client is there */
@@ -181,29 +160,20 @@ static uint32_t new_cookie(Control *c) {
         return c->last_cookie;
 }
 
-static int holder_new(Control *c, const char *unit, const HoldArguments *a, Holder **ret) {
-        _cleanup_(holder_freep) Holder *h = calloc(1, sizeof(Holder));
-        struct timespec ts;
+static Holder *holder_new(Control *c, const char *unit, const HoldArguments *a) {
+        Holder *h = g_new0(Holder, 1);
 
-        if (!h)
-                return -ENOMEM;
-
-        assert(clock_gettime(CLOCK_REALTIME, &ts) == 0);
         h->control = c;
         h->hold = (Hold) {
-                .since = (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000,
+                .since = g_get_real_time(),
                 .cookie = new_cookie(c),
                 .pid = a->pid,
                 .uid = a->uid,
-                .unit = strdup(unit),
-                .program = isempty(a->program) ? name_of_process(a->pid) : strdup(a->program),
-                .reason = isempty(a->reason) ? NULL : strdup(a->reason),
+                .unit = g_strdup(unit),
+                .program = isempty(a->program) ? name_of_process(a->pid) : g_strdup(a->program),
+                .reason = g_strdup(empty_to_null(a->reason)),
         };
-        if (!h->hold.unit || !h->hold.program || (!isempty(a->reason) && !h->hold.reason))
-                return -ENOMEM;
-
-        *ret = TAKE_PTR(h);
-        return 0;
+        return h;
 }
 
 /* Root's do not count, so that nobody keeps root out. */
@@ -217,13 +187,12 @@ static bool too_many(Control *c, uid_t uid) {
 }
 
 static void log_hold(const Hold *h, const char *message_id, const char *what) {
-        _cleanup_free_ char *holder = NULL;
+        g_autofree char *holder = format_holder(h);
 
-        (void) format_holder(h, &holder);
         log_full_fields(LOG_INFO, 0,
                         LOG_FIELDS(.message_id = message_id, .unit = h->unit, .policy = h->setting.policy,
                                    .reason = h->reason, .program = h->program, .cookie = h->cookie),
-                        "%s: %s %s%s%s.", h->unit, what, strna(holder), h->reason ? ": " : "",
+                        "%s: %s %s%s%s.", h->unit, what, holder, h->reason ? ": " : "",
                         strempty(h->reason));
 }
 
@@ -238,10 +207,11 @@ int hold_begin(Control *c, const char *unit, char **assignments, const HoldArgum
         r = check_text("name of the program", strempty(a->program), o);
         if (r >= 0)
                 r = check_text("reason", strempty(a->reason), o);
-        if (r >= 0)
-                r = holder_new(c, unit, a, &h);
-        if (r >= 0)
-                r = read_setting(c->manager, &h->hold, assignments, o);
+        if (r < 0)
+                return r;
+
+        h = holder_new(c, unit, a);
+        r = read_setting(c->manager, &h->hold, assignments, o);
         if (r >= 0)
                 r = watch_client(h, a);
         if (r < 0)

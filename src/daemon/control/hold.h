@@ -3,8 +3,8 @@
 
 #include <systemd/sd-varlink.h>
 
+#include "check.h"
 #include "context.h"
-#include "outcome.h"
 
 /* Holds (daemon/core/model.h), and the clients that have to stay for them. */
 

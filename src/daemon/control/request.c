@@ -222,7 +222,7 @@ static void reload(ConfigRequest *q) {
 
         log_info("Reading the configuration again at the request of user %u.", (unsigned) q->pending.uid);
         q->reloads = true;
-        (void) manager_reload(c->manager);
+        manager_reload(c->manager);
 }
 
 /* Units whose settings cannot be carried out. */

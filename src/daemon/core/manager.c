@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <inttypes.h>
-#include <time.h>
 
 #include "manager.h"
 #include "messages.h"
@@ -25,22 +24,15 @@ const ManagerPaths manager_default_paths = {
 /* Clients, and the watchdog, do not wait for longer while thousands of units get their policies. */
 #define RECONCILE_USEC (200 * USEC_PER_MSEC)
 
-static uint64_t now_usec(void) {
-        struct timespec ts;
-
-        assert(clock_gettime(CLOCK_MONOTONIC, &ts) == 0);
-        return (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
-}
-
 static int on_reconcile(sd_event_source *s, void *userdata) {
         Manager *m = ASSERT_PTR(userdata);
         unsigned n = g_hash_table_size(m->dirty);
-        uint64_t begin = now_usec();
+        int64_t begin = g_get_monotonic_time();
         bool done;
 
         done = manager_reconcile(m, RECONCILE_USEC);
         n -= done ? 0 : g_hash_table_size(m->dirty);
-        log_debug("Reconciled %u units in %" PRIu64 " us.", n, now_usec() - begin);
+        log_debug("Reconciled %u units in %" PRIi64 " us.", n, g_get_monotonic_time() - begin);
 
         if (done)
                 manager_reconciled(m);
@@ -50,11 +42,8 @@ static int on_reconcile(sd_event_source *s, void *userdata) {
 }
 
 int manager_new(const ManagerPaths *paths, sd_event *event, PolicyBackend *backend, Manager **ret) {
-        _cleanup_(manager_freep) Manager *m = calloc(1, sizeof(Manager));
+        _cleanup_(manager_freep) Manager *m = g_new0(Manager, 1);
         int r;
-
-        if (!m)
-                return -ENOMEM;
 
         m->paths = *paths;
         m->event = sd_event_ref(event);
@@ -90,27 +79,19 @@ Manager *manager_free(Manager *m) {
                 return NULL;
 
         /* Nothing is shown any more, and nothing is detached: policies outlive the daemon. */
-        if (m->observers)
-                g_array_set_size(m->observers, 0);
-        if (m->units) {
-                g_hash_table_iter_init(&it, m->units);
-                while (g_hash_table_iter_next(&it, NULL, &u)) {
-                        g_hash_table_iter_steal(&it);
-                        unit_free(u);
-                }
-                g_hash_table_unref(m->units);
+        g_array_set_size(m->observers, 0);
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &u)) {
+                g_hash_table_iter_steal(&it);
+                unit_free(u);
         }
-        if (m->dirty)
-                g_hash_table_unref(m->dirty);
-        if (m->pinned)
-                g_hash_table_unref(m->pinned);
-        if (m->policies)
-                g_ptr_array_unref(m->policies);
 
-        if (m->holds)
-                g_ptr_array_unref(m->holds);
-        if (m->observers)
-                g_array_unref(m->observers);
+        g_hash_table_unref(m->units);
+        g_hash_table_unref(m->dirty);
+        g_hash_table_unref(m->pinned);
+        g_clear_pointer(&m->policies, g_ptr_array_unref);
+        g_ptr_array_unref(m->holds);
+        g_array_unref(m->observers);
         policy_rules_done(&m->rules);
         unit_overrides_done(&m->overrides);
         kernel_features_done(&m->kernel);
@@ -131,36 +112,17 @@ static void log_changed_policies(GPtrArray *old, GPtrArray *new) {
         }
 }
 
-static int load_configuration(Manager *m) {
-        _cleanup_ptr_array_ GPtrArray *policies = NULL;
-        UnitOverrides overrides;
-        PolicyRules rules;
-        int r;
-
-        r = policies_load(m->paths.policies, &policies);
-        if (r < 0)
-                return r;
-
-        r = unit_overrides_load(m->paths.overrides, &overrides);
-        if (r < 0)
-                return r;
-
-        r = policy_rules_load(m->paths.rules, &rules);
-        if (r < 0) {
-                unit_overrides_done(&overrides);
-                return r;
-        }
+static void load_configuration(Manager *m) {
+        GPtrArray *policies = policies_load(m->paths.policies);
 
         log_changed_policies(m->policies, policies);
-        if (m->policies)
-                g_ptr_array_unref(m->policies);
-        m->policies = TAKE_PTR(policies);
+        g_clear_pointer(&m->policies, g_ptr_array_unref);
+        m->policies = policies;
 
         policy_rules_done(&m->rules);
-        m->rules = rules;
+        m->rules = policy_rules_load(m->paths.rules);
         unit_overrides_done(&m->overrides);
-        m->overrides = overrides;
-        return 0;
+        m->overrides = unit_overrides_load(m->paths.overrides);
 }
 
 static int load_pins(Manager *m) {
@@ -190,9 +152,7 @@ int manager_load(Manager *m) {
                                            .reason = m->kernel.reason),
                                 "No cache policy can be attached: %s.", m->kernel.reason);
 
-        r = load_configuration(m);
-        if (r < 0)
-                return log_error_errno(r, "Cannot read the configuration: %m");
+        load_configuration(m);
 
         if (m->kernel.supported) {
                 r = load_pins(m);
@@ -203,14 +163,11 @@ int manager_load(Manager *m) {
         return 0;
 }
 
-int manager_reload(Manager *m) {
+void manager_reload(Manager *m) {
         GHashTableIter it;
         gpointer u;
-        int r;
 
-        r = load_configuration(m);
-        if (r < 0)
-                return log_error_errno(r, "Cannot read the configuration again, keeping the old one: %m");
+        load_configuration(m);
 
         g_hash_table_iter_init(&it, m->units);
         while (g_hash_table_iter_next(&it, NULL, &u))
@@ -218,5 +175,4 @@ int manager_reload(Manager *m) {
 
         manager_mark_all_dirty(m);
         manager_reloaded(m);
-        return 0;
 }

@@ -13,4 +13,4 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Manager *, manager_free);
 int manager_load(Manager *m);
 /* SIGHUP: reads policies and policies.d again and has every unit looked at anew. What is attached from an
  * object that has changed is replaced, in place. */
-int manager_reload(Manager *m);
+void manager_reload(Manager *m);

@@ -9,13 +9,10 @@
 #include "unit.h"
 #include "wanted.h"
 
-/* The sentence is only for the state: if there is no memory for it the state goes without. */
-#define set_statef(u, state, ...)                               \
-        ({                                                      \
-                _cleanup_free_ char *_reason = NULL;            \
-                if (asprintf(&_reason, __VA_ARGS__) < 0)        \
-                        _reason = NULL;                         \
-                unit_set_state(u, state, _reason);              \
+#define set_statef(u, state, ...)                                               \
+        ({                                                                      \
+                g_autofree char *_reason = g_strdup_printf(__VA_ARGS__);        \
+                unit_set_state(u, state, _reason);                              \
         })
 
 static bool take_pin(Manager *m, uint64_t cgroup_id) {
@@ -55,7 +52,7 @@ static const Policy *find_policy(Unit *u, PolicyConfig *ret) {
                                  &problem) >= 0)
                 return p;
 
-        set_statef(u, UNIT_FAILED, "%s%s", problem ?: "out of memory",
+        set_statef(u, UNIT_FAILED, "%s%s", problem,
                    u->effective ? "; the policy attached before keeps running" : "");
         return NULL;
 }
@@ -70,7 +67,7 @@ static void control_group_gone(Unit *u) {
 }
 
 static void lost(Unit *u, const KernelPolicy *k) {
-        _cleanup_free_ char *policy = strdup(strna(u->effective));
+        g_autofree char *policy = g_strdup(strna(u->effective));
         /* Not of an earlier policy, unless it is not known yet which one this was. */
         const char *why = u->policy_id == 0 || u->policy_id == k->ejected_id ? k->ejected : NULL;
 
@@ -80,11 +77,11 @@ static void lost(Unit *u, const KernelPolicy *k) {
         if (u->retry_at == UINT64_MAX)
                 set_statef(u, UNIT_LOST,
                            "the kernel %s policy '%s' again and again%s%s, giving up; 'systemctl reload "
-                           "cachebpfd' tries once more", why ? "ejected" : "detached", strna(policy),
+                           "cachebpfd' tries once more", why ? "ejected" : "detached", policy,
                            why ? ": " : "", strempty(why));
         else
                 set_statef(u, UNIT_LOST, "the kernel %s policy '%s'%s%s; attempt %u to attach it follows",
-                           why ? "ejected" : "detached", strna(policy), why ? ": " : "", strempty(why),
+                           why ? "ejected" : "detached", policy, why ? ": " : "", strempty(why),
                            u->n_attempts);
 }
 
@@ -133,7 +130,7 @@ static void apply(Unit *u, const Policy *p, const PolicyConfig *config) {
                         return failed(u, r, NULL);
                 }
         } else {
-                (void) free_and_strdup(&u->effective, p->name);
+                g_set_str(&u->effective, p->name);
                 unit_watch_events(u);
         }
 
@@ -182,14 +179,13 @@ static void reconcile_active(Unit *u) {
 
         if (u->link && (u->hung_up || !own)) {
                 if (own && !u->effective)
-                        (void) free_and_strdup(&u->effective, own);
+                        g_set_str(&u->effective, own);
                 return lost(u, &k);
         }
         /* An adopted link: what it runs, the kernel says. */
         if (u->link && !u->effective)
-                (void) free_and_strdup(&u->effective,
-                                       policy_kernel_name_equal(u->setting.policy, own) ? u->setting.policy :
-                                                                                          own);
+                g_set_str(&u->effective,
+                          policy_kernel_name_equal(u->setting.policy, own) ? u->setting.policy : own);
 
         if (!u->link && own)
                 return set_statef(u, UNIT_FAILED,
@@ -201,7 +197,7 @@ static void reconcile_active(Unit *u) {
                 return;
 
         if (u->link && link_is(u->link, own, p, &config)) {
-                (void) free_and_strdup(&u->effective, p->name);
+                g_set_str(&u->effective, p->name);
                 return attached(u, &k);
         }
 
@@ -212,7 +208,6 @@ static void reconcile_active(Unit *u) {
 static void unit_reconcile(Unit *u) {
         _cleanup_policy_config_ PolicyConfig config = {};
         Manager *m = u->manager;
-        int r;
 
         if (!u->loaded) {
                 if (u->link)
@@ -242,11 +237,7 @@ static void unit_reconcile(Unit *u) {
                 return;
         }
 
-        r = unit_resolve_setting(u);
-        if (r < 0) {
-                log_oom();
-                return;
-        }
+        (void) unit_resolve_setting(u);
 
         if (u->link && u->link->cgroup_id != u->cgroup_id) {
                 unit_drop_link(u);

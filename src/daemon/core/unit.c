@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <sys/epoll.h>
-#include <time.h>
 
 #include "messages.h"
 #include "registry.h"
@@ -13,39 +12,22 @@
 /* A policy that ran this long before it was lost did not fail to start: count from one again. */
 #define RETRY_FORGET_USEC (300 * USEC_PER_SEC)
 
-static uint64_t now_usec(clockid_t clock) {
-        struct timespec ts;
+Unit *unit_new(Manager *m, const char *name) {
+        Unit *u = g_new0(Unit, 1);
 
-        assert(clock_gettime(clock, &ts) == 0);
-        return (uint64_t) ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
-}
-
-int unit_new(Manager *m, const char *name, Unit **ret) {
-        _cleanup_(unit_freep) Unit *u = calloc(1, sizeof(Unit));
-
-        if (!u)
-                return -ENOMEM;
-
-        u->name = strdup(name);
-        if (!u->name)
-                return -ENOMEM;
-
+        u->name = g_strdup(name);
         u->loaded = true;
-        u->since = now_usec(CLOCK_REALTIME);
+        u->since = g_get_real_time();
         u->manager = m;
         g_hash_table_insert(m->units, u->name, u);
-
-        *ret = TAKE_PTR(u);
-        return 0;
+        return u;
 }
 
 Unit *unit_free(Unit *u) {
         if (!u)
                 return NULL;
 
-        if (u->manager)
-                manager_forget_unit(u->manager, u);
-
+        manager_forget_unit(u->manager, u);
         sd_event_source_disable_unref(u->link_source);
         sd_event_source_disable_unref(u->retry_source);
         policy_events_free(u->events);
@@ -64,14 +46,11 @@ bool unit_is_managed(const Unit *u) {
         return u->setting.policy || u->link;
 }
 
-int unit_source(const Unit *u, char **ret) {
-        *ret = NULL;
-
+char *unit_source(const Unit *u) {
         if (!u->setting.set)
-                return 0;
+                return NULL;
 
-        return asprintf(ret, SOURCE_FORMAT,
-                        SOURCE_ARGUMENTS(u->setting.file, u->setting.line)) < 0 ? -ENOMEM : 0;
+        return g_strdup_printf(SOURCE_FORMAT, SOURCE_ARGUMENTS(u->setting.file, u->setting.line));
 }
 
 /* ---- state */
@@ -125,19 +104,14 @@ void unit_note_update(Unit *u) {
 
 void unit_set_state(Unit *u, UnitState state, const char *reason) {
         UnitState old = u->state;
-        bool changed = old != state;
-        int r;
+        bool another_reason = g_set_str(&u->reason, reason);
 
-        r = free_and_strdup(&u->reason, reason);
-        if (r < 0)
-                log_oom();
-
-        if (changed) {
+        if (old != state) {
                 u->state = state;
-                u->since = now_usec(CLOCK_REALTIME);
+                u->since = g_get_real_time();
         }
 
-        if (changed || r > 0) {
+        if (old != state || another_reason) {
                 log_state(u, old);
                 manager_unit_changed(u->manager, u);
         }
@@ -164,14 +138,11 @@ int unit_set_link(Unit *u, PolicyLink *link, const char *effective, bool adopted
                 return r;
         (void) sd_event_source_set_description(u->link_source, u->name);
 
-        r = free_and_strdup(&u->effective, effective);
-        if (r < 0)
-                return r;
-
+        g_set_str(&u->effective, effective);
         u->link = link;
         u->adopted = adopted;
         u->hung_up = false;
-        u->attached_at = now_usec(CLOCK_MONOTONIC);
+        u->attached_at = g_get_monotonic_time();
         unit_watch_events(u);
         return 0;
 }
@@ -229,7 +200,7 @@ void unit_schedule_retry(Unit *u, bool transient) {
         uint64_t delay;
         int r;
 
-        if (u->attached_at > 0 && now_usec(CLOCK_MONOTONIC) - u->attached_at > RETRY_FORGET_USEC)
+        if (u->attached_at > 0 && g_get_monotonic_time() - u->attached_at > RETRY_FORGET_USEC)
                 u->n_attempts = 0;
         u->attached_at = 0;
 
@@ -247,7 +218,7 @@ void unit_schedule_retry(Unit *u, bool transient) {
                 return;
         }
 
-        u->retry_at = now_usec(CLOCK_MONOTONIC) + delay;
+        u->retry_at = g_get_monotonic_time() + delay;
 }
 
 void unit_reset_retry(Unit *u) {

@@ -3,7 +3,7 @@
 
 #include "model.h"
 
-int unit_new(Manager *m, const char *name, Unit **ret);
+Unit *unit_new(Manager *m, const char *name);
 Unit *unit_free(Unit *u);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Unit *, unit_free);
 
@@ -11,7 +11,7 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Unit *, unit_free);
 bool unit_is_managed(const Unit *u);
 
 /* "FILE:LINE" of the line that decided, NULL if none did. */
-int unit_source(const Unit *u, char **ret);
+char *unit_source(const Unit *u);
 
 /* Enters a state; logs it and tells the bus, once:
  * nothing happens if state and reason are the same already. */

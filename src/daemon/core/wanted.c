@@ -1,45 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "config/resolve.h"
 #include "registry.h"
-#include "shared/log.h"
 #include "unit.h"
 #include "wanted.h"
 
-int manager_resolve(Manager *m, const char *unit, const char *cgroup, const PolicySetting *file_setting,
-                    PolicySetting *ret) {
-        _cleanup_ptr_array_ GPtrArray *holds = manager_list_held(m, unit);
+PolicyLayers manager_layers(Manager *m, const char *unit, GPtrArray *holds) {
+        const Unit *u = manager_find_unit(m, unit);
         PolicyLayers l = {
                 .rules = &m->rules,
-                .unit = file_setting,
+                .unit = u && u->files_known ? &u->file_setting : NULL,
                 .holds = holds,
         };
 
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
                 l.overrides[k] = unit_overrides_get(&m->overrides, k, unit);
-
-        return policy_layers_resolve(&l, unit, cgroup, ret);
+        return l;
 }
 
-int unit_resolve_setting(Unit *u) {
-        _cleanup_policy_setting_ PolicySetting s = {};
+bool unit_resolve_setting(Unit *u) {
+        _cleanup_ptr_array_ GPtrArray *holds = manager_list_held(u->manager, u->name);
+        PolicyLayers l = manager_layers(u->manager, u->name, holds);
+        PolicySetting s;
         bool same;
-        int r;
 
-        r = manager_resolve(u->manager, u->name, u->cgroup, &u->file_setting, &s);
-        if (r < 0)
-                return r;
-
+        policy_layers_resolve(&l, u->name, u->cgroup, &s);
         same = policy_setting_equal(&s, &u->setting);
         policy_setting_done(&u->setting);
         u->setting = s; /* in any case: lines that count for nothing may be others */
-        s = (PolicySetting) {};
         if (same)
-                return 0;
+                return false;
 
         unit_reset_retry(u);
         manager_unit_changed(u->manager, u);
-        return 1;
+        return true;
 }
 
 void manager_override_unit(Manager *m, const char *unit) {
@@ -48,8 +41,8 @@ void manager_override_unit(Manager *m, const char *unit) {
         if (!u)
                 return;
 
-        if (u->files_known && unit_resolve_setting(u) < 0)
-                log_oom();
+        if (u->files_known)
+                (void) unit_resolve_setting(u);
         manager_unit_overridden(m, u);
         manager_mark_dirty(m, u);
 }
@@ -57,16 +50,13 @@ void manager_override_unit(Manager *m, const char *unit) {
 /* ---- holds */
 
 GPtrArray *manager_list_held(Manager *m, const char *unit) {
-        GPtrArray *l = NULL;
+        GPtrArray *l = g_ptr_array_new();
 
         for (guint i = 0; i < m->holds->len; i++) {
                 Hold *h = m->holds->pdata[i];
 
-                if (!streq(h->unit, unit))
-                        continue;
-                if (!l)
-                        l = g_ptr_array_new();
-                g_ptr_array_add(l, &h->setting);
+                if (streq(h->unit, unit))
+                        g_ptr_array_add(l, &h->setting);
         }
 
         return l;

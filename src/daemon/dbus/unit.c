@@ -44,10 +44,7 @@ static int enumerate_units(sd_bus *bus, const char *prefix, void *userdata, char
         gpointer u;
         int r;
 
-        l = calloc(g_hash_table_size(m->units) + 1, sizeof(char *));
-        if (!l)
-                return -ENOMEM;
-
+        l = g_new0(char *, g_hash_table_size(m->units) + 1);
         g_hash_table_iter_init(&it, m->units);
         while (g_hash_table_iter_next(&it, NULL, &u)) {
                 if (!unit_is_managed(u))
@@ -99,12 +96,7 @@ static int get_state(sd_bus *bus, const char *path, const char *interface, const
 
 static int get_source(sd_bus *bus, const char *path, const char *interface, const char *property,
                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        _cleanup_free_ char *source = NULL;
-        int r;
-
-        r = unit_source(userdata, &source);
-        if (r < 0)
-                return r;
+        g_autofree char *source = unit_source(userdata);
 
         return sd_bus_message_append(reply, "s", strempty(source));
 }
@@ -233,10 +225,7 @@ int unit_objects_new(Manager *m, sd_bus *bus, UnitObjects **ret) {
         if (r < 0)
                 return r;
 
-        o = calloc(1, sizeof(UnitObjects));
-        if (!o)
-                return -ENOMEM;
-
+        o = g_new(UnitObjects, 1);
         o->manager = m;
         o->bus = sd_bus_ref(bus);
         o->shown = g_hash_table_new(NULL, NULL);

@@ -104,9 +104,7 @@ static void files_fetched(SystemdUnit *s) {
         u->file_setting = setting;
         u->files_known = true;
 
-        r = unit_resolve_setting(u);
-        if (r < 0)
-                log_oom();
+        (void) unit_resolve_setting(u);
 
         if (u->active && wants_cgroup(u))
                 systemd_fetch_queue(s, /* files= */ false, /* cgroup= */ true);
@@ -190,9 +188,8 @@ static int on_fragment(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         SystemdUnit *s = ASSERT_PTR(userdata);
         const char *path;
 
-        if (fetch_done(s, UNIT_FETCH_FRAGMENT, reply) && sd_bus_message_read(reply, "v", "s", &path) >= 0 &&
-            free_and_strdup(&s->fragment, path) < 0)
-                log_oom();
+        if (fetch_done(s, UNIT_FETCH_FRAGMENT, reply) && sd_bus_message_read(reply, "v", "s", &path) >= 0)
+                g_set_str(&s->fragment, path);
 
         return files_answered(s);
 }
@@ -217,9 +214,8 @@ static int on_cgroup(sd_bus_message *reply, void *userdata, sd_bus_error *error)
 
         /* An answer may be older than the signal that the unit stopped. */
         if (fetch_done(s, UNIT_FETCH_CGROUP, reply) && s->unit->active &&
-            sd_bus_message_read(reply, "v", "s", &path) >= 0 &&
-            free_and_strdup(&s->unit->cgroup, empty_to_null(path)) < 0)
-                log_oom();
+            sd_bus_message_read(reply, "v", "s", &path) >= 0)
+                g_set_str(&s->unit->cgroup, empty_to_null(path));
 
         return fetch_finish(s);
 }

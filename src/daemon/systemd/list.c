@@ -16,10 +16,7 @@ bool systemd_active_state(const char *s) {
 }
 
 static SystemdUnit *systemd_unit_new(SystemdWatch *w, Unit *u) {
-        SystemdUnit *s = calloc(1, sizeof(SystemdUnit));
-
-        if (!s)
-                return NULL;
+        SystemdUnit *s = g_new0(SystemdUnit, 1);
 
         s->watch = w;
         s->unit = u;
@@ -27,16 +24,14 @@ static SystemdUnit *systemd_unit_new(SystemdWatch *w, Unit *u) {
         return s;
 }
 
-static int set_path(SystemdUnit *s, const char *path) {
+static void set_path(SystemdUnit *s, const char *path) {
         if (streq_ptr(s->path, path))
-                return 0;
+                return;
 
         if (s->path)
                 g_hash_table_remove(s->watch->units_by_path, s->path);
-        if (free_and_strdup(&s->path, path) < 0)
-                return -ENOMEM;
+        g_set_str(&s->path, path);
         g_hash_table_insert(s->watch->units_by_path, s->path, s);
-        return 0;
 }
 
 SystemdUnit *systemd_list_get_unit(SystemdWatch *w, const char *name, const char *path) {
@@ -52,19 +47,13 @@ SystemdUnit *systemd_list_get_unit(SystemdWatch *w, const char *name, const char
                 log_warning("More than %u units, ignoring '%s'.", UNITS_MAX, name);
                 return NULL;
         }
-        if (!u && unit_new(m, name, &u) < 0)
-                goto oom;
+        if (!u)
+                u = unit_new(m, name);
 
         s = g_hash_table_lookup(w->units, u) ?: systemd_unit_new(w, u);
-        if (!s || set_path(s, path) < 0)
-                goto oom;
-
+        set_path(s, path);
         u->loaded = true;
         return s;
-
-oom:
-        log_oom();
-        return NULL;
 }
 
 /* ---- asking */
@@ -76,18 +65,11 @@ static int call_list(SystemdWatch *w, const char *const *states, const char *con
 
         r = sd_bus_message_new_method_call(w->bus, &call, SYSTEMD_SERVICE, SYSTEMD_PATH,
                                            SYSTEMD_MANAGER_INTERFACE, "ListUnitsByPatterns");
-        if (r < 0)
-                return r;
-
-        r = sd_bus_message_append_strv(call, (char **) states);
-        if (r < 0)
-                return r;
-
-        r = sd_bus_message_append_strv(call, (char **) patterns);
-        if (r < 0)
-                return r;
-
-        return sd_bus_call_async(w->bus, ret_slot, call, callback, w, 0);
+        if (r >= 0)
+                r = sd_bus_message_append_strv(call, (char **) states);
+        if (r >= 0)
+                r = sd_bus_message_append_strv(call, (char **) patterns);
+        return r < 0 ? r : sd_bus_call_async(w->bus, ret_slot, call, callback, w, 0);
 }
 
 /* Calls func for each unit of a reply. */

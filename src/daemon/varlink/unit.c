@@ -66,16 +66,13 @@ int unit_varlink_build_holds(const Unit *u, sd_json_variant **ret) {
 
 int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *options = NULL, *threads = NULL,
-                        *admission = NULL,
-                        *holds = NULL;
+                        *admission = NULL, *holds = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
-        _cleanup_free_ char *source = NULL;
+        g_autofree char *source = unit_source(u);
         const char *verified;
         int r;
 
-        r = unit_source(u, &source);
-        if (r >= 0)
-                r = build_words(u->setting.more + POLICY_KEY_OPTIONS, &options);
+        r = build_words(u->setting.more + POLICY_KEY_OPTIONS, &options);
         if (r >= 0)
                 r = build_words(u->setting.more + POLICY_KEY_SCAN_THREADS, &threads);
         if (r >= 0)
