@@ -15,6 +15,7 @@
 typedef struct PolkitSubject {
         const char *bus_name;
         int pidfd;
+        pid_t pid; /* 0: it has none in our name space */
         uid_t uid;
 } PolkitSubject;
 

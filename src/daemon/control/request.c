@@ -345,7 +345,7 @@ void config_request(Control *c, const ConfigRequestArguments *a) {
                 .hold = a->hold,
                 .program = g_strdup(a->program),
                 .reason = g_strdup(a->reason),
-                .pid = a->pid,
+                .pid = a->subject.pid,
         };
         if (!pending_begin(&q->pending, c, a->subject.uid, a->msg, a->link))
                 return;

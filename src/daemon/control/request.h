@@ -30,8 +30,7 @@ typedef struct ConfigRequestArguments {
         bool hold;             /* the assignments are to be held, not set; these are copied: */
         const char *program;
         const char *reason;
-        pid_t pid;
-        PolkitSubject subject; /* copied */
+        PolkitSubject subject;
         bool interactive;
         bool wait;             /* answer a change when it was carried out, in the kernel, or could not be */
         sd_bus_message *msg;

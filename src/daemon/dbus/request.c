@@ -49,25 +49,33 @@ static int reply_strings(sd_bus_message *msg, char **strings) {
 
 /* ---- what clients ask for */
 
-int config_bus_request(sd_bus_message *msg, Control *c, const ConfigRequestArguments *arguments) {
+int bus_get_subject(sd_bus_message *msg, PolkitSubject *ret) {
         _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-        ConfigRequestArguments a = *arguments;
         int r;
 
-        a.subject = (PolkitSubject) {
+        *ret = (PolkitSubject) {
                 .bus_name = sd_bus_message_get_sender(msg),
                 .pidfd = -EBADF,
         };
-        a.interactive = sd_bus_message_get_allow_interactive_authorization(msg) > 0;
-        a.msg = msg;
 
         r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
-        if (r >= 0)
-                r = sd_bus_creds_get_euid(creds, &a.subject.uid);
         if (r < 0)
                 return r;
 
-        (void) sd_bus_creds_get_pid(creds, &a.pid); /* of a container's process there may be none */
+        (void) sd_bus_creds_get_pid(creds, &ret->pid); /* of a container's process there may be none */
+        return sd_bus_creds_get_euid(creds, &ret->uid);
+}
+
+int config_bus_request(sd_bus_message *msg, Control *c, const ConfigRequestArguments *arguments) {
+        ConfigRequestArguments a = *arguments;
+        int r;
+
+        r = bus_get_subject(msg, &a.subject);
+        if (r < 0)
+                return r;
+
+        a.interactive = sd_bus_message_get_allow_interactive_authorization(msg) > 0;
+        a.msg = msg;
         config_request(c, &a);
         return 1;
 }
@@ -155,21 +163,18 @@ int config_bus_reload(sd_bus_message *msg, void *userdata, sd_bus_error *error) 
 /* ---- questions about a unit */
 
 int lookup_bus(sd_bus_message *msg, Control *c, lookup_reply_t reply) {
-        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+        PolkitSubject subject;
         const char *unit;
-        uid_t uid;
         int r;
 
         r = sd_bus_message_read(msg, "s", &unit);
         if (r >= 0)
-                r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID, &creds);
-        if (r >= 0)
-                r = sd_bus_creds_get_euid(creds, &uid);
+                r = bus_get_subject(msg, &subject);
         if (r < 0)
                 return r;
 
         control_lookup(c, &(const LookupArguments) {
-                                  .uid = uid,
+                                  .uid = subject.uid,
                                   .msg = msg,
                                   .name = unit,
                                   .reply = reply,

@@ -17,5 +17,8 @@ int config_bus_read_settings(sd_bus_message *msg, const char **ret_unit, char **
 int config_bus_request(sd_bus_message *msg, Control *c, const ConfigRequestArguments *arguments);
 int config_bus_reply_error(sd_bus_message *msg, const ConfigReply *reply);
 
+/* Who sent the message. */
+int bus_get_subject(sd_bus_message *msg, PolkitSubject *ret);
+
 /* For methods that ask about the unit which their only argument names. */
 int lookup_bus(sd_bus_message *msg, Control *c, lookup_reply_t reply);

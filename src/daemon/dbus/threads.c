@@ -4,6 +4,7 @@
 
 #include "daemon/control/thread-request.h"
 #include "names.h"
+#include "request.h"
 #include "shared/string-util.h"
 #include "threads.h"
 
@@ -47,20 +48,8 @@ static int reply_set(Control *c, sd_bus_message *msg, sd_varlink *link, const Th
         return sd_bus_reply_method_error(msg, &error);
 }
 
-static int sender_uid(sd_bus_message *msg, uid_t *ret) {
-        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-        int r;
-
-        r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID, &creds);
-        return r < 0 ? r : sd_bus_creds_get_euid(creds, ret);
-}
-
 static int set_class(sd_bus_message *msg, Control *c, bool process, sd_bus_error *error) {
         ThreadRequestArguments a = {
-                .subject = {
-                        .bus_name = sd_bus_message_get_sender(msg),
-                        .pidfd = -EBADF,
-                },
                 .interactive = sd_bus_message_get_allow_interactive_authorization(msg) > 0,
                 .msg = msg,
                 .reply = reply_set,
@@ -79,7 +68,7 @@ static int set_class(sd_bus_message *msg, Control *c, bool process, sd_bus_error
                                          "'%s' is no class of threads; normal, scan and background are",
                                          class);
 
-        r = sender_uid(msg, &a.subject.uid);
+        r = bus_get_subject(msg, &a.subject);
         if (r < 0)
                 return r;
 
@@ -120,8 +109,8 @@ int threads_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         Manager *m = ((Control *) userdata)->manager;
         ThreadTarget target;
+        PolkitSubject subject;
         uint32_t pid;
-        uid_t uid;
         int r;
 
         r = sd_bus_message_read(msg, "u", &pid);
@@ -130,7 +119,7 @@ int threads_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         if (!m->kernel.supported)
                 return set_error(error, m, pid, -EOPNOTSUPP);
 
-        r = sender_uid(msg, &uid);
+        r = bus_get_subject(msg, &subject);
         if (r < 0)
                 return r;
 
@@ -138,7 +127,7 @@ int threads_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         if (r < 0)
                 return set_error(error, m, pid, r);
 
-        r = thread_target_check_visible(&target, uid);
+        r = thread_target_check_visible(&target, subject.uid);
         if (r >= 0)
                 r = sd_bus_message_new_method_return(msg, &reply);
         if (r >= 0)

@@ -158,17 +158,21 @@ static int reply_change(Control *c, sd_bus_message *msg, sd_varlink *link, const
                                                                SD_JSON_BUILD_STRING(reply->reason)));
 }
 
+int varlink_get_subject(sd_varlink *link, PolkitSubject *ret) {
+        *ret = (PolkitSubject) { .pidfd = sd_varlink_get_peer_pidfd(link) };
+        (void) sd_varlink_get_peer_pid(link, &ret->pid);
+        return sd_varlink_get_peer_uid(link, &ret->uid);
+}
+
 int config_varlink_request(sd_varlink *link, Varlink *v, const ConfigRequestArguments *arguments) {
         ConfigRequestArguments a = *arguments;
         int r;
 
-        r = sd_varlink_get_peer_uid(link, &a.subject.uid);
+        r = varlink_get_subject(link, &a.subject);
         if (r < 0)
                 return r;
-        (void) sd_varlink_get_peer_pid(link, &a.pid);
-        a.subject.pidfd = sd_varlink_get_peer_pidfd(link);
-        a.link = link;
 
+        a.link = link;
         config_request(v->control, &a);
         return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "context.h"
 #include "daemon/control/thread-request.h"
+#include "request.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "stream.h"
 #include "threads.h"
@@ -111,10 +112,9 @@ static int method_set_thread_class(sd_varlink *link, sd_json_variant *parameters
         if (a.class < 0)
                 return sd_varlink_error_invalid_parameter_name(link, "class");
 
-        r = sd_varlink_get_peer_uid(link, &a.subject.uid);
+        r = varlink_get_subject(link, &a.subject);
         if (r < 0)
                 return r;
-        a.subject.pidfd = sd_varlink_get_peer_pidfd(link);
         a.interactive = p.interactive > 0;
 
         r = open_target(link, c->manager, &p.target, &a.target);
