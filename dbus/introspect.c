@@ -17,9 +17,7 @@
 #include "daemon/control/control.h"
 #include "daemon/core/manager.h"
 #include "daemon/core/unit.h"
-#include "daemon/dbus/manager.h"
-#include "daemon/dbus/names.h"
-#include "daemon/dbus/unit.h"
+#include "daemon/dbus/objects.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 

@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "daemon/dbus/names.h"
 #include "shared/cleanup.h"
 
 #define DBUS_DAEMON "/usr/bin/dbus-daemon"

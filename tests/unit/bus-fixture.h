@@ -5,8 +5,7 @@
 
 #include "reconcile-fixture.h"
 
-#include "daemon/dbus/manager.h"
-#include "daemon/dbus/unit.h"
+#include "daemon/dbus/objects.h"
 
 /* Connections in the fixture's event loop: of the daemon, and of somebody else. */
 extern sd_bus *server, *client;

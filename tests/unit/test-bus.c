@@ -12,7 +12,7 @@
 
 #include "daemon/control/hold.h"
 #include "daemon/dbus/bus.h"
-#include "daemon/dbus/names.h"
+#include "daemon/dbus/objects.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 

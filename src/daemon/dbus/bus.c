@@ -2,11 +2,8 @@
 
 #include "bus.h"
 #include "daemon/control/control.h"
-#include "log-control.h"
-#include "manager.h"
-#include "names.h"
+#include "objects.h"
 #include "shared/log.h"
-#include "unit.h"
 
 #define RECONNECT_FIRST_USEC (1 * USEC_PER_SEC)
 #define RECONNECT_SHIFT_MAX 5U

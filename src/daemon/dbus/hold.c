@@ -3,11 +3,10 @@
 /* Holds on D-Bus: conversion only. */
 
 #include "daemon/control/hold.h"
-#include "hold.h"
-#include "names.h"
-#include "request.h"
+#include "methods.h"
+#include "objects.h"
 
-/* ---- properties */
+/* ---- what is held */
 
 static int append_settings(sd_bus_message *reply, const PolicySetting *s) {
         int r;
@@ -38,10 +37,10 @@ static int append_hold(sd_bus_message *reply, const Hold *h) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-static int append_holds(sd_bus_message *reply, Manager *m, const char *unit) {
+int hold_bus_append(sd_bus_message *reply, const Manager *m, const char *unit) {
         int r;
 
-        r = sd_bus_message_open_container(reply, 'a', "(usasssuut)");
+        r = sd_bus_message_open_container(reply, 'a', HOLD_BUS_STRUCT);
         for (guint i = 0; r >= 0 && i < m->holds->len; i++) {
                 const Hold *h = m->holds->pdata[i];
 
@@ -50,18 +49,6 @@ static int append_holds(sd_bus_message *reply, Manager *m, const char *unit) {
         }
 
         return r < 0 ? r : sd_bus_message_close_container(reply);
-}
-
-int hold_bus_get_all(sd_bus *bus, const char *path, const char *interface, const char *property,
-                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return append_holds(reply, ((Control *) userdata)->manager, NULL);
-}
-
-int hold_bus_get_of_unit(sd_bus *bus, const char *path, const char *interface, const char *property,
-                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        Unit *u = ASSERT_PTR(userdata);
-
-        return append_holds(reply, u->manager, u->name);
 }
 
 /* ---- methods */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "log-control.h"
+#include "methods.h"
+#include "objects.h"
 #include "shared/log.h"
 
-static int get_level(sd_bus *bus, const char *path, const char *interface, const char *property,
-                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", log_level_to_string(log_get_max_level()));
-}
+BUS_GETTER(get_level, sd_bus_message_append(reply, "s", log_level_to_string(log_get_max_level())));
+BUS_GETTER(get_target, sd_bus_message_append(reply, "s", log_target_to_string(log_get_target())));
+BUS_GETTER(get_identifier, sd_bus_message_append(reply, "s", program_invocation_short_name));
 
 static int set_level(sd_bus *bus, const char *path, const char *interface, const char *property,
                      sd_bus_message *value, void *userdata, sd_bus_error *error) {
@@ -25,11 +25,6 @@ static int set_level(sd_bus *bus, const char *path, const char *interface, const
         return 0;
 }
 
-static int get_target(sd_bus *bus, const char *path, const char *interface, const char *property,
-                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", log_target_to_string(log_get_target()));
-}
-
 static int set_target(sd_bus *bus, const char *path, const char *interface, const char *property,
                       sd_bus_message *value, void *userdata, sd_bus_error *error) {
         LogTarget target;
@@ -46,11 +41,6 @@ static int set_target(sd_bus *bus, const char *path, const char *interface, cons
 
         log_set_target(target);
         return 0;
-}
-
-static int get_identifier(sd_bus *bus, const char *path, const char *interface, const char *property,
-                          sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", program_invocation_short_name);
 }
 
 static const sd_bus_vtable log_control_vtable[] = {

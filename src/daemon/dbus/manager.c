@@ -2,67 +2,35 @@
 
 /* The manager object on D-Bus: conversion only. */
 
-#include "daemon/control/lookup.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/unit-kernel.h"
 #include "daemon/core/unit.h"
-#include "hold.h"
-#include "manager.h"
-#include "names.h"
-#include "request.h"
+#include "methods.h"
+#include "objects.h"
 #include "shared/log.h"
-#include "threads.h"
-#include "unit.h"
 
 #include "config.h"
 
-static int get_version(sd_bus *bus, const char *path, const char *interface, const char *property,
-                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", PROJECT_VERSION);
+static Manager *manager_of(void *userdata) {
+        return ((Control *) userdata)->manager;
 }
 
-static int get_kernel_support(sd_bus *bus, const char *path, const char *interface, const char *property,
-                              sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ((const Control *) userdata)->manager;
-
-        return sd_bus_message_append(reply, "b", m->kernel.supported);
-}
-
-static int get_kernel_reason(sd_bus *bus, const char *path, const char *interface, const char *property,
-                             sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ((const Control *) userdata)->manager;
-
-        return sd_bus_message_append(reply, "s", strempty(m->kernel.reason));
-}
-
-static int get_kernel_abi(sd_bus *bus, const char *path, const char *interface, const char *property,
-                          sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ((const Control *) userdata)->manager;
-
-        return sd_bus_message_append(reply, "t", m->kernel.abi);
-}
-
-static int get_kernel_features(sd_bus *bus, const char *path, const char *interface, const char *property,
-                               sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ((const Control *) userdata)->manager;
-
-        return sd_bus_message_append_strv(reply, m->kernel.features);
-}
-
-static int get_policy_directories(sd_bus *bus, const char *path, const char *interface, const char *property,
-                                  sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ((const Control *) userdata)->manager;
-
-        return sd_bus_message_append_strv(reply, (char **) m->paths.policies);
-}
+BUS_GETTER(get_version, sd_bus_message_append(reply, "s", PROJECT_VERSION));
+BUS_GETTER(get_kernel_support, sd_bus_message_append(reply, "b", manager_of(userdata)->kernel.supported));
+BUS_GETTER(get_kernel_reason,
+           sd_bus_message_append(reply, "s", strempty(manager_of(userdata)->kernel.reason)));
+BUS_GETTER(get_kernel_abi, sd_bus_message_append(reply, "t", manager_of(userdata)->kernel.abi));
+BUS_GETTER(get_kernel_features, sd_bus_message_append_strv(reply, manager_of(userdata)->kernel.features));
+BUS_GETTER(get_policy_directories,
+           sd_bus_message_append_strv(reply, (char **) manager_of(userdata)->paths.policies));
+BUS_GETTER(get_holds, hold_bus_append(reply, manager_of(userdata), NULL));
 
 static int get_policies(sd_bus *bus, const char *path, const char *interface, const char *property,
                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Manager *m = ((const Control *) userdata)->manager;
+        const Manager *m = manager_of(userdata);
         int r;
 
         r = sd_bus_message_open_container(reply, 'a', "(ssss)");
-
         for (guint i = 0; r >= 0 && i < m->policies->len; i++) {
                 const Policy *p = m->policies->pdata[i];
 
@@ -75,7 +43,7 @@ static int get_policies(sd_bus *bus, const char *path, const char *interface, co
 
 static int get_count(sd_bus *bus, const char *path, const char *interface, const char *property,
                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        ManagerCounts c = manager_count(((Control *) userdata)->manager);
+        ManagerCounts c = manager_count(manager_of(userdata));
 
         return sd_bus_message_append(reply, "u",
                                      streq(property, "UnitsConfigured") ? c.configured :
@@ -98,24 +66,18 @@ static int append_unit(sd_bus_message *reply, Unit *u) {
 
 static int method_list_units(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Manager *m = ((Control *) userdata)->manager;
         GHashTableIter it;
         gpointer u;
         int r;
 
-        r = sd_bus_message_new_method_return(msg, &reply);
-        if (r >= 0)
-                r = sd_bus_message_open_container(reply, 'a', "(ssssso)");
+        r = bus_open_array(msg, "(ssssso)", &reply);
 
-        g_hash_table_iter_init(&it, m->units);
+        g_hash_table_iter_init(&it, manager_of(userdata)->units);
         while (r >= 0 && g_hash_table_iter_next(&it, NULL, &u))
                 if (unit_is_managed(u))
                         r = append_unit(reply, u);
 
-        if (r >= 0)
-                r = sd_bus_message_close_container(reply);
-
-        return r < 0 ? r : sd_bus_message_send(reply);
+        return bus_send_array(reply, r);
 }
 
 static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
@@ -138,21 +100,14 @@ static int method_get_unit(sd_bus_message *msg, void *userdata, sd_bus_error *er
 
 static int method_get_kernel_stat(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Manager *m = ((Control *) userdata)->manager;
         int r;
 
-        r = sd_bus_message_new_method_return(msg, &reply);
-        if (r >= 0)
-                r = sd_bus_message_open_container(reply, 'a', "{st}");
+        r = bus_open_array(msg, "{st}", &reply);
         if (r < 0)
                 return r;
 
-        r = kernel_stat_foreach(&m->paths.kernel, bus_append_counter, reply);
-        if (r < 0 && r != -ENOENT)
-                return r;
-
-        r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : sd_bus_message_send(reply);
+        r = kernel_stat_foreach(&manager_of(userdata)->paths.kernel, bus_append_counter, reply);
+        return bus_send_array(reply, r == -ENOENT ? 0 : r);
 }
 
 static const sd_bus_vtable manager_vtable[] = {
@@ -167,7 +122,7 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_PROPERTY("UnitsConfigured", "u", get_count, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("UnitsAttached", "u", get_count, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_PROPERTY("UnitsFailed", "u", get_count, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
-        SD_BUS_PROPERTY("Holds", HOLD_BUS_ARRAY, hold_bus_get_all, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
+        SD_BUS_PROPERTY("Holds", "a" HOLD_BUS_STRUCT, get_holds, 0, SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
         SD_BUS_METHOD_WITH_ARGS("ListUnits", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(ssssso)", units),
                                 method_list_units, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("GetUnit", SD_BUS_ARGS("s", name), SD_BUS_RESULT("o", unit),

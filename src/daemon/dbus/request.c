@@ -3,8 +3,8 @@
 /* Settings of units on D-Bus: conversion only. */
 
 #include "daemon/control/check.h"
-#include "names.h"
-#include "request.h"
+#include "methods.h"
+#include "objects.h"
 
 static int set_error(sd_bus_error *error, const ConfigReply *reply) {
         const ConfigOutcome *o = reply->outcome;
@@ -45,6 +45,28 @@ static int reply_strings(sd_bus_message *msg, char **strings) {
         if (r >= 0)
                 r = sd_bus_message_append_strv(reply, strings);
         return r < 0 ? r : sd_bus_message_send(reply);
+}
+
+int bus_open_array(sd_bus_message *msg, const char *type, sd_bus_message **ret) {
+        int r;
+
+        r = sd_bus_message_new_method_return(msg, ret);
+        return r < 0 ? r : sd_bus_message_open_container(*ret, 'a', type);
+}
+
+int bus_send_array(sd_bus_message *reply, int result) {
+        if (result >= 0)
+                result = sd_bus_message_close_container(reply);
+        return result < 0 ? result : sd_bus_message_send(reply);
+}
+
+int bus_append_counter(const char *key, const char *value, void *userdata) {
+        uint64_t n;
+
+        if (safe_atou64(value, &n) < 0)
+                return 0;
+
+        return sd_bus_message_append(userdata, "{st}", key, n);
 }
 
 /* ---- what clients ask for */
@@ -199,14 +221,10 @@ static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, con
         if (o.error < 0)
                 return config_bus_reply_error(msg, &(const ConfigReply) { .unit = unit, .outcome = &o });
 
-        r = sd_bus_message_new_method_return(msg, &reply);
-        if (r >= 0)
-                r = sd_bus_message_open_container(reply, 'a', "(ssssb)");
+        r = bus_open_array(msg, "(ssssb)", &reply);
         for (guint i = 0; r >= 0 && i < policy_setting_count_lines(&o.setting); i++)
                 r = append_line(reply, &o.setting, policy_setting_get_line(&o.setting, i));
-        if (r >= 0)
-                r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : sd_bus_message_send(reply);
+        return bus_send_array(reply, r);
 }
 
 int config_bus_get_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error) {

@@ -3,10 +3,9 @@
 /* Classes of threads on D-Bus: conversion only. */
 
 #include "daemon/control/thread-request.h"
-#include "names.h"
-#include "request.h"
+#include "methods.h"
+#include "objects.h"
 #include "shared/string-util.h"
-#include "threads.h"
 
 static int set_error(sd_bus_error *error, const Manager *m, uint32_t pid, int r) {
         switch (r) {
@@ -129,16 +128,10 @@ int threads_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
 
         r = thread_target_check_visible(&target, subject.uid);
         if (r >= 0)
-                r = sd_bus_message_new_method_return(msg, &reply);
-        if (r >= 0)
-                r = sd_bus_message_open_container(reply, 'a', "(uss)");
+                r = bus_open_array(msg, "(uss)", &reply);
         if (r >= 0)
                 r = thread_target_foreach(&target, list_one,
                                           &(ListThreads) { .backend = m->backend, .reply = reply });
         thread_target_done(&target);
-        if (r < 0)
-                return set_error(error, m, pid, r);
-
-        r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : sd_bus_message_send(reply);
+        return r < 0 ? set_error(error, m, pid, r) : bus_send_array(reply, r);
 }

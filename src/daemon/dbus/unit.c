@@ -5,10 +5,9 @@
 #include "daemon/core/registry.h"
 #include "daemon/core/unit-kernel.h"
 #include "daemon/core/unit.h"
-#include "hold.h"
-#include "names.h"
+#include "methods.h"
+#include "objects.h"
 #include "shared/log.h"
-#include "unit.h"
 
 #define UNIT_PATH_PREFIX BUS_PATH "/unit"
 
@@ -63,10 +62,10 @@ static int enumerate_units(sd_bus *bus, const char *prefix, void *userdata, char
 /* ---- properties */
 
 /* Strings that are there or not; on D-Bus "not" is the empty string. */
-static int get_string(sd_bus *bus, const char *path, const char *interface, const char *property,
-                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", strempty(*(char *const *) userdata));
-}
+BUS_GETTER(get_string, sd_bus_message_append(reply, "s", strempty(*(char *const *) userdata)));
+BUS_GETTER(get_state, sd_bus_message_append(reply, "s", unit_state_to_string(*(UnitState *) userdata)));
+BUS_GETTER(get_bool, sd_bus_message_append(reply, "b", *(bool *) userdata));
+BUS_GETTER(get_holds, hold_bus_append(reply, ((Unit *) userdata)->manager, ((Unit *) userdata)->name));
 
 static int get_words(sd_bus *bus, const char *path, const char *interface, const char *property,
                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
@@ -87,13 +86,6 @@ static int get_verified(sd_bus *bus, const char *path, const char *interface, co
         return sd_bus_message_append(reply, "s", strempty(unit_read_verified(userdata, &k)));
 }
 
-static int get_state(sd_bus *bus, const char *path, const char *interface, const char *property,
-                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Unit *u = ASSERT_PTR(userdata);
-
-        return sd_bus_message_append(reply, "s", unit_state_to_string(u->state));
-}
-
 static int get_source(sd_bus *bus, const char *path, const char *interface, const char *property,
                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         g_autofree char *source = unit_source(userdata);
@@ -101,40 +93,17 @@ static int get_source(sd_bus *bus, const char *path, const char *interface, cons
         return sd_bus_message_append(reply, "s", strempty(source));
 }
 
-static int get_adopted(sd_bus *bus, const char *path, const char *interface, const char *property,
-                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const Unit *u = ASSERT_PTR(userdata);
-
-        return sd_bus_message_append(reply, "b", u->adopted);
-}
-
-int bus_append_counter(const char *key, const char *value, void *userdata) {
-        uint64_t n;
-
-        if (safe_atou64(value, &n) < 0)
-                return 0;
-
-        return sd_bus_message_append(userdata, "{st}", key, n);
-}
-
 static int method_get_stats(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        Unit *u = ASSERT_PTR(userdata);
         int r;
 
-        r = sd_bus_message_new_method_return(msg, &reply);
-        if (r >= 0)
-                r = sd_bus_message_open_container(reply, 'a', "{st}");
+        r = bus_open_array(msg, "{st}", &reply);
         if (r < 0)
                 return r;
 
         /* No control group, no counters: an empty answer, not an error. */
-        r = unit_stat_foreach(u, bus_append_counter, reply);
-        if (r < 0 && r != -ENOENT && r != -EOPNOTSUPP)
-                return r;
-
-        r = sd_bus_message_close_container(reply);
-        return r < 0 ? r : sd_bus_message_send(reply);
+        r = unit_stat_foreach(userdata, bus_append_counter, reply);
+        return bus_send_array(reply, IN_ERRNO(r, -ENOENT, -EOPNOTSUPP) ? 0 : r);
 }
 
 #define CHANGES SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
@@ -153,13 +122,13 @@ static const sd_bus_vtable unit_vtable[] = {
                         CHANGES),
         SD_BUS_PROPERTY("EffectivePolicy", "s", get_string, offsetof(Unit, effective), CHANGES),
         SD_BUS_PROPERTY("VerifiedPolicy", "s", get_verified, 0, CHANGES),
-        SD_BUS_PROPERTY("State", "s", get_state, 0, CHANGES),
+        SD_BUS_PROPERTY("State", "s", get_state, offsetof(Unit, state), CHANGES),
         SD_BUS_PROPERTY("StateReason", "s", get_string, offsetof(Unit, reason), CHANGES),
         SD_BUS_PROPERTY("Source", "s", get_source, 0, CHANGES),
         SD_BUS_PROPERTY("SinceTimestamp", "t", NULL, offsetof(Unit, since), CHANGES),
         SD_BUS_PROPERTY("PolicyId", "t", NULL, offsetof(Unit, policy_id), CHANGES),
-        SD_BUS_PROPERTY("Adopted", "b", get_adopted, 0, CHANGES),
-        SD_BUS_PROPERTY("Holds", HOLD_BUS_ARRAY, hold_bus_get_of_unit, 0, CHANGES),
+        SD_BUS_PROPERTY("Adopted", "b", get_bool, offsetof(Unit, adopted), CHANGES),
+        SD_BUS_PROPERTY("Holds", "a" HOLD_BUS_STRUCT, get_holds, 0, CHANGES),
         SD_BUS_METHOD_WITH_ARGS("GetStats", SD_BUS_NO_ARGS, SD_BUS_RESULT("a{st}", counters),
                                 method_get_stats, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_VTABLE_END,
