@@ -2,12 +2,10 @@
 
 /* The model on varlink: conversion only. */
 
-#include "context.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/unit-kernel.h"
 #include "daemon/core/unit.h"
-#include "manager.h"
-#include "request.h"
+#include "methods.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "stream.h"
 #include "unit.h"

@@ -57,8 +57,8 @@ static Monitor *monitor_new(Manager *m) {
 static int build_change(const char *change, const char *name, sd_json_variant *unit, sd_json_variant **ret) {
         return sd_json_buildo(ret,
                               SD_JSON_BUILD_PAIR_STRING("change", change),
-                              SD_JSON_BUILD_PAIR_CONDITION(!!name, "name", SD_JSON_BUILD_STRING(name)),
-                              SD_JSON_BUILD_PAIR_CONDITION(!!unit, "unit", SD_JSON_BUILD_VARIANT(unit)));
+                              VARLINK_PAIR_NULLABLE("name", name),
+                              VARLINK_PAIR_NULLABLE_VARIANT("unit", unit));
 }
 
 static int send_change(sd_varlink *link, const char *change, const char *name, sd_json_variant *unit) {

@@ -2,14 +2,18 @@
 
 /* Settings of units on varlink: conversion only. */
 
-#include "daemon/control/check.h"
-#include "request.h"
+#include "daemon/control/request.h"
+#include "daemon/core/registry.h"
+#include "methods.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
+#include "unit.h"
 
-/* Both kinds of change, and Reload. */
+/* All kinds of change, holds and Reload. */
 typedef struct Parameters {
         const char *unit;
         char **settings;
+        const char *program;
+        const char *reason;
         int persistent;
         int dry_run;
         int wait;
@@ -19,6 +23,12 @@ typedef struct Parameters {
 #define FIELD_UNIT                                                                                   \
         { "unit", SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, unit), \
           SD_JSON_MANDATORY }
+#define FIELD_SETTINGS                                                                              \
+        { "settings", SD_JSON_VARIANT_ARRAY, sd_json_dispatch_strv, offsetof(Parameters, settings), \
+          SD_JSON_MANDATORY }
+#define FIELD_TEXT(name)                                                                            \
+        { #name, SD_JSON_VARIANT_STRING, sd_json_dispatch_const_string, offsetof(Parameters, name), \
+          SD_JSON_NULLABLE }
 #define FIELD_FLAG(name, member)                                                                  \
         { name, SD_JSON_VARIANT_BOOLEAN, sd_json_dispatch_tristate, offsetof(Parameters, member), \
           SD_JSON_NULLABLE }
@@ -31,7 +41,7 @@ static void parameters_done(Parameters *p) {
         strv_free(p->settings);
 }
 
-int config_varlink_refuse(sd_varlink *link, const ConfigReply *reply) {
+static int refuse(sd_varlink *link, const ConfigReply *reply) {
         const ConfigOutcome *o = reply->outcome;
 
         switch (o->error) {
@@ -101,7 +111,7 @@ static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, con
 
         config_show(c->manager, unit, exists, &o);
         if (o.error < 0)
-                return config_varlink_refuse(link, &(const ConfigReply) { .unit = unit, .outcome = &o });
+                return refuse(link, &(const ConfigReply) { .unit = unit, .outcome = &o });
 
         r = build_settings(&o.setting, &settings);
         if (r < 0)
@@ -135,7 +145,7 @@ static int reply_change(Control *c, sd_bus_message *msg, sd_varlink *link, const
         int r;
 
         if (o->error < 0)
-                return config_varlink_refuse(link, reply);
+                return refuse(link, reply);
 
         r = build_settings(&o->setting, &settings);
         if (r >= 0)
@@ -154,8 +164,7 @@ static int reply_change(Control *c, sd_bus_message *msg, sd_varlink *link, const
                                   SD_JSON_BUILD_PAIR_CONDITION(
                                                   reply->state >= 0, "state",
                                                   SD_JSON_BUILD_STRING(unit_state_to_string(reply->state))),
-                                  SD_JSON_BUILD_PAIR_CONDITION(!!reply->reason, "reason",
-                                                               SD_JSON_BUILD_STRING(reply->reason)));
+                                  VARLINK_PAIR_NULLABLE("reason", reply->reason));
 }
 
 int varlink_get_subject(sd_varlink *link, PolkitSubject *ret) {
@@ -164,40 +173,38 @@ int varlink_get_subject(sd_varlink *link, PolkitSubject *ret) {
         return sd_varlink_get_peer_uid(link, &ret->uid);
 }
 
-int config_varlink_request(sd_varlink *link, Varlink *v, const ConfigRequestArguments *arguments) {
-        ConfigRequestArguments a = *arguments;
+static int request(sd_varlink *link, Varlink *v, const Parameters *p, bool hold,
+                   config_request_reply_t reply) {
+        ConfigRequestArguments a = {
+                .change = {
+                        .unit = p->unit,
+                        .assignments = p->settings,
+                        .persistent = p->persistent > 0,
+                        .dry_run = p->dry_run > 0,
+                },
+                .hold = hold,
+                .program = p->program,
+                .reason = p->reason,
+                .interactive = p->interactive > 0,
+                .wait = p->wait > 0,
+                .link = link,
+                .reply = reply,
+        };
         int r;
 
         r = varlink_get_subject(link, &a.subject);
         if (r < 0)
                 return r;
 
-        a.link = link;
         config_request(v->control, &a);
         return 0;
-}
-
-static int request(sd_varlink *link, Varlink *v, const Parameters *p, char **assignments,
-                   config_request_reply_t reply) {
-        return config_varlink_request(link, v, &(const ConfigRequestArguments) {
-                                                       .change = {
-                                                               .unit = p->unit,
-                                                               .assignments = assignments,
-                                                               .persistent = p->persistent > 0,
-                                                               .dry_run = p->dry_run > 0,
-                                                       },
-                                                       .interactive = p->interactive > 0,
-                                                       .wait = p->wait > 0,
-                                                       .reply = reply,
-                                               });
 }
 
 static int method_set_unit_settings(sd_varlink *link, sd_json_variant *parameters,
                                     sd_varlink_method_flags_t flags, void *userdata) {
         static const sd_json_dispatch_field table[] = {
                 FIELDS_OF_CHANGE,
-                { "settings", SD_JSON_VARIANT_ARRAY, sd_json_dispatch_strv, offsetof(Parameters, settings),
-                  SD_JSON_MANDATORY },
+                FIELD_SETTINGS,
                 {},
         };
         _cleanup_(parameters_done) Parameters p = {};
@@ -209,7 +216,7 @@ static int method_set_unit_settings(sd_varlink *link, sd_json_variant *parameter
         if (!p.settings || !p.settings[0])
                 return sd_varlink_error_invalid_parameter_name(link, "settings");
 
-        return request(link, userdata, &p, p.settings, reply_change);
+        return request(link, userdata, &p, /* hold= */ false, reply_change);
 }
 
 static int method_reset_unit(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
@@ -222,14 +229,61 @@ static int method_reset_unit(sd_varlink *link, sd_json_variant *parameters, sd_v
         int r;
 
         r = sd_varlink_dispatch(link, parameters, table, &p);
-        return r != 0 ? r : request(link, userdata, &p, /* assignments= */ NULL, reply_change);
+        return r != 0 ? r : request(link, userdata, &p, /* hold= */ false, reply_change);
+}
+
+/* ---- HoldUnit */
+
+/* The first reply; there is no other, but the call goes on: a hold lasts as long as the connection does. */
+static int reply_hold(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *unit = NULL;
+        Unit *u;
+        int r;
+
+        if (reply->outcome->error < 0)
+                return refuse(link, reply);
+
+        u = manager_find_unit(c->manager, reply->unit);
+        if (u) {
+                r = unit_varlink_build(u, &unit);
+                if (r < 0)
+                        return r;
+        }
+
+        return sd_varlink_notifybo(link,
+                                   SD_JSON_BUILD_PAIR_UNSIGNED("cookie", reply->hold->cookie),
+                                   VARLINK_PAIR_NULLABLE_VARIANT("unit", unit));
+}
+
+static int method_hold(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                       void *userdata) {
+        static const sd_json_dispatch_field table[] = {
+                FIELD_UNIT,
+                FIELD_SETTINGS,
+                FIELD_TEXT(program),
+                FIELD_TEXT(reason),
+                FIELD_INTERACTIVE,
+                {},
+        };
+        _cleanup_(parameters_done) Parameters p = {};
+        int r;
+
+        r = sd_varlink_dispatch(link, parameters, table, &p);
+        if (r != 0)
+                return r;
+        if (!(flags & SD_VARLINK_METHOD_MORE))
+                return sd_varlink_error(link, SD_VARLINK_ERROR_EXPECTED_MORE, NULL);
+        if (!p.settings || !p.settings[0])
+                return sd_varlink_error_invalid_parameter_name(link, "settings");
+
+        return request(link, userdata, &p, /* hold= */ true, reply_hold);
 }
 
 /* ---- Reload */
 
 static int reply_reload(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         if (reply->outcome->error < 0)
-                return config_varlink_refuse(link, reply);
+                return refuse(link, reply);
 
         return sd_varlink_replybo(link, SD_JSON_BUILD_PAIR_STRV("problems", reply->problems));
 }
@@ -244,7 +298,7 @@ static int method_reload(sd_varlink *link, sd_json_variant *parameters, sd_varli
         int r;
 
         r = sd_varlink_dispatch(link, parameters, table, &p);
-        return r != 0 ? r : request(link, userdata, &p, /* assignments= */ NULL, reply_reload);
+        return r != 0 ? r : request(link, userdata, &p, /* hold= */ false, reply_reload);
 }
 
 int config_varlink_bind(sd_varlink_server *s) {
@@ -253,5 +307,6 @@ int config_varlink_bind(sd_varlink_server *s) {
                 CACHEBPF_VARLINK_INTERFACE ".GetUnitSettings", method_get_unit_settings,
                 CACHEBPF_VARLINK_INTERFACE ".SetUnitSettings", method_set_unit_settings,
                 CACHEBPF_VARLINK_INTERFACE ".ResetUnit", method_reset_unit,
+                CACHEBPF_VARLINK_INTERFACE ".HoldUnit", method_hold,
                 CACHEBPF_VARLINK_INTERFACE ".Reload", method_reload);
 }

@@ -4,14 +4,11 @@
 
 #include "clients.h"
 #include "daemon/control/control.h"
-#include "hold.h"
-#include "manager.h"
+#include "methods.h"
 #include "monitor.h"
-#include "request.h"
 #include "server.h"
 #include "shared/log.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
-#include "threads.h"
 
 #include "config.h"
 
@@ -73,8 +70,6 @@ int varlink_new_unconnected(Control *c, Varlink **ret) {
                 r = config_varlink_bind(v->server);
         if (r >= 0)
                 r = monitor_varlink_bind(v);
-        if (r >= 0)
-                r = hold_varlink_bind(v->server);
         if (r >= 0)
                 r = sd_varlink_server_bind_connect(v->server, on_connect);
         if (r >= 0)

@@ -2,12 +2,10 @@
 
 /* Classes of threads on varlink: conversion only. */
 
-#include "context.h"
 #include "daemon/control/thread-request.h"
-#include "request.h"
+#include "methods.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "stream.h"
-#include "threads.h"
 
 /* Which threads a call means, by one of three members. */
 typedef struct TargetParameters {

@@ -5,9 +5,12 @@
 
 #include "daemon/core/model.h"
 
-/* A string member that is null when there is none. */
+/* A member that is left out when there is none. */
 #define VARLINK_PAIR_NULLABLE(name, s) \
         SD_JSON_BUILD_PAIR_CONDITION(!!(s), name, SD_JSON_BUILD_STRING(s))
+
+#define VARLINK_PAIR_NULLABLE_VARIANT(name, v) \
+        SD_JSON_BUILD_PAIR_CONDITION(!!(v), name, SD_JSON_BUILD_VARIANT(v))
 
 /* A unit as ListUnits shows it. */
 int unit_varlink_build(Unit *u, sd_json_variant **ret);

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "context.h"
+#include "daemon/control/authorize.h"
 #include "daemon/control/lookup.h"
-#include "daemon/control/request.h"
 
-/* GetUnitSettings, SetUnitSettings, ResetUnit and Reload of the varlink interface. */
+/* The methods of the interface, but for Monitor, by the files that have them: ListUnits, GetStats,
+ * ListPolicies and GetStatus; SetThreadClass and ListThreads; those about settings and holds, and Reload. */
+int manager_varlink_bind(sd_varlink_server *s);
+int threads_varlink_bind(sd_varlink_server *s);
+/* request.c */
 int config_varlink_bind(sd_varlink_server *s);
-
-/* For other methods that ask for a change: who asks is filled in; answers with an error. */
-int config_varlink_request(sd_varlink *link, Varlink *v, const ConfigRequestArguments *arguments);
-int config_varlink_refuse(sd_varlink *link, const ConfigReply *reply);
 
 /* Who is at the other end. */
 int varlink_get_subject(sd_varlink *link, PolkitSubject *ret);
