@@ -96,8 +96,8 @@ static void test_no_change(void **state) {
         client_start(&c, sd_varlink_observe);
         assert_heard(&c, "listed:a.slice:attached complete:-:- ");
 
-        manager_unit_changed(fixture->manager, a);
-        manager_unit_changed(fixture->manager, a);
+        manager_notify(fixture->manager, unit_changed, a);
+        manager_notify(fixture->manager, unit_changed, a);
         assert_heard(&c, "");
 
         /* several things at once are one change, and there and back again is none */

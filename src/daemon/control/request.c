@@ -3,7 +3,6 @@
 #include "config/unit-file.h"
 #include "daemon/core/manager.h"
 #include "daemon/core/registry.h"
-#include "daemon/core/unit-kernel.h"
 #include "daemon/core/wanted.h"
 #include "hold.h"
 #include "pending.h"
@@ -225,18 +224,14 @@ static void reload(ConfigRequest *q) {
         manager_reload(c->manager);
 }
 
-/* Units whose settings cannot be carried out. */
+/* Its settings cannot be carried out. */
+static bool has_failed(const Unit *u) {
+        return u->state == UNIT_FAILED;
+}
+
 static void add_failed_units(Manager *m, GPtrArray *problems) {
-        _cleanup_ptr_array_ GPtrArray *units = g_ptr_array_new();
-        GHashTableIter it;
-        gpointer p;
+        _cleanup_ptr_array_ GPtrArray *units = manager_list_units(m, has_failed);
 
-        g_hash_table_iter_init(&it, m->units);
-        while (g_hash_table_iter_next(&it, NULL, &p))
-                if (((Unit *) p)->state == UNIT_FAILED)
-                        g_ptr_array_add(units, p);
-
-        g_ptr_array_sort(units, unit_compare);
         for (guint i = 0; i < units->len; i++) {
                 const Unit *u = units->pdata[i];
 

@@ -35,7 +35,7 @@ static int on_reconcile(sd_event_source *s, void *userdata) {
         log_debug("Reconciled %u units in %" PRIi64 " us.", n, g_get_monotonic_time() - begin);
 
         if (done)
-                manager_reconciled(m);
+                manager_notify(m, reconciled);
         else
                 manager_queue_reconcile(m);
         return 0;
@@ -174,5 +174,5 @@ void manager_reload(Manager *m) {
                 unit_reset_retry(u);
 
         manager_mark_all_dirty(m);
-        manager_reloaded(m);
+        manager_notify(m, reloaded);
 }

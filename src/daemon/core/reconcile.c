@@ -88,7 +88,7 @@ static void lost(Unit *u, const KernelPolicy *k) {
 static void attached(Unit *u, const KernelPolicy *k) {
         if (u->policy_id != k->id) {
                 u->policy_id = k->id;
-                manager_unit_changed(u->manager, u);
+                manager_notify(u->manager, unit_changed, u);
         }
 
         unit_set_state(u, UNIT_ATTACHED, NULL);

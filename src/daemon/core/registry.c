@@ -5,17 +5,6 @@
 
 /* ---- who hears of changes */
 
-/* By number and by value: an observer may register others. */
-#define NOTIFY(m, member, ...)                                                                  \
-        do {                                                                                    \
-                for (guint _i = 0; _i < (m)->observers->len; _i++) {                            \
-                        Observer _o = g_array_index((m)->observers, Observer, _i);              \
-                                                                                                \
-                        if (_o.observer->member)                                                \
-                                _o.observer->member(_o.userdata __VA_OPT__(, ) __VA_ARGS__);    \
-                }                                                                               \
-        } while (false)
-
 void manager_observe(Manager *m, const ManagerObserver *o, void *userdata) {
         g_array_append_val(m->observers, ((Observer) { .observer = o, .userdata = userdata }));
 }
@@ -29,34 +18,32 @@ void manager_unobserve(Manager *m, const ManagerObserver *o, void *userdata) {
         }
 }
 
-void manager_unit_changed(Manager *m, Unit *u) {
-        NOTIFY(m, unit_changed, u);
-}
-
-void manager_unit_overridden(Manager *m, Unit *u) {
-        NOTIFY(m, unit_overridden, u);
-}
-
-void manager_holds_changed(Manager *m) {
-        NOTIFY(m, holds_changed);
-}
-
-void manager_reloaded(Manager *m) {
-        NOTIFY(m, reloaded);
-}
-
-void manager_reconciled(Manager *m) {
-        NOTIFY(m, reconciled);
-}
-
 /* ---- units */
 
 Unit *manager_find_unit(Manager *m, const char *name) {
         return g_hash_table_lookup(m->units, name);
 }
 
+static int compare_names(const void *a, const void *b) {
+        return strcmp((*(const Unit *const *) a)->name, (*(const Unit *const *) b)->name);
+}
+
+GPtrArray *manager_list_units(Manager *m, bool (*test)(const Unit *u)) {
+        GPtrArray *units = g_ptr_array_new();
+        GHashTableIter it;
+        gpointer u;
+
+        g_hash_table_iter_init(&it, m->units);
+        while (g_hash_table_iter_next(&it, NULL, &u))
+                if (test(u))
+                        g_ptr_array_add(units, u);
+
+        g_ptr_array_sort(units, compare_names);
+        return units;
+}
+
 void manager_forget_unit(Manager *m, Unit *u) {
-        NOTIFY(m, unit_removed, u);
+        manager_notify(m, unit_removed, u);
         g_hash_table_remove(m->dirty, u);
         if (g_hash_table_lookup(m->units, u->name) == u)
                 g_hash_table_remove(m->units, u->name);

@@ -7,14 +7,20 @@
 void manager_observe(Manager *m, const ManagerObserver *o, void *userdata);
 void manager_unobserve(Manager *m, const ManagerObserver *o, void *userdata);
 
-/* These tell the observers. */
-void manager_unit_changed(Manager *m, Unit *u);
-void manager_unit_overridden(Manager *m, Unit *u);
-void manager_holds_changed(Manager *m);
-void manager_reloaded(Manager *m);
-void manager_reconciled(Manager *m);
+/* Tells the observers, by that function of theirs. By number and by value: one may register others. */
+#define manager_notify(m, member, ...)                                                          \
+        do {                                                                                    \
+                for (guint _i = 0; _i < (m)->observers->len; _i++) {                            \
+                        Observer _o = g_array_index((m)->observers, Observer, _i);              \
+                                                                                                \
+                        if (_o.observer->member)                                                \
+                                _o.observer->member(_o.userdata __VA_OPT__(, ) __VA_ARGS__);    \
+                }                                                                               \
+        } while (false)
 
 Unit *manager_find_unit(Manager *m, const char *name);
+/* Those that pass the test, in the order of their names. */
+GPtrArray *manager_list_units(Manager *m, bool (*test)(const Unit *u));
 /* Tells the observers as well: the unit is about to be freed. */
 void manager_forget_unit(Manager *m, Unit *u);
 

@@ -31,3 +31,10 @@ void unit_drop_link(Unit *u);
 void unit_schedule_retry(Unit *u, bool transient);
 void unit_reset_retry(Unit *u);
 bool unit_may_try(const Unit *u);
+
+/* The policy in force, inherited or own, "none" for the stock one, or NULL if the kernel cannot be asked.
+ * The result is valid as long as k, which gets the details. */
+const char *unit_read_verified(Unit *u, KernelPolicy *k);
+
+/* The kernel's counters, and those of the program that the policy has the daemon run. */
+int unit_stat_foreach(Unit *u, flat_keyed_func_t func, void *userdata);

@@ -31,7 +31,7 @@ bool unit_resolve_setting(Unit *u) {
                 return false;
 
         unit_reset_retry(u);
-        manager_unit_changed(u->manager, u);
+        manager_notify(u->manager, unit_changed, u);
         return true;
 }
 
@@ -43,7 +43,7 @@ void manager_override_unit(Manager *m, const char *unit) {
 
         if (u->files_known)
                 (void) unit_resolve_setting(u);
-        manager_unit_overridden(m, u);
+        manager_notify(m, unit_overridden, u);
         manager_mark_dirty(m, u);
 }
 
@@ -78,8 +78,8 @@ static void hold_changed(Manager *m, const Hold *h) {
 
         manager_override_unit(m, h->unit);
         if (u) /* that it is held is shown, even if that changes nothing */
-                manager_unit_changed(m, u);
-        manager_holds_changed(m);
+                manager_notify(m, unit_changed, u);
+        manager_notify(m, holds_changed);
         manager_queue_reconcile(m);
 }
 

@@ -3,7 +3,6 @@
 /* The manager object on D-Bus: conversion only. */
 
 #include "daemon/core/registry.h"
-#include "daemon/core/unit-kernel.h"
 #include "daemon/core/unit.h"
 #include "methods.h"
 #include "objects.h"
@@ -66,17 +65,12 @@ static int append_unit(sd_bus_message *reply, Unit *u) {
 
 static int method_list_units(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
-        GHashTableIter it;
-        gpointer u;
+        _cleanup_ptr_array_ GPtrArray *units = manager_list_units(manager_of(userdata), unit_is_managed);
         int r;
 
         r = bus_open_array(msg, "(ssssso)", &reply);
-
-        g_hash_table_iter_init(&it, manager_of(userdata)->units);
-        while (r >= 0 && g_hash_table_iter_next(&it, NULL, &u))
-                if (unit_is_managed(u))
-                        r = append_unit(reply, u);
-
+        for (guint i = 0; r >= 0 && i < units->len; i++)
+                r = append_unit(reply, units->pdata[i]);
         return bus_send_array(reply, r);
 }
 

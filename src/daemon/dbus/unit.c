@@ -3,7 +3,6 @@
 /* One object for each managed unit on D-Bus: conversion only. */
 
 #include "daemon/core/registry.h"
-#include "daemon/core/unit-kernel.h"
 #include "daemon/core/unit.h"
 #include "methods.h"
 #include "objects.h"
@@ -36,23 +35,14 @@ static int find_unit(sd_bus *bus, const char *path, const char *interface, void 
 
 static int enumerate_units(sd_bus *bus, const char *prefix, void *userdata, char ***ret_nodes,
                            sd_bus_error *error) {
-        Manager *m = ASSERT_PTR(userdata);
-        _cleanup_strv_free_ char **l = NULL;
-        GHashTableIter it;
-        size_t n = 0;
-        gpointer u;
+        _cleanup_ptr_array_ GPtrArray *units = manager_list_units(userdata, unit_is_managed);
+        _cleanup_strv_free_ char **l = g_new0(char *, units->len + 1);
         int r;
 
-        l = g_new0(char *, g_hash_table_size(m->units) + 1);
-        g_hash_table_iter_init(&it, m->units);
-        while (g_hash_table_iter_next(&it, NULL, &u)) {
-                if (!unit_is_managed(u))
-                        continue;
-
-                r = unit_bus_path(u, l + n);
+        for (guint i = 0; i < units->len; i++) {
+                r = unit_bus_path(units->pdata[i], l + i);
                 if (r < 0)
                         return r;
-                n++;
         }
 
         *ret_nodes = TAKE_PTR(l);

@@ -3,7 +3,6 @@
 /* The model on varlink: conversion only. */
 
 #include "daemon/core/registry.h"
-#include "daemon/core/unit-kernel.h"
 #include "daemon/core/unit.h"
 #include "methods.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
@@ -25,27 +24,12 @@ static int dispatch_name(sd_varlink *link, sd_json_variant *parameters, const ch
 
 /* ---- units */
 
-/* All that pass the test, in the order of their names. */
-static GPtrArray *select_units(Manager *m, bool (*test)(const Unit *u)) {
-        GPtrArray *units = g_ptr_array_new();
-        GHashTableIter it;
-        gpointer u;
-
-        g_hash_table_iter_init(&it, m->units);
-        while (g_hash_table_iter_next(&it, NULL, &u))
-                if (test(u))
-                        g_ptr_array_add(units, u);
-
-        g_ptr_array_sort(units, unit_compare);
-        return units;
-}
-
 typedef int (*build_t)(Unit *u, sd_json_variant **ret);
 
 static int reply_all(sd_varlink *link, sd_varlink_method_flags_t flags, Manager *m,
                      bool (*test)(const Unit *u), build_t build) {
         Stream s = { .link = link, .more = flags & SD_VARLINK_METHOD_MORE };
-        _cleanup_ptr_array_ GPtrArray *units = select_units(m, test);
+        _cleanup_ptr_array_ GPtrArray *units = manager_list_units(m, test);
         int r = 0;
 
         for (guint i = 0; r >= 0 && i < units->len; i++) {

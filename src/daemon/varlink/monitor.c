@@ -158,21 +158,17 @@ static void unit_changed(void *userdata, Unit *u) {
 
 /* The first client has everything built, those that come later get what is known. */
 static int take_stock(Monitor *o) {
-        GHashTableIter it;
-        gpointer p;
+        _cleanup_ptr_array_ GPtrArray *units = NULL;
         int r;
 
         if (o->links->len > 0)
                 return 0;
 
         g_hash_table_remove_all(o->known);
-        g_hash_table_iter_init(&it, o->manager->units);
-        while (g_hash_table_iter_next(&it, NULL, &p)) {
+        units = manager_list_units(o->manager, unit_is_managed);
+        for (guint i = 0; i < units->len; i++) {
                 _cleanup_(sd_json_variant_unrefp) sd_json_variant *unit = NULL;
-                Unit *u = p;
-
-                if (!unit_is_managed(u))
-                        continue;
+                Unit *u = units->pdata[i];
 
                 r = unit_varlink_build(u, &unit);
                 if (r < 0)

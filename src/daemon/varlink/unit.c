@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "daemon/core/unit-kernel.h"
 #include "daemon/core/unit.h"
 #include "unit.h"
 
