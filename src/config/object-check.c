@@ -2,9 +2,7 @@
 
 #include <elf.h>
 
-#include <bpf/btf.h>
-
-#include "object-check.h"
+#include "object.h"
 #include "shared/string-util.h"
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct btf *, btf__free);

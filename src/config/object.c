@@ -6,7 +6,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
-#include "object-check.h"
 #include "object.h"
 #include "shared/bpf-log.h"
 #include "shared/cleanup.h"

@@ -9,7 +9,6 @@
 #include <elf.h>
 
 #include "config/catalog.h"
-#include "config/object-check.h"
 #include "config/object.h"
 #include "shared/bpf-log.h"
 #include "shared/file-util.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "daemon/systemd/query.h"
 #include "pending.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"

@@ -5,7 +5,6 @@
 #include "daemon/core/unit.h"
 #include "daemon/core/wanted.h"
 #include "fetch.h"
-#include "names.h"
 #include "shared/log.h"
 
 /* dbus-daemon refuses a connection more than 128 calls without a reply, by default. */

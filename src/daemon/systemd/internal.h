@@ -12,6 +12,11 @@
  * announces like any other new unit: asking about each new unit at once would go on for ever. Hence units
  * are asked about when they are active, or were on the list of what is loaded, and lists load nothing. */
 
+#define SYSTEMD_SERVICE "org.freedesktop.systemd1"
+#define SYSTEMD_PATH "/org/freedesktop/systemd1"
+#define SYSTEMD_MANAGER_INTERFACE "org.freedesktop.systemd1.Manager"
+#define SYSTEMD_UNIT_INTERFACE "org.freedesktop.systemd1.Unit"
+
 #define SYSTEMD_WATCH_MATCHES 5
 
 typedef struct SystemdWatch SystemdWatch;

@@ -5,7 +5,6 @@
 #include "daemon/core/unit.h"
 #include "fetch.h"
 #include "list.h"
-#include "names.h"
 #include "shared/log.h"
 
 #define RESCAN_AFTER_ERROR_USEC (5 * USEC_PER_SEC)

@@ -3,8 +3,7 @@
 #include "daemon/core/unit.h"
 #include "fetch.h"
 #include "list.h"
-#include "names.h"
-#include "query.h"
+#include "watch.h"
 
 static SystemdUnit *find_unit(SystemdWatch *w, const char *name) {
         _cleanup_free_ char *path = NULL;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <glib.h>
-
-#include "names.h"
+#include "internal.h"
 #include "resolve.h"
 #include "shared/string-util.h"
 

@@ -3,7 +3,6 @@
 #include "daemon/core/registry.h"
 #include "fetch.h"
 #include "list.h"
-#include "names.h"
 #include "shared/log.h"
 #include "watch.h"
 
