@@ -106,6 +106,14 @@ const PolicyWord *policy_words_get(const PolicyWords *w, guint i) {
         return &g_array_index(w->words, PolicyWord, i);
 }
 
+char **policy_words_get_texts(const PolicyWords *w) {
+        char **texts = g_new0(char *, policy_words_count(w) + 1);
+
+        for (guint i = 0; i < policy_words_count(w); i++)
+                texts[i] = policy_words_get(w, i)->text;
+        return texts;
+}
+
 static void words_add(PolicyWords *w, const char *text, const char *file, unsigned line) {
         PolicyWord word = {
                 .text = g_strdup(text),
@@ -183,6 +191,15 @@ guint policy_setting_count_lines(const PolicySetting *s) {
 
 const PolicyLine *policy_setting_get_line(const PolicySetting *s, guint i) {
         return s->lines->pdata[i];
+}
+
+char **policy_setting_get_assignments(const PolicySetting *s) {
+        char **l = g_new0(char *, policy_setting_count_lines(s) + 1);
+
+        for (guint i = 0; i < policy_setting_count_lines(s); i++)
+                l[i] = g_strdup_printf("%s=%s", policy_setting_get_line(s, i)->key,
+                                       policy_setting_get_line(s, i)->value);
+        return l;
 }
 
 /* No assignment to the key follows. */
@@ -279,20 +296,15 @@ bool policy_setting_is_set(const PolicySetting *s) {
 }
 
 char *policy_setting_get_value(const PolicySetting *s, guint i) {
-        const PolicyWords *words;
-        GString *text;
+        g_autofree char **texts = NULL;
 
         if (i == 0)
                 return s->set ? g_strdup(strempty(s->policy)) : NULL;
-
-        words = s->more + i - 1;
-        if (!words->set)
+        if (!s->more[i - 1].set)
                 return NULL;
 
-        text = g_string_new(NULL);
-        for (guint k = 0; k < policy_words_count(words); k++)
-                g_string_append_printf(text, "%s%s", k > 0 ? " " : "", policy_words_get(words, k)->text);
-        return g_string_free(text, FALSE);
+        texts = policy_words_get_texts(s->more + i - 1);
+        return g_strjoinv(" ", texts);
 }
 
 void policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger) {

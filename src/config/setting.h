@@ -89,6 +89,8 @@ void policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord
 
 guint policy_setting_count_lines(const PolicySetting *s);
 const PolicyLine *policy_setting_get_line(const PolicySetting *s, guint i);
+/* All of them as KEY=VALUE; the caller's. */
+char **policy_setting_get_assignments(const PolicySetting *s);
 /* Whether a line of the setting has a part in it, or lost against later ones. */
 bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line);
 
@@ -103,5 +105,7 @@ void policy_setting_clear_policy(PolicySetting *s);
 void policy_words_clear(PolicyWords *w);
 guint policy_words_count(const PolicyWords *w);
 const PolicyWord *policy_words_get(const PolicyWords *w, guint i);
+/* The texts of all; the array is the caller's, the strings are not. */
+char **policy_words_get_texts(const PolicyWords *w);
 
 #define _cleanup_policy_setting_ _cleanup_(policy_setting_done)

@@ -101,7 +101,7 @@ static int prepare(Manager *m, const ConfigChange *c, OverrideKind kind, const c
         int r;
 
         if (!o->files)
-                o->files = g_ptr_array_new_with_free_func(g_free);
+                o->files = g_ptr_array_new_null_terminated(0, g_free, TRUE);
         g_ptr_array_add(o->files, g_strdup(path));
         p->changes[kind] = true;
 

@@ -8,7 +8,7 @@ typedef struct ConfigOutcome {
         int error;             /* 0; -EINVAL, others: see the problem; -ESRCH: no such unit;
                                 * -EACCES, -ENOKEY: not permitted, not without asking the user */
         char *problem;         /* one sentence, without a full stop */
-        GPtrArray *files;      /* those that are other ones now, strings */
+        GPtrArray *files;      /* those that are other ones now, strings and a NULL; NULL: none */
         PolicySetting setting; /* what holds for the unit now */
         bool files_known;      /* or the unit has no files that could say something */
 } ConfigOutcome;

@@ -8,29 +8,15 @@
 
 /* ---- what is held */
 
-static int append_settings(sd_bus_message *reply, const PolicySetting *s) {
-        int r;
-
-        r = sd_bus_message_open_container(reply, 'a', "s");
-
-        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(s); i++) {
-                const PolicyLine *l = policy_setting_get_line(s, i);
-                g_autofree char *text = g_strdup_printf("%s=%s", l->key, l->value);
-
-                r = sd_bus_message_append(reply, "s", text);
-        }
-
-        return r < 0 ? r : sd_bus_message_close_container(reply);
-}
-
 static int append_hold(sd_bus_message *reply, const Hold *h) {
+        g_auto(GStrv) settings = policy_setting_get_assignments(&h->setting);
         int r;
 
         r = sd_bus_message_open_container(reply, 'r', "usasssuut");
         if (r >= 0)
                 r = sd_bus_message_append(reply, "us", h->cookie, h->unit);
         if (r >= 0)
-                r = append_settings(reply, &h->setting);
+                r = sd_bus_message_append_strv(reply, settings);
         if (r >= 0)
                 r = sd_bus_message_append(reply, "ssuut", h->program, strempty(h->reason), (uint32_t) h->pid,
                                           (uint32_t) h->uid, h->since);

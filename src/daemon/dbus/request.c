@@ -114,8 +114,6 @@ static int reply_files(Control *c, sd_bus_message *msg, sd_varlink *link, const 
         if (reply->outcome->error < 0)
                 return config_bus_reply_error(msg, reply);
 
-        if (files)
-                g_ptr_array_add(files, NULL);
         return reply_strings(msg, files ? (char **) files->pdata : NULL);
 }
 

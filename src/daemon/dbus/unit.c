@@ -59,14 +59,9 @@ BUS_GETTER(get_holds, hold_bus_append(reply, ((Unit *) userdata)->manager, ((Uni
 
 static int get_words(sd_bus *bus, const char *path, const char *interface, const char *property,
                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        const PolicyWords *words = ASSERT_PTR(userdata);
-        int r;
+        g_autofree char **texts = policy_words_get_texts(userdata);
 
-        r = sd_bus_message_open_container(reply, 'a', "s");
-        for (guint i = 0; r >= 0 && i < policy_words_count(words); i++)
-                r = sd_bus_message_append(reply, "s", policy_words_get(words, i)->text);
-
-        return r < 0 ? r : sd_bus_message_close_container(reply);
+        return sd_bus_message_append_strv(reply, texts);
 }
 
 static int get_verified(sd_bus *bus, const char *path, const char *interface, const char *property,

@@ -140,25 +140,21 @@ static int method_get_unit_settings(sd_varlink *link, sd_json_variant *parameter
 /* ---- SetUnitSettings, ResetUnit */
 
 static int reply_change(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL, *files = NULL;
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
         const ConfigOutcome *o = reply->outcome;
+        char **files = o->files ? (char **) o->files->pdata : NULL;
         int r;
 
         if (o->error < 0)
                 return refuse(link, reply);
 
         r = build_settings(&o->setting, &settings);
-        if (r >= 0)
-                r = sd_json_variant_new_array(&files, NULL, 0);
-        for (guint i = 0; r >= 0 && o->files && i < o->files->len; i++)
-                r = sd_json_variant_append_arrayb(&files,
-                                                  SD_JSON_BUILD_STRING((const char *) o->files->pdata[i]));
         if (r < 0)
                 return r;
 
         return sd_varlink_replybo(link,
                                   SD_JSON_BUILD_PAIR_STRING("unit", reply->unit),
-                                  SD_JSON_BUILD_PAIR_VARIANT("files", files),
+                                  SD_JSON_BUILD_PAIR_STRV("files", files),
                                   SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
                                   SD_JSON_BUILD_PAIR_BOOLEAN("unitFilesKnown", o->files_known),
                                   SD_JSON_BUILD_PAIR_CONDITION(

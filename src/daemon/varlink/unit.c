@@ -3,43 +3,15 @@
 #include "daemon/core/unit.h"
 #include "unit.h"
 
-static int build_words(const PolicyWords *words, sd_json_variant **ret) {
-        int r = 0;
-
-        for (guint i = 0; r >= 0 && i < policy_words_count(words); i++)
-                r = sd_json_variant_append_arrayb(ret,
-                                                  SD_JSON_BUILD_STRING(policy_words_get(words, i)->text));
-
-        return r;
-}
-
 /* ---- holds */
 
-static int build_settings(const PolicySetting *s, sd_json_variant **ret) {
-        int r = 0;
-
-        for (guint i = 0; r >= 0 && i < policy_setting_count_lines(s); i++) {
-                const PolicyLine *l = policy_setting_get_line(s, i);
-                g_autofree char *text = g_strdup_printf("%s=%s", l->key, l->value);
-
-                r = sd_json_variant_append_arrayb(ret, SD_JSON_BUILD_STRING(text));
-        }
-
-        return r;
-}
-
 static int append_hold(const Hold *h, sd_json_variant **array) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *settings = NULL;
-        int r;
-
-        r = build_settings(&h->setting, &settings);
-        if (r < 0)
-                return r;
+        g_auto(GStrv) settings = policy_setting_get_assignments(&h->setting);
 
         return sd_json_variant_append_arraybo(
                 array,
                 SD_JSON_BUILD_PAIR_UNSIGNED("cookie", h->cookie),
-                SD_JSON_BUILD_PAIR_VARIANT("settings", settings),
+                SD_JSON_BUILD_PAIR_STRV("settings", settings),
                 SD_JSON_BUILD_PAIR_STRING("program", h->program),
                 VARLINK_PAIR_NULLABLE("reason", h->reason),
                 SD_JSON_BUILD_PAIR_UNSIGNED("process", h->pid),
@@ -63,21 +35,19 @@ int unit_varlink_build_holds(const Unit *u, sd_json_variant **ret) {
 
 /* ---- units */
 
+#define NULLABLE_STRV(name, l) SD_JSON_BUILD_PAIR_CONDITION(!!(l)[0], name, SD_JSON_BUILD_STRV(l))
+
 int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *options = NULL, *threads = NULL,
-                        *admission = NULL, *holds = NULL;
+        g_autofree char **options = policy_words_get_texts(u->setting.more + POLICY_KEY_OPTIONS),
+                **threads = policy_words_get_texts(u->setting.more + POLICY_KEY_SCAN_THREADS),
+                **admission = policy_words_get_texts(u->setting.more + POLICY_KEY_ADMISSION);
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *holds = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
         g_autofree char *source = unit_source(u);
         const char *verified;
         int r;
 
-        r = build_words(u->setting.more + POLICY_KEY_OPTIONS, &options);
-        if (r >= 0)
-                r = build_words(u->setting.more + POLICY_KEY_SCAN_THREADS, &threads);
-        if (r >= 0)
-                r = build_words(u->setting.more + POLICY_KEY_ADMISSION, &admission);
-        if (r >= 0)
-                r = unit_varlink_build_holds(u, &holds);
+        r = unit_varlink_build_holds(u, &holds);
         if (r < 0)
                 return r;
         verified = unit_read_verified(u, &k);
@@ -92,9 +62,9 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
                                 SD_JSON_BUILD_PAIR_CONDITION(u->cgroup_id != 0, "cgroupId",
                                                              SD_JSON_BUILD_UNSIGNED(u->cgroup_id)),
                                 VARLINK_PAIR_NULLABLE("configured", u->setting.policy),
-                                VARLINK_PAIR_NULLABLE_VARIANT("options", options),
-                                VARLINK_PAIR_NULLABLE_VARIANT("scanThreads", threads),
-                                VARLINK_PAIR_NULLABLE_VARIANT("admission", admission),
+                                NULLABLE_STRV("options", options),
+                                NULLABLE_STRV("scanThreads", threads),
+                                NULLABLE_STRV("admission", admission),
                                 VARLINK_PAIR_NULLABLE_VARIANT("holds", holds),
                                 VARLINK_PAIR_NULLABLE("effective", u->effective),
                                 VARLINK_PAIR_NULLABLE("verified", verified),
