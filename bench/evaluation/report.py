@@ -6,6 +6,7 @@ policy are shown; MORE_IS_BETTER has those of the keys of which more is better; 
 in the order of RATIOS, and PAPER_NOTE what they say that is no such ratio."""
 
 import pathlib
+from statistics import median
 
 MIB = 1 << 20
 
@@ -17,12 +18,6 @@ def model(clock="laboratory"):
     if clock == "host":
         return f"the host's time, which is not repeatable; {disk}"
     return f"1 instruction = 1 ns (all processors in turn), {disk}"
-
-
-def median(values):
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def spread(values):
@@ -69,7 +64,7 @@ def with_spread(summary, key, digits):
 
 def paper_of(load, name):
     """The papers' ratios of a variant, None where there is none."""
-    values = getattr(load, "PAPER", {}).get(name, ())
+    values = load.PAPER.get(name, ())
     return {key: value for (key, _), value in zip(load.RATIOS, [*values, *[None] * len(load.RATIOS)])}
 
 
@@ -90,15 +85,15 @@ def print_result(load, summaries, repetitions):
     if repetitions > 1:
         print(f"Medians of {repetitions} interleaved repetitions, ± half the range:")
     print_table(heading, rows)
-    if hasattr(load, "PAPER_NOTE"):
+    if load.PAPER_NOTE:
         print(f"  Papers: {load.PAPER_NOTE}.")
 
 
-def reporter(find_bars, *attributes):
-    """What prints a load's results: it returns the document for the JSON and the bars that "find_bars", if there is
-    one, knows, each whether it is reached and what it is.  "attributes" are those of the load that are in the document
-    as well."""
+def reporter(find_goals, *attributes):
+    """What prints a load's results: it returns the document for the JSON and the goals that "find_goals", if there is
+    one, finds.  "attributes" are those of the load that are in the document as well."""
     def report(load, results):
+        results = load.compared(results)
         summaries = {name: summarize(repetitions) for name, repetitions in results.items()}
         print_result(load, summaries, len(results["stock"]))
         document = {
@@ -106,13 +101,14 @@ def reporter(find_bars, *attributes):
             **{name: getattr(load, name) for name in attributes},
             "columns": load.COLUMNS, "ratios": load.RATIOS, "more_is_better": load.MORE_IS_BETTER,
             "paper": {name: paper_of(load, name) for name in summaries},
-            "paper_note": getattr(load, "PAPER_NOTE", None), "medians": summaries, "repetitions": results}
-        return document, find_bars(load, summaries) if find_bars and load.POLICY in results else []
+            "paper_note": load.PAPER_NOTE, "medians": summaries, "repetitions": results}
+        has_goals = find_goals and load.POLICY in (None, *results)
+        return document, list(find_goals(load, summaries)) if has_goals else []
     return report
 
 
-def print_bars(bars):
+def print_goals(goals):
     print("\nGoals:")
-    for good, text in bars:
+    for good, text in goals:
         print(f"  {'reached' if good else 'MISSED '}  {text}")
-    return all(good for good, _ in bars)
+    return all(good for good, _ in goals)

@@ -6,9 +6,7 @@ machine, "tools/vm bench" and "tools/bench" ask here on the host.
     loads.py demo           those of the demonstration
     loads.py machine NAME   the disk's time for a request in us, the number of processors, further kernel arguments
 
-A load is a class with TITLE, VARIANTS, BASELINES, REPETITIONS, POLICY and MEMORY_MAX, with measure(variant, repetition)
-and describe(), and with what report.py says of tables.  It may have DISK_US and CPUS, NULL_BLK for other parameters of
-the disk, and LIMIT if what its pages are asked for can be recorded."""
+A load is a class, see Load in workloads.py."""
 
 import dataclasses
 import pathlib
@@ -17,13 +15,7 @@ import sys
 # in the sources; if installed, reports are here
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "evaluation"))
 
-import report
-import report_demo
-import report_dispatch
-import report_isolation
-import report_memory
-import report_mixed
-import report_ycsb
+import goals
 import workloads
 import workloads_dispatch
 import workloads_isolation
@@ -32,32 +24,24 @@ import workloads_mixed
 import workloads_sql
 import workloads_twitter
 import workloads_ycsb
+from report import reporter
 
-DISK_US = 100
-CPUS = 2
-
-report_search = report.reporter(report_demo.search_bars, "tree_bytes", "files")
-report_file_search = report.reporter(report_demo.file_search_bars, "tree_bytes", "files")
-report_kv = report.reporter(report_demo.kv_bars, "database_bytes")
-report_beside = report.reporter(report_mixed.bars, "database_bytes")
-report_workload = report.reporter(report_ycsb.bars, "database_bytes", "options")
+report_mixed = reporter(goals.mixed, "database_bytes")
+report_ycsb = reporter(goals.ycsb, "database_bytes", "options")
 # The papers name these programs, and have no figures.
-report_queries = report.reporter(None, "database_bytes", "options")
-report_pair = report.reporter(report_isolation.bars)
-report_events = report.reporter(report_dispatch.bars)
+report_queries = reporter(None, "database_bytes", "options")
 
 LOADS = {
-    "search": (workloads.Search, report_search),
-    "kv": (workloads.KeyValue, report_kv),
-    "file-search": (workloads.FileSearch, report_file_search),
-    "get-scan": (workloads_mixed.GetScan, report_beside),
-    "admission": (workloads_mixed.Admission, report_beside),
-    **{name: (load_class, report_workload) for name, load_class in workloads_ycsb.LOADS.items()},
-    **{name: (load_class, report_workload) for name, load_class in workloads_twitter.LOADS.items()},
-    **{name: (load_class, report_queries) for name, load_class in workloads_sql.LOADS.items()},
-    "isolation": (workloads_isolation.Isolation, report_pair),
-    "dispatch": (workloads_dispatch.Dispatch, report_events),
-    "memory": (workloads_memory.Memory, report_memory.report),
+    "search": (workloads.Search, reporter(goals.search, "tree_bytes", "files")),
+    "kv": (workloads.KeyValue, reporter(goals.key_value, "database_bytes")),
+    "file-search": (workloads.FileSearch, reporter(goals.file_search, "tree_bytes", "files")),
+    "get-scan": (workloads_mixed.GetScan, report_mixed),
+    "admission": (workloads_mixed.Admission, report_mixed),
+    **{name: (load, report_ycsb) for name, load in (workloads_ycsb.LOADS | workloads_twitter.LOADS).items()},
+    **{name: (load, report_queries) for name, load in workloads_sql.LOADS.items()},
+    "isolation": (workloads_isolation.Isolation, reporter(goals.isolation)),
+    "dispatch": (workloads_dispatch.Dispatch, reporter(goals.dispatch)),
+    "memory": (workloads_memory.Memory, reporter(goals.memory)),
 }
 DEMO = ("search", "kv")
 
@@ -106,11 +90,11 @@ def load(name):
 
 
 def machine(name):
-    return getattr(load(name), "DISK_US", DISK_US), getattr(load(name), "CPUS", CPUS)
+    return load(name).DISK_US, load(name).CPUS
 
 
 def kernel_arguments(name):
-    return [f"null_blk.{parameter}" for parameter in getattr(load(name), "NULL_BLK", ())]
+    return [f"null_blk.{parameter}" for parameter in load(name).NULL_BLK]
 
 
 def main(arguments):

@@ -37,7 +37,7 @@ class Reads:
                 f"--operations={self.operations}", f"--warmup={self.warmup}"]
 
 
-class Dispatch:
+class Dispatch(workloads.Load):
     """A policy that sends each event to a program that only counts them; on one processor, where the time of both
     adds up."""
 
@@ -49,20 +49,16 @@ class Dispatch:
                     for key, title, digits in (("ns", ": instructions", 0), ("reader_ns", ": of the reader", 0),
                                                ("events", ": events", 2), ("lost", ": lost in all", 0)))
     RATIOS = (("hit_ns", "hit"), ("miss_ns", "miss"))
-    MORE_IS_BETTER = ()
     # Table 1
     PAPER_NOTE = ("what programs lose of their operations by telling user space: 16.6 % in YCSB A, 17.8 % in C, 20.6 % "
                   "with uniform reads, 4.7 % in a search")
-    BASELINES = (STOCK,)
     VARIANTS = (STOCK, *(Variant(name, policy=name) for name in ("noop", "lfu", "dispatch")))
-    REPETITIONS = 3
     FILE_BYTES = 256 * MIB
     MEMORY_MAX = 40 * MIB
     READS = (Reads("hit", "infinity", 32 * MIB, 0, 60000), Reads("miss", MEMORY_MAX, FILE_BYTES, 15000, 20000))
 
     def __init__(self, disk, progress):
-        self.disk = disk
-        self.progress = progress
+        super().__init__(disk, progress)
         self.file = disk.make_file(self.FILE_BYTES)
         for program in ("read-cost", "dispatch-reader"):
             guest.preload(BENCH / program)
@@ -85,19 +81,21 @@ class Dispatch:
         return result
 
     def measure_reads(self, variant, reads):
-        self.disk.forget_cached()
+        self.prepare(variant)
         with guest.Slice("demodispatch.slice", reads.memory_max, variant.policy) as slice_:
             if variant.policy != self.POLICY:
-                return self.add_up(reads, json.loads(guest.run_in_slice(slice_, "demo-dispatch",
-                                                                        reads.command(self.file))))
+                return self.add_up(reads, self.cost(slice_, reads))
             with guest.Service("system.slice", "demo-dispatch-reader", [BENCH / "dispatch-reader"]) as reader:
                 reader.wait_for_line()
-                cost = json.loads(guest.run_in_slice(slice_, "demo-dispatch", reads.command(self.file)))
+                cost = self.cost(slice_, reads)
                 reader.stop()
                 lines = reader.text().splitlines()
             if len(lines) != 2:
                 raise guest.DemoError(f"the reader of events said {lines}\n{guest.journal_of(reader.name)}")
             return self.add_up(reads, cost, json.loads(lines[1]))
+
+    def cost(self, slice_, reads):
+        return json.loads(guest.run_in_slice(slice_, "demo-dispatch", reads.command(self.file)))
 
     @staticmethod
     def add_up(reads, cost, reader=None):

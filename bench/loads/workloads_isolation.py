@@ -3,13 +3,12 @@
 search, as in the cachebpf paper's figure 10."""
 
 import dataclasses
-import json
 import pathlib
 
 import guest
 import workloads
 from page_cache import PageCache
-from workloads import MIB, PAGE
+from workloads import MIB
 
 # From the artifact's numbers: operations a second, passes in seven minutes.
 FIGURE_10 = {"stock": (5571, 68), "lfu": (7865, 84), "mru": (2233, 116), "tailored": (8344, 122)}
@@ -26,6 +25,11 @@ class Pair:
     search: str | None = None
     operations: int = 24000
 
+    @property
+    def options(self):
+        """Of the reads; the last --ops= counts."""
+        return (f"--ops={self.operations}",)
+
 
 STOCK = Pair("stock")
 
@@ -34,6 +38,8 @@ class KeyValueBeside(workloads.KeyValue):
     """YCSB's workload C on YCSB's database."""
 
     DATABASE = "ycsb"
+    SLICE = "isolation-kv"
+    OPTIONS = ("--workload=c", "--block-cache=0", "--index-in-cache")
     MEMORY_MAX = 7 * MIB
     WARMUP = 8000
     OPERATIONS = STOCK.operations
@@ -41,19 +47,8 @@ class KeyValueBeside(workloads.KeyValue):
     def fill(self):
         """Both loads' data are there already."""
 
-    @property
-    def cached(self):
-        """A tenth, as in YCSB's loads."""
-        return self.database_bytes // 10 // PAGE * PAGE
-
     def describe(self):
-        return (f"RocksDB of {self.database_bytes / MIB:.0f} MiB, of which a tenth is cached; {self.OPERATIONS} reads, "
-                f"Zipfian {self.ZIPF}, after {self.WARMUP} to warm up, {self.THREADS} thread(s)")
-
-    def command(self, repetition, operations):
-        return [self.program, "run", self.database, "--workload=c", f"--ops={operations}",
-                f"--warmup={self.WARMUP}", f"--zipf={self.ZIPF}", f"--seed={repetition + 1}", "--block-cache=0",
-                "--index-in-cache", f"--disk={self.disk.device.name}", "--json"]
+        return f"RocksDB of {self.database_bytes / MIB:.0f} MiB, of which a tenth is cached; {self.reads()}"
 
 
 class SearchBeside(workloads.Search):
@@ -72,14 +67,13 @@ class SearchBeside(workloads.Search):
                 f"MemoryMax={self.MEMORY_MAX // MIB}M")
 
 
-class Isolation:
+class Isolation(workloads.Load):
     """Both loads at once, measured while the second and later passes of the search run beside the measured reads."""
 
     TITLE = "isolation"
     POLICY = "tailored"
     BASELINES = (STOCK,)
     VARIANTS = (STOCK, Pair("lfu", "lfu", "lfu"), Pair("mru", "mru", "mru", 4000), Pair("tailored", "lfu", "mru"))
-    REPETITIONS = 3
     DISK_US = 1000
     NULL_BLK = ("hw_queue_depth=1",)        # a disk that two have to share
     COLUMNS = (("ops_per_second", "operations/s", 0), ("p99_us", "P99 us", 0),
@@ -91,8 +85,7 @@ class Isolation:
     GOALS = (1.5, 1.8)
 
     def __init__(self, disk, progress):
-        self.disk = disk
-        self.progress = progress
+        super().__init__(disk, progress)
         disk.fill_anew(KeyValueBeside.DATABASE, "search")
         self.kv = KeyValueBeside(disk, progress)
         self.search = SearchBeside(disk, progress)
@@ -112,15 +105,14 @@ class Isolation:
 
     def measure(self, variant, repetition):
         guest.set_mglru(False)
-        self.disk.forget_cached()
+        self.prepare(variant)
         with guest.Slice("demoisolationkv.slice", self.kv.MEMORY_MAX, variant.kv) as kv_slice, \
                 guest.Slice("demoisolationsearch.slice", self.search.MEMORY_MAX, variant.search) as search_slice, \
                 guest.Service(search_slice.name, "demo-isolation-search", self.search.command()) as search:
             status = [workloads.show_status(s) for s in (kv_slice, search_slice)] if repetition == 0 else None
             search.wait_for_line()
-            with PageCache(kv_slice, self.kv.cached) as cache:
-                command = self.kv.command(repetition, variant.operations)
-                result = json.loads(guest.run_in_slice(kv_slice, "demo-isolation-kv", command))
+            with PageCache(kv_slice, self.kv.tenth()) as cache:
+                result = self.kv.ask(kv_slice, variant, repetition)
             passes = self.search.parse(search.text())
             result["memory"] = {"kv": cache.memory(), "search": search_slice.memory()}
             result["policy_counters"] = {"kv": kv_slice.policy_counters(), "search": search_slice.policy_counters()}

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Key-value reads beside work that fills the cache with what the reads do not need: scans, compaction."""
 
-import json
-
 import guest
 import workloads
-from page_cache import PageCache
 from workloads import MGLRU, MIB, PAGE, STOCK, Variant
 
 
 class Mixed(workloads.KeyValue):
-    """Reads by "kv run" with something beside them, each run on a slice and a file system that are new."""
+    """Reads by "kv run" with something beside them."""
 
+    SLICE = "mixed"
+    OPTIONS = ("--block-cache=0",)
     REPETITIONS = 3
-    THREADS = 1
     CACHED = 14 * MIB
     MORE_IS_BETTER = ("ops_per_second", "scans_per_second")
     WARMUP = 12000
@@ -21,38 +19,13 @@ class Mixed(workloads.KeyValue):
 
     def describe(self):
         return (f"RocksDB of {self.database_bytes / MIB:.0f} MiB, "
-                f"{self.CACHED // MIB} MiB of it cached; {self.OPERATIONS} reads, Zipfian {self.ZIPF}, "
-                f"after {self.WARMUP} to warm up, {self.THREADS} thread(s); {self.beside()}")
+                f"{self.CACHED // MIB} MiB of it cached; {self.reads()}; {self.beside()}")
 
-    def prepare(self):
-        self.disk.forget_cached()
-
-    def add_ratios(self, result):
-        """Figures that only some loads have."""
-
-    def measure(self, variant, repetition):
-        guest.set_mglru(variant.mglru)
-        self.prepare()
-        with guest.Slice("demomixed.slice", self.MEMORY_MAX, variant.policy, variant.settings,
-                         variant.attached) as slice_:
-            status = workloads.show_status(slice_) if repetition == 0 else None
-            with PageCache(slice_, self.CACHED) as cache:
-                output = guest.run_in_slice(slice_, "demo-mixed", [
-                    self.program, "run", self.database, f"--ops={self.OPERATIONS}", f"--warmup={self.WARMUP}",
-                    f"--threads={self.THREADS}", f"--zipf={self.ZIPF}", "--block-cache=0",
-                    f"--seed={repetition + 1}", f"--disk={self.disk.device.name}", "--json",
-                    *self.OPTIONS, *variant.options])
-            result = json.loads(output)
-            # What the reads asked for and the disk had to give, as far as the reading thread itself asked.
-            result["get_misses"] = result["get_bytes"] / PAGE
-            result["beside_bytes"] = result["bytes_from_disk"] - result["get_bytes"]
-            result["beside_requested"] = result["bytes_requested"] - result["get_requested"]
-            self.add_ratios(result)
-            result["memory"] = cache.memory()
-            result["policy_counters"] = slice_.policy_counters()
-            result["status"] = status
-        self.say(variant.name, result)
-        return result
+    def add_figures(self, result):
+        # What the reads asked for and the disk had to give, as far as the reading thread itself asked.
+        result["get_misses"] = result["get_bytes"] / PAGE
+        result["beside_bytes"] = result["bytes_from_disk"] - result["get_bytes"]
+        result["beside_requested"] = result["bytes_requested"] - result["get_requested"]
 
 
 class GetScan(Mixed):
@@ -71,7 +44,7 @@ class GetScan(Mixed):
     WARMUP = 6000
     OPERATIONS = 5000
     LENGTH = 2160
-    OPTIONS = ["--index-in-cache", "--scan-threads=1", "--scan-every=0", f"--scan-length={LENGTH}"]
+    OPTIONS = (*Mixed.OPTIONS, "--index-in-cache", "--scan-threads=1", "--scan-every=0", f"--scan-length={LENGTH}")
     BASELINES = (STOCK, MGLRU, *(Variant(advice, options=(f"--scan-advice={advice}",))
                                  for advice in ("dontneed", "noreuse", "sequential")))
     VARIANTS = (*BASELINES, Variant(POLICY, policy=POLICY, settings=("CacheScanThreads=kv-scan",)))
@@ -85,7 +58,8 @@ class GetScan(Mixed):
     PAPER = {"mglru": (0.86, None, None), "dontneed": (1.00, None, None), "noreuse": (1.01, None, None),
              "sequential": (1.02, None, None), "get-scan": (1.70, 0.43, 0.82)}
 
-    def add_ratios(self, result):
+    def add_figures(self, result):
+        super().add_figures(result)
         if not result["scans"]:
             raise guest.DemoError("no scan came to its end: the run was too short")
         result["gets_per_scan"] = result["ops_per_second"] / result["scans_per_second"]
@@ -94,8 +68,8 @@ class GetScan(Mixed):
     def beside(self):
         return f"scans of {self.LENGTH} records, without a pause, by another thread"
 
-    def say(self, name, result):
-        self.progress.say(f"  {name}: {result['ops_per_second']:.0f} GETs/s, P99 {result['p99_us']:.0f} us, "
+    def tell(self, variant, result):
+        self.progress.say(f"  {variant.name}: {result['ops_per_second']:.0f} GETs/s, P99 {result['p99_us']:.0f} us, "
                           f"{result['scans_per_second']:.2f} SCANs/s; {result['get_misses']:.0f} misses of GETs, "
                           f"{result['gets_per_scan']:.0f} GETs a scan with {result['pages_per_get']:.1f} pages a GET")
 
@@ -110,7 +84,7 @@ class Admission(Mixed):
     DISK_US = 1000
     WARMUP = 4000
     OPERATIONS = 8000
-    OPTIONS = ["--write-threads=1", "--write-buffer=262144", "--open-files=4096"]
+    OPTIONS = (*Mixed.OPTIONS, "--write-threads=1", "--write-buffer=262144", "--open-files=4096")
     COUNTERS = ("admit_asked", "admit_rejected", "admit_asked_again", "admit_reversed", "removed_dropped",
                 "removed_reclaim", "removed_truncate")
     BASELINES = (STOCK, MGLRU)
@@ -128,16 +102,17 @@ class Admission(Mixed):
     def beside(self):
         return "one update of a random record for each read, by another thread, and their compaction"
 
-    def prepare(self):
+    def prepare(self, _variant):
         self.disk.fill_anew(self.database.name)
 
-    def add_ratios(self, result):
+    def add_figures(self, result):
+        super().add_figures(result)
         # More from the disk than was asked for: what was read ahead has been read twice.
         result["compaction_mib"] = result["beside_requested"] / MIB
         result["compaction_disk_mib"] = result["beside_bytes"] / MIB
 
-    def say(self, name, result):
-        self.progress.say(f"  {name}: P99 {result['p99_us']:.0f} us, {result['ops_per_second']:.0f} reads/s; "
+    def tell(self, variant, result):
+        self.progress.say(f"  {variant.name}: P99 {result['p99_us']:.0f} us, {result['ops_per_second']:.0f} reads/s; "
                           f"{result['get_misses']:.0f} misses of reads; compaction: "
                           f"{result['compaction_mib']:.1f} MiB, {result['compaction_disk_mib']:.1f} from disk")
         if result["policy_counters"]:

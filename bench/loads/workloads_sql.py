@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PostgreSQL and SQLite as Debian has them, under every policy: neither keeps much itself here, the page cache does."""
 
-import json
 import pathlib
 import re
 import time
 
 import guest
 import workloads
-from page_cache import PageCache
 from workloads import BASELINES, MIB, POLICIES
 
 POSTGRESQL = pathlib.Path("/usr/lib/postgresql/17/bin")
-
-
-def hit_ratio(result):
-    """What the disk did not have to read of what was asked for."""
-    return 1 - result["disk_bytes"] / result["bytes_requested"]
 
 
 class Queries(workloads.KeyValue):
@@ -25,14 +18,18 @@ class Queries(workloads.KeyValue):
     VARIANTS = (*BASELINES, *POLICIES)
     REPETITIONS = 3
     DISK_US = 1000
+    SLICE = "sql"
     CACHED = 8 * MIB
     DISK_COLUMNS = (("disk_reads", "disk reads", 0), ("disk_mib", "MiB from disk", 1), ("hit_ratio", "hit ratio", 3),
                     ("cache_mib", "page cache MiB", 1))
-    MORE_IS_BETTER = ("ops_per_second", "hit_ratio")
 
     def size(self):
         return (f"a database of {self.database_bytes / MIB:.0f} MiB, {self.CACHED // MIB} of which are cached; "
                 f"{self.OPERATIONS} {self.UNIT} after {self.WARMUP} to warm up, one client")
+
+    def add_figures(self, result):
+        # what the disk did not have to read of what was asked for
+        result["hit_ratio"] = 1 - result["disk_bytes"] / result["bytes_requested"]
 
     def tell(self, variant, result):
         self.progress.say(f"  {variant.name}: {result['ops_per_second']:.0f} {self.UNIT}/s, "
@@ -74,20 +71,6 @@ class Sqlite(Queries):
                 f"--zipf={self.ZIPF}", "--cache=0", f"--seed={repetition + 1}", f"--disk={self.disk.device.name}",
                 "--json"]
 
-    def measure(self, variant, repetition):
-        guest.set_mglru(variant.mglru)
-        self.disk.forget_cached()
-        with guest.Slice("demosql.slice", self.MEMORY_MAX, variant.policy) as slice_:
-            status = workloads.show_status(slice_) if repetition == 0 else None
-            with PageCache(slice_, self.CACHED) as cache:
-                result = json.loads(guest.run_in_slice(slice_, "demo-sql", self.command(repetition)))
-            result["hit_ratio"] = hit_ratio(result)
-            result["memory"] = cache.memory()
-            result["policy_counters"] = slice_.policy_counters()
-            result["status"] = status
-        self.tell(variant, result)
-        return result
-
 
 class Backends:
     """The processes of a PostgreSQL server, known by its first one."""
@@ -127,12 +110,15 @@ class PgBench(Queries):
     and is about reading."""
 
     UNIT = "transactions"
+    PROGRAM = POSTGRESQL / "pgbench"
     DATABASE = "postgresql"
     LIMIT = False           # no thread has a name by which the measured part could be found
     COLUMNS = (("ops_per_second", "transactions/s", 0), ("p50_us", "P50 us", 0), ("p99_us", "P99 us", 0),
                *Queries.DISK_COLUMNS)
     RATIOS = (("ops_per_second", "speed"), ("p99_us", "P99"), ("disk_mib", "disk"))
     MEMORY_MAX = 16 * MIB
+    WARMUP = 5000
+    OPERATIONS = 5000
     RECORDS = 500000        # of the largest table: those of make-data's scale
     WRITES = False
     SETTINGS = ("listen_addresses=", "shared_buffers=128kB", "max_connections=4", "superuser_reserved_connections=0",
@@ -141,13 +127,9 @@ class PgBench(Queries):
                 "fsync=off", "full_page_writes=off", "huge_pages=off")
 
     def __init__(self, disk, progress):
-        self.disk = disk
-        self.progress = progress
-        self.source = disk.mountpoint / self.DATABASE
-        self.database = disk.mountpoint / "run"
-        for program in ("postgres", "pgbench"):
-            guest.preload(POSTGRESQL / program)
-        self.fill()
+        super().__init__(disk, progress)
+        guest.preload(POSTGRESQL / "postgres")
+        self.source, self.database = self.database, disk.mountpoint / "run"
         # make-data's user of that name has another number
         guest.run("chown", "--recursive", "postgres:", self.source)
         # the database of pgbench; the others are only there
@@ -156,7 +138,7 @@ class PgBench(Queries):
     def describe(self):
         return f"{self.size()}: {self.WHAT}"
 
-    def prepare(self):
+    def prepare(self, _variant):
         """Each run begins with the same cluster.  Where it only reads, the files of the tables are the same under
         another name: all rows are frozen, and nothing is written to them."""
         others = [path for path in self.source.iterdir() if path.name != "base"]
@@ -171,7 +153,7 @@ class PgBench(Queries):
         return [POSTGRESQL / "postgres", "-D", self.database, *(f"-c{setting}" for setting in settings)]
 
     def command(self, seed):
-        return [POSTGRESQL / "pgbench", f"--host={self.database}", "--username=postgres", "--no-vacuum",
+        return [self.program, f"--host={self.database}", "--username=postgres", "--no-vacuum",
                 "--protocol=prepared", f"--random-seed={seed}", *self.SCRIPT]
 
     def pgbench(self, seed, transactions):
@@ -189,34 +171,23 @@ class PgBench(Queries):
             raise guest.DemoError(f"pgbench did {len(latencies)} of {transactions} transactions:\n{output}")
         return transactions / float(rate[1]), latencies
 
-    def counters(self, backends):
-        return {**backends.counters(), **guest.disk_counters(self.disk.device)}
+    def counters(self):
+        return {**self.backends.counters(), **guest.disk_counters(self.disk.device)}
 
-    def run(self, backends, repetition):
+    def run(self, slice_, variant, repetition):
+        with guest.server_in_slice(slice_, "demo-sql", self.server(),
+                                   ["User=postgres", "KillMode=mixed", "KillSignal=SIGINT"]) as pid:
+            self.backends = Backends(pid)
+            return super().run(slice_, variant, repetition)
+
+    def ask(self, _slice, _variant, repetition):
         self.pgbench(2 * repetition + 1, self.WARMUP)
-        before = self.counters(backends)
+        before = self.counters()
         seconds, latencies = self.pgbench(2 * repetition + 2, self.OPERATIONS)
-        after = self.counters(backends)
-        result = {"ops": len(latencies), "seconds": seconds, "ops_per_second": len(latencies) / seconds,
-                  "mean_us": sum(latencies) / len(latencies), **quantiles(latencies),
-                  **{key: value - before[key] for key, value in after.items()}}
-        result["hit_ratio"] = hit_ratio(result)
-        return result
-
-    def measure(self, variant, repetition):
-        guest.set_mglru(variant.mglru)
-        self.prepare()
-        with guest.Slice("demosql.slice", self.MEMORY_MAX, variant.policy) as slice_:
-            status = workloads.show_status(slice_) if repetition == 0 else None
-            with guest.server_in_slice(slice_, "demo-sql", self.server(),
-                                       ["User=postgres", "KillMode=mixed", "KillSignal=SIGINT"]) as pid:
-                with PageCache(slice_, self.CACHED) as cache:
-                    result = self.run(Backends(pid), repetition)
-                result["memory"] = cache.memory()
-                result["policy_counters"] = slice_.policy_counters()
-            result["status"] = status
-        self.tell(variant, result)
-        return result
+        after = self.counters()
+        return {"ops": len(latencies), "seconds": seconds, "ops_per_second": len(latencies) / seconds,
+                "mean_us": sum(latencies) / len(latencies), **quantiles(latencies),
+                **{key: value - before[key] for key, value in after.items()}}
 
 
 def quantiles(values):
@@ -229,8 +200,6 @@ class Select(PgBench):
     TITLE = "PostgreSQL, pgbench select-only"
     WHAT = "an account by its number, all equally likely"
     SCRIPT = ("--builtin=select-only",)
-    WARMUP = 5000
-    OPERATIONS = 5000
 
 
 class Zipfian(PgBench):
@@ -242,8 +211,6 @@ class Zipfian(PgBench):
     WHAT = f"an account by its number, scrambled Zipfian {ZIPF}"
     SCRIPT = (f"--file={workloads.BENCH / 'pgbench-zipfian.sql'}", f"--define=records={PgBench.RECORDS}",
               f"--define=zipf={ZIPF}")
-    WARMUP = 5000
-    OPERATIONS = 5000
 
 
 class TpcB(PgBench):

@@ -2,12 +2,9 @@
 """The workloads of YCSB under every policy, on RocksDB, which reads its tables by pread(2), and on LevelDB, which maps
 them."""
 
-import json
-
 import guest
 import workloads
-from page_cache import PageCache
-from workloads import BASELINES, MIB, PAGE, POLICIES
+from workloads import BASELINES, MIB, POLICIES
 
 # Figure 6: operations a second, and the P99 of reads (of scans) in ms, as far as they are known.
 FIGURE_6 = {
@@ -42,6 +39,7 @@ class Ycsb(workloads.KeyValue):
     VARIANTS = (*BASELINES, *POLICIES)
     REPETITIONS = 3
     DISK_US = 1000
+    SLICE = "ycsb"
     COLUMNS = (("ops_per_second", "operations/s", 0), ("kind_p99_us", "P99 us", 0), ("disk_reads", "disk reads", 0),
                ("disk_mib", "MiB from disk", 1), ("cache_mib", "page cache MiB", 1))
     RATIOS = (("ops_per_second", "speed"), ("kind_p99_us", "P99"), ("disk_mib", "disk"))
@@ -50,10 +48,9 @@ class Ycsb(workloads.KeyValue):
 
     def __init__(self, disk, progress):
         super().__init__(disk, progress)
-        self.whole_database = self.database
-        self.database = disk.mountpoint / "run"
-        self.cached = self.database_bytes // 10 // PAGE * PAGE
-        self.MEMORY_MAX = self.cached + self.BESIDE
+        self.source, self.database = self.database, disk.mountpoint / "run"
+        self.CACHED = self.tenth()
+        self.MEMORY_MAX = self.CACHED + self.BESIDE
 
     @property
     def PAPER(self):
@@ -73,37 +70,28 @@ class Ycsb(workloads.KeyValue):
 
     def describe(self):
         return (f"{self.WHAT} on {self.ENGINE} of {self.database_bytes / MIB:.0f} MiB, "
-                f"of which a tenth is cached, {self.cached / MIB:.1f} MiB; "
+                f"of which a tenth is cached, {self.CACHED / MIB:.1f} MiB; "
                 f"{self.OPERATIONS} operations after {self.WARMUP} to warm up, {self.THREADS} thread(s)")
 
-    def prepare(self):
-        guest.link_database(self.whole_database, self.database)
+    def prepare(self, _variant):
+        guest.link_database(self.source, self.database)
         self.disk.forget_cached("rw")
 
     def command(self, repetition):
-        return [self.program, "run", self.database, f"--engine={self.ENGINE}", f"--workload={self.WORKLOAD}",
-                f"--ops={self.OPERATIONS}", f"--warmup={self.WARMUP}", f"--threads={self.THREADS}",
-                f"--zipf={self.ZIPF}", f"--seed={repetition + 1}", f"--disk={self.disk.device.name}", "--json",
-                *self.OPTIONS]
+        return [*super().command(repetition), f"--engine={self.ENGINE}", f"--workload={self.WORKLOAD}"]
 
-    def measure(self, variant, repetition):
-        guest.set_mglru(variant.mglru)
-        self.prepare()
-        with self.disk.readahead(self.READAHEAD_KIB), \
-                guest.Slice("demoycsb.slice", self.MEMORY_MAX, variant.policy) as slice_:
-            status = workloads.show_status(slice_) if repetition == 0 else None
-            with PageCache(slice_, self.cached) as cache:
-                result = json.loads(guest.run_in_slice(slice_, "demo-ycsb", self.command(repetition)))
-            # of what the paper measures: reads, or in workload E scans
-            kind = "scan" if "scan_ops" in result else "read"
-            result["kind"] = kind
-            result["kind_p99_us"] = result[f"{kind}_p99_us"]
-            result["memory"] = cache.memory()
-            result["policy_counters"] = slice_.policy_counters()
-            result["status"] = status
+    def run(self, slice_, variant, repetition):
+        with self.disk.readahead(self.READAHEAD_KIB):
+            return super().run(slice_, variant, repetition)
+
+    def add_figures(self, result):
+        # of what the paper measures: reads, or in workload E scans
+        result["kind"] = "scan" if "scan_ops" in result else "read"
+        result["kind_p99_us"] = result[f"{result['kind']}_p99_us"]
+
+    def tell(self, variant, result):
         self.progress.say(f"  {variant.name}: {result['ops_per_second']:.0f} operations/s, "
-                          f"P99 of {kind}s {result['kind_p99_us']:.0f} us, {result['disk_reads']} disk reads")
-        return result
+                          f"P99 of {result['kind']}s {result['kind_p99_us']:.0f} us, {result['disk_reads']} disk reads")
 
 
 class RocksDB(Ycsb):

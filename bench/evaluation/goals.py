@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The goals of loads: of each, whether it is reached, and what it is.  A function for each kind of load gets the load
+and, by the names of its variants, their medians; the load's POLICY, if it has one, is among them."""
+
+from report import MIB
+
+# Passes 2 and later of the search may read at most this part of what the stock policies read.
+SEARCH_PART = 0.42
+
+
+def at_least(goal, value, text):
+    return value >= goal, f"{text} (at least {goal})"
+
+
+def at_most(goal, value, text):
+    return value <= goal, f"{text} (at most {goal})"
+
+
+def above(goal, value, text):
+    return value > goal, f"{text} (above {goal})"
+
+
+def below(goal, value, text):
+    return value < goal, f"{text} (below {goal})"
+
+
+def print_bound(load, result):
+    """The least part of the tree that a pass can read is what does not fit.  First with the whole limit for the page
+    cache, then with what kernel memory (inodes, dentries) and anonymous memory left of it."""
+    part = result["disk_bytes"] / (load.tree_bytes * (load.PASSES - 1))
+    left = load.MEMORY_MAX - result["kernel_bytes"] - result["anon_bytes"]
+    whole, left = (max(0.0, 1 - room / load.tree_bytes) for room in (load.MEMORY_MAX, left))
+    print(f"\n  A pass reads {part:.3f} of the tree. No policy can read less than {whole:.3f} with all of "
+          f"MemoryMax= for the page cache,\n  or than {left:.3f} with what "
+          f"{result['kernel_bytes'] / MIB:.1f} MiB of kernel memory (inodes, dentries) leave of it.")
+
+
+def search(load, medians):
+    mru = medians[load.POLICY]
+    print_bound(load, mru)
+    for other in ("stock", "mglru"):
+        part = mru["disk_bytes"] / medians[other]["disk_bytes"]
+        time = mru["seconds"] / medians[other]["seconds"]
+        yield at_most(SEARCH_PART, part, f"search: mru reads {part:.3f} of the bytes of {other}")
+        yield below(1, time, f"search: mru takes {time:.3f} of the time of {other}")
+
+
+def file_search(load, medians):
+    """The paper's, as the time is: half of stock's."""
+    mru = medians[load.POLICY]
+    print_bound(load, mru)
+    faster = medians["stock"]["seconds"] / mru["seconds"]
+    yield at_least(2, faster, f"file search: mru is {faster:.2f} times as fast as stock")
+
+
+def key_value(load, medians):
+    lfu = medians[load.POLICY]
+    for other in ("stock", "mglru"):
+        reads = lfu["disk_reads"] / medians[other]["disk_reads"]
+        speed = lfu["ops_per_second"] / medians[other]["ops_per_second"]
+        yield below(1, reads, f"kv: lfu makes {reads:.3f} of the disk reads of {other}")
+        yield above(1, speed, f"kv: lfu does {speed:.3f} of the reads a second of {other}")
+
+
+def mixed(load, medians):
+    """The papers' gains against stock, and an advantage over all else that was measured."""
+    ours, stock = medians[load.POLICY], medians["stock"]
+    for (key, title), goal in zip(load.RATIOS, load.PAPER[load.POLICY]):
+        if goal is None:
+            continue
+        value = ours[key] / stock[key]
+        more = key in load.MORE_IS_BETTER
+        yield (value >= goal if more else value <= goal,
+               f"{load.POLICY}: {title} {value:.2f} of stock's (paper: {goal:.2f}; at "
+               f"{'least' if more else 'most'} that)")
+    key, title = load.RATIOS[0]
+    for name, other in medians.items():
+        if name != load.POLICY:
+            value = ours[key] / other[key]
+            yield (value > 1 if key in load.MORE_IS_BETTER else value < 1,
+                   f"{load.POLICY}: {title} {value:.2f} of that under {name} (better)")
+
+
+def ycsb(load, medians):
+    if not load.goals:
+        return
+    ours, stock = medians[load.POLICY], medians["stock"]
+    speed, p99 = (ours[key] / stock[key] for key in ("ops_per_second", "kind_p99_us"))
+    least, most = load.goals
+    what = f"{load.TITLE}: {load.POLICY}"
+    yield at_least(least, speed, f"{what} does {speed:.2f} of the operations of stock")
+    yield at_most(most, p99, f"{what} has {p99:.2f} of the P99 of stock")
+
+
+def isolation(load, medians):
+    ours, stock = medians[load.POLICY], medians["stock"]
+    for (key, what), goal in zip(load.RATIOS, load.GOALS):
+        value = ours[key] / stock[key]
+        yield at_least(goal, value, f"isolation: {load.POLICY} does {value:.2f} of the {what} of stock")
+
+
+def dispatch(load, medians):
+    """That it costs more than the policy that decides in the kernel."""
+    for key, kind in load.RATIOS if load.IN_KERNEL in medians else ():
+        value = medians[load.POLICY][key] / medians[load.IN_KERNEL][key]
+        yield above(1, value, f"dispatch: a {kind} takes {value:.3f} of the instructions under {load.IN_KERNEL}")
+
+
+def memory(load, medians):
+    for name, policy in medians.items():
+        if name != "stock":
+            part = policy["slice_percent"]
+            yield (part <= load.GOAL_PERCENT, f"memory: {name} takes {part:.3f} % of what is cached "
+                   f"(at most the papers' {load.GOAL_PERCENT} %)")
