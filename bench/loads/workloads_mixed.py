@@ -44,7 +44,7 @@ class GetScan(Mixed):
     WARMUP = 6000
     OPERATIONS = 5000
     LENGTH = 2160
-    OPTIONS = (*Mixed.OPTIONS, "--index-in-cache", "--scan-threads=1", "--scan-every=0", f"--scan-length={LENGTH}")
+    OPTIONS = (*Mixed.OPTIONS, "--index-in-cache", "--scan-threads=1", f"--scan-length={LENGTH}")
     BASELINES = (STOCK, MGLRU, *(Variant(advice, options=(f"--scan-advice={advice}",))
                                  for advice in ("dontneed", "noreuse", "sequential")))
     VARIANTS = (*BASELINES, Variant(POLICY, policy=POLICY, settings=("CacheScanThreads=kv-scan",)))

@@ -27,14 +27,6 @@ static int take_io(const char *path, Counters *c) {
         return found == 3 ? 0 : log_error(-EINVAL, "%s: a counter is missing", path);
 }
 
-static void take_faults(Counters *c) {
-        struct rusage usage;
-
-        (void) getrusage(RUSAGE_SELF, &usage);
-        c->minor_faults = (uint64_t) usage.ru_minflt;
-        c->major_faults = (uint64_t) usage.ru_majflt;
-}
-
 static int take_disk(const char *disk, Counters *c) {
         _cleanup_fclose_ FILE *f = NULL;
         char path[128];
@@ -53,12 +45,15 @@ static int take_disk(const char *disk, Counters *c) {
 }
 
 int counters_take(const char *disk, Counters *ret) {
+        struct rusage usage;
         Counters c = {};
         int r;
 
         assert(ret);
 
-        take_faults(&c);
+        (void) getrusage(RUSAGE_SELF, &usage);
+        c.minor_faults = (uint64_t) usage.ru_minflt;
+        c.major_faults = (uint64_t) usage.ru_majflt;
         r = take_io("/proc/self/io", &c);
         if (r >= 0 && disk)
                 r = take_disk(disk, &c);

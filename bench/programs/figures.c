@@ -45,18 +45,22 @@ void figures_latencies(Figures *figures, const char *of, const Histogram *h) {
                        (double) histogram_quantile(h, quantiles[i].quantile) / 1e3);
 }
 
+void figures_operations(Figures *figures, const char *of, const Histogram *h) {
+        if (h->n == 0)
+                return;
+        figure(figures, of, "ops", "operations", 0, (double) h->n);
+        figures_latencies(figures, of, h);
+}
+
 void figures_reads(Figures *figures, const Counters *c) {
         figure_number(figures, "read_calls", "read calls", c->read_calls);
         figure_number(figures, "bytes_requested", "bytes requested", c->bytes_requested);
         figure_number(figures, "bytes_from_disk", "bytes from disk", c->bytes_from_disk);
 }
 
-void figures_faults(Figures *figures, const Counters *c) {
+void figures_waits(Figures *figures, const char *disk, const Counters *c) {
         figure_number(figures, "minor_faults", "faults, minor", c->minor_faults);
         figure_number(figures, "major_faults", "faults, major", c->major_faults);
-}
-
-void figures_disk(Figures *figures, const char *disk, const Counters *c) {
         if (!disk)
                 return;
         figure_number(figures, "disk_reads", "disk reads", c->disk_reads);

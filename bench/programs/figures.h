@@ -23,9 +23,11 @@ void figures_rate(Figures *figures, uint64_t operations, uint64_t nsec);
 /* A histogram of nanoseconds, that is not empty. */
 void figures_latencies(Figures *figures, const char *of, const Histogram *h);
 
-/* Of the process, and of the disk if one is named. */
+/* Of one kind of operations, if there were any. */
+void figures_operations(Figures *figures, const char *of, const Histogram *h);
+
+/* What the process asked for; and its faults, with what the disk read if one is named. */
 void figures_reads(Figures *figures, const Counters *c);
-void figures_faults(Figures *figures, const Counters *c);
-void figures_disk(Figures *figures, const char *disk, const Counters *c);
+void figures_waits(Figures *figures, const char *disk, const Counters *c);
 
 void figures_end(Figures *figures);

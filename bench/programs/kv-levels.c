@@ -7,7 +7,7 @@
 
 #include "bench-util.h"
 #include "kv-rocksdb.h"
-#include "pool.h"
+#include "random.h"
 
 #define N_LEVELS 4
 #define TABLES_MAX 65536
@@ -27,7 +27,7 @@ typedef struct Level {
 } Level;
 
 static unsigned level_of(uint64_t record) {
-        uint64_t share = pool_random(0, record) % SHARES;
+        uint64_t share = random_numbered(0, record) % SHARES;
         unsigned level = 0;
 
         while (share >= shares[level])

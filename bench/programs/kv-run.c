@@ -6,31 +6,45 @@
 #include <string.h>
 
 #include "bench-util.h"
+#include "figures.h"
 #include "kv-db.h"
-#include "kv-report.h"
 #include "kv-run.h"
 #include "kv-scan.h"
-#include "kv-write.h"
 #include "pool.h"
 
-/* Names of the threads beside the operations, by which policies can know them. */
-#define SCANS "kv-scan"
-#define WRITES "kv-write"
+/* Updates beside the operations are of random records, all equally likely: they make the engine compact
+ * tables in the background.  Operations may be so many of them ahead: as many as RocksDB collects before it
+ * compacts, which are four small buffers full. */
+#define WRITES_AHEAD 1024
+
+/* Compaction keeps up with them: after so many, these wait until nothing is left to compact. */
+#define WRITES_BATCH 64
+
+/* What is written is not what is scanned or read. */
+#define WRITES_SEED (UINT64_C(1) << 32)
+
+enum {
+        POOL_SCANS,
+        POOL_WRITES,
+        _POOL_MAX,
+};
 
 /* One measured run: the database, what the threads share, and the totals. */
 typedef struct Run {
         const RunOptions *options;
         Database database;
         Scans *scans;
-        Writes writes;
-        Pool pools[2];          /* what runs beside the operations: scans, writes */
-
+        Pool pools[_POOL_MAX];                  /* what runs beside the operations */
         pthread_barrier_t barrier;
-        uint64_t begin;
+        uint64_t drain_errors;                  /* of the thread that takes the counters */
         Counters before;
-        PoolCounters pools_before[2];
-        uint64_t drain_errors;  /* of the thread that takes the counters */
-        Result result;
+
+        uint64_t calendar;                      /* when it began, on the clock that others have, too */
+        uint64_t begin, nsec;                   /* the same on ours, and how long it took */
+        Histogram latency[_OPERATION_MAX];      /* by kind, in nanoseconds */
+        Counters counters;                      /* of the process, and of the disk */
+        Counters own;                           /* of the threads that do the operations */
+        PoolCounters pool_counters[_POOL_MAX];
 } Run;
 
 typedef struct Worker {
@@ -109,9 +123,9 @@ static void begin_measurement(Run *run) {
         if (pthread_barrier_wait(&run->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
                 drain(run);
                 for (size_t i = 0; i < ELEMENTSOF(run->pools); i++)
-                        run->pools_before[i] = pool_counters(&run->pools[i]);
+                        pool_count_anew(&run->pools[i]);
                 counters_take(run->options->disk, &run->before);
-                run->result.begin = calendar_nsec();
+                run->calendar = calendar_nsec();
                 run->begin = now_nsec();
         }
         (void) pthread_barrier_wait(&run->barrier);
@@ -124,18 +138,11 @@ static void end_measurement(Run *run) {
                 return;
 
         drain(run);
-        run->result.nsec = now_nsec() - run->begin;
+        run->nsec = now_nsec() - run->begin;
         counters_take(run->options->disk, &after);
-        run->result.counters = counters_difference(&after, &run->before);
-        for (size_t i = 0; i < ELEMENTSOF(run->pools); i++) {
-                PoolCounters now = pool_counters(&run->pools[i]), *before = &run->pools_before[i];
-
-                run->result.pools[i].counters = (PoolCounters) {
-                        .done = now.done - before->done,
-                        .busy_ns = now.busy_ns - before->busy_ns,
-                        .waits = now.waits - before->waits,
-                };
-        }
+        run->counters = counters_difference(&after, &run->before);
+        for (size_t i = 0; i < ELEMENTSOF(run->pools); i++)
+                run->pool_counters[i] = pool_counters(&run->pools[i]);
 }
 
 static void *worker_main(void *argument) {
@@ -170,62 +177,57 @@ static void *worker_main(void *argument) {
         return NULL;
 }
 
-static int start_pool(Run *run, size_t i, const Pool *pool, const char *singular, const char *plural) {
-        run->pools[i] = *pool;
-        run->result.pools[i] = (PoolResult) {
-                .singular = singular, .plural = plural, .threads = pool->threads,
-        };
-        return pool_start(&run->pools[i]);
-}
-
 static int start_scans(Run *run) {
-        const RunOptions *options = run->options;
+        unsigned threads = (unsigned) run->options->scan_threads;
         int r;
 
-        r = scans_new(options, &run->scans);
+        r = scans_new(run->options, &run->scans);
         if (r < 0)
                 return r;
 
-        return start_pool(run, 0, &(Pool) {
-                .name = SCANS,
+        run->pools[POOL_SCANS] = (Pool) {
+                .name = "kv-scan",      /* by which policies can know the threads */
                 .work = scans_work,
                 .context = run->scans,
-                .threads = (unsigned) options->scan_threads,
-                .depth = (unsigned) options->scan_threads,
-                .every = options->scan_every,
-        }, "scan", "scans");
+                .threads = threads,
+                .depth = threads,
+        };
+        return pool_start(&run->pools[POOL_SCANS]);
+}
+
+static bool write_one(void *context, uint64_t number) {
+        const Run *run = context;
+        const Database *d = &run->database;
+
+        if (!database_put(d, random_numbered(run->options->seed + WRITES_SEED, number) % d->records))
+                return false;
+
+        return (number + 1) % WRITES_BATCH != 0 || d->engine->type->settle(d->engine) >= 0;
 }
 
 static int start_writes(Run *run) {
-        const RunOptions *options = run->options;
-
-        writes_init(&run->writes, options->seed, &run->database);
-        return start_pool(run, 1, &(Pool) {
-                .name = WRITES,
-                .work = writes_work,
-                .context = &run->writes,
-                .threads = (unsigned) options->write_threads,
+        run->pools[POOL_WRITES] = (Pool) {
+                .name = "kv-write",
+                .work = write_one,
+                .context = run,
+                .threads = (unsigned) run->options->write_threads,
                 .depth = WRITES_AHEAD,
-                .every = options->write_every,
-        }, "write", "writes");
+                .every = 1,
+        };
+        return pool_start(&run->pools[POOL_WRITES]);
 }
 
 static int open_all(Run *run) {
         const RunOptions *options = run->options;
-        const EngineOptions engine_options = {
-                .block_cache = options->block_cache,
-                .open_files = options->open_files,
-                .write_buffer = options->write_buffer,
-                .index_in_cache = options->index_in_cache,
-                .writable = options->write_threads > 0 || workload_writes(options->workload),
-        };
+        EngineOptions access = options->access;
         int r = 0;
 
+        access.writable = options->write_threads > 0 || workload_writes(options->workload);
         /* before there is another handle with descriptors of the same tables */
         if (options->scan_threads > 0)
                 r = start_scans(run);
         if (r >= 0)
-                r = database_open(options->engine, options->directory, &engine_options, &run->database);
+                r = database_open(options->engine, options->directory, &access, &run->database);
         if (r >= 0 && options->write_threads > 0)
                 r = start_writes(run);
         return r;
@@ -279,18 +281,51 @@ static int start_and_join(Run *run, Worker *workers) {
 }
 
 /* Returns how many operations went wrong. */
-static uint64_t add_up(Result *result, const Worker *workers, uint64_t n) {
+static uint64_t add_up(Run *run, const Worker *workers) {
         uint64_t errors = 0;
 
-        for (uint64_t i = 0; i < n; i++) {
+        for (uint64_t i = 0; i < run->options->threads; i++) {
                 for (OperationKind kind = 0; kind < _OPERATION_MAX; kind++)
-                        histogram_merge(&result->latency[kind], &workers[i].latency[kind]);
-                result->own.bytes_from_disk += workers[i].own.bytes_from_disk;
-                result->own.bytes_requested += workers[i].own.bytes_requested;
+                        histogram_merge(&run->latency[kind], &workers[i].latency[kind]);
+                run->own.bytes_from_disk += workers[i].own.bytes_from_disk;
+                run->own.bytes_requested += workers[i].own.bytes_requested;
                 errors += workers[i].errors;
         }
 
         return errors;
+}
+
+static void print_pool(Figures *figures, const char *singular, const char *plural, const Pool *pool,
+                       const PoolCounters *c) {
+        double busy = (double) c->busy_ns / 1e9;
+
+        if (!pool_used(pool))
+                return;
+        figure(figures, "", plural, plural, 0, (double) c->done);
+        figure(figures, plural, "per_second", "a second of them", 2,
+               busy > 0 ? (double) c->done / busy * pool->threads : 0);
+        figure(figures, singular, "waits", "operations that waited", 0, (double) c->waits);
+}
+
+static void print(const Run *run) {
+        Figures figures = { .json = run->options->json };
+        Histogram all = {};
+
+        for (OperationKind kind = 0; kind < _OPERATION_MAX; kind++)
+                histogram_merge(&all, &run->latency[kind]);
+        figures_rate(&figures, all.n, run->nsec);
+        figure(&figures, "", "begin", "began, seconds since 1970", 6, (double) run->calendar / 1e9);
+        figures_latencies(&figures, "", &all);
+        for (OperationKind kind = 0; kind < _OPERATION_MAX; kind++)
+                figures_operations(&figures, operation_name(kind), &run->latency[kind]);
+
+        figures_reads(&figures, &run->counters);
+        figure_number(&figures, "get_bytes", "bytes from disk, by operations", run->own.bytes_from_disk);
+        figure_number(&figures, "get_requested", "bytes requested, by operations", run->own.bytes_requested);
+        figures_waits(&figures, run->options->disk, &run->counters);
+        print_pool(&figures, "scan", "scans", &run->pools[POOL_SCANS], &run->pool_counters[POOL_SCANS]);
+        print_pool(&figures, "write", "writes", &run->pools[POOL_WRITES], &run->pool_counters[POOL_WRITES]);
+        figures_end(&figures);
 }
 
 int kv_run(const RunOptions *options) {
@@ -318,12 +353,12 @@ int kv_run(const RunOptions *options) {
         if (r < 0)
                 exit(EXIT_FAILURE);
 
-        errors = add_up(&run->result, workers, options->threads) + run->drain_errors;
+        errors = add_up(run, workers) + run->drain_errors;
         errors += close_all(run);
         if (errors > 0)
                 return log_error(-EIO, "%s: %" PRIu64 " operations failed or gave a wrong value",
                                  options->directory, errors);
 
-        report_print(options, &run->result);
+        print(run);
         return 0;
 }

@@ -26,20 +26,15 @@ typedef struct RunOptions {
         uint64_t rate;          /* operations a second, all threads together; 0: as many as can be */
         uint64_t seed;
         uint64_t universe;      /* of the Zipfian ranks; 0: the number of records */
-        uint64_t block_cache;
-        uint64_t open_files;
-        uint64_t write_buffer;  /* bytes that the engine collects before it writes a table */
         double theta;
-        bool index_in_cache;    /* the indexes of tables are read like their data */
+        EngineOptions access;   /* to the database; it is written to only if the workload does, or threads */
         bool json;
 
         /* what runs beside the operations; 0 threads: nothing */
         uint64_t scan_threads;
-        uint64_t scan_every;    /* one for so many operations; 0: one after the other, without a pause */
         uint64_t scan_length;   /* records */
         ScanAdvice scan_advice;
         uint64_t write_threads;
-        uint64_t write_every;
 } RunOptions;
 
 int kv_run(const RunOptions *options);

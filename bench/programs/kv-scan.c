@@ -9,7 +9,6 @@
 #include "bench-util.h"
 #include "kv-rocksdb.h"
 #include "kv-scan.h"
-#include "pool.h"
 #include "zipf.h"
 
 /* A table of the database: its descriptor in the handle of the scans, and the keys that it holds. */
@@ -103,15 +102,12 @@ int scans_new(const RunOptions *options, Scans **ret) {
                 [ADVICE_NOREUSE] = POSIX_FADV_NOREUSE,
                 [ADVICE_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
         };
-        const EngineOptions engine_options = {
-                .block_cache = options->block_cache,
-                .open_files = 0,        /* all tables are opened now, and stay so */
-                .index_in_cache = options->index_in_cache,
-                .readahead = true,
-        };
+        EngineOptions access = options->access;
         Scans *scans;
         int r;
 
+        access.open_files = 0;  /* all tables are opened now, and stay so */
+        access.readahead = true;
         scans = calloc(1, sizeof(Scans));
         if (!scans)
                 return log_error(-ENOMEM, "out of memory");
@@ -119,7 +115,7 @@ int scans_new(const RunOptions *options, Scans **ret) {
         scans->length = options->scan_length;
         scans->advice = options->scan_advice;
 
-        r = database_open(options->engine, options->directory, &engine_options, &scans->database);
+        r = database_open(options->engine, options->directory, &access, &scans->database);
         if (r < 0) {
                 free(scans);
                 return r;
@@ -154,7 +150,7 @@ static uint64_t first_record(const Scans *scans, uint64_t number) {
         uint64_t last = scans->database.records - scans->length, record;
         Zipf zipf = scans->zipf;
 
-        zipf_seed(&zipf, pool_random(scans->seed, number));
+        zipf_seed(&zipf, random_numbered(scans->seed, number));
         record = zipf_next(&zipf);
         return record < last ? record : last;
 }

@@ -2,7 +2,7 @@
 
 /* kv: the workloads of YCSB on a key-value store whose cache is the page cache: RocksDB, which reads by
  * pread(2), or LevelDB, which maps its tables.  "kv load" makes the database, "kv run" measures; scans and
- * updates can run beside the operations, in threads of their own and in a fixed proportion to them. */
+ * updates can run beside the operations, in threads of their own. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -42,13 +42,12 @@ static void help(void) {
                "  --write-buffer=BYTES its buffer of writes, and size of RocksDB's tables (2097152)\n"
                "  --index-in-cache     indexes of tables are read like their data, not kept in memory;\n"
                "                       both when the database is made and when it is read\n"
-               "  --scan-threads=N     threads beside the operations, called kv-scan, that scan (0)\n"
-               "  --scan-every=N       one scan for so many operations (1999); 0: without a pause\n"
+               "  --scan-threads=N     threads beside the operations, called kv-scan, that scan without a\n"
+               "                       pause (0)\n"
                "  --scan-length=N      records of a scan (1000)\n"
                "  --scan-advice=WHAT   dontneed, noreuse, sequential: posix_fadvise() of the scans (none)\n"
-               "  --write-threads=N    threads beside the operations, called kv-write, that update records\n"
-               "                       (0); the database is changed\n"
-               "  --write-every=N      one update for so many operations (1)\n"
+               "  --write-threads=N    threads beside the operations, called kv-write, that update one\n"
+               "                       record for each operation (0); the database is changed\n"
                "  --disk=NAME          also take the counters of /sys/class/block/NAME/stat\n"
                "  --json               one JSON object instead of text\n"
                "  --help               this text\n",
@@ -100,9 +99,9 @@ static int check_engine(const LoadOptions *load, const RunOptions *run) {
                 bool wanted;
                 const char *option, *reason;
         } choices[] = {
-                { load->table_size > 0,  "levels",         e->no_levels         },
-                { run->index_in_cache,   "index-in-cache", e->no_index_in_cache },
-                { run->scan_threads > 0, "scan-threads",   e->no_second_handle  },
+                { load->table_size > 0,       "levels",         e->no_levels         },
+                { run->access.index_in_cache, "index-in-cache", e->no_index_in_cache },
+                { run->scan_threads > 0,      "scan-threads",   e->no_second_handle  },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(choices); i++)
@@ -110,9 +109,9 @@ static int check_engine(const LoadOptions *load, const RunOptions *run) {
                         return log_error(-EINVAL, "--%s: not for --engine=%s: %s", choices[i].option,
                                          e->name, choices[i].reason);
 
-        if (run->open_files < e->open_files_min)
+        if (run->access.open_files < e->open_files_min)
                 return log_error(-EINVAL, "--open-files=%" PRIu64 ": %s has at least %" PRIu64,
-                                 run->open_files, e->title, e->open_files_min);
+                                 run->access.open_files, e->title, e->open_files_min);
         return 0;
 }
 
@@ -120,33 +119,31 @@ static int kv_main(int argc, char *argv[]) {
         LoadOptions load = { .value_size = 1000 };
         RunOptions run = {
                 .engine = &engine_rocksdb, .workload = workload_find("c"),
-                .threads = 1, .seed = 1, .theta = 0.99, .block_cache = 65536, .open_files = 512,
-                .scan_every = 1999, .scan_length = 1000, .write_every = 1, .write_buffer = UINT64_C(2) << 20,
+                .threads = 1, .seed = 1, .theta = 0.99, .scan_length = 1000,
+                .access = { .block_cache = 65536, .open_files = 512, .write_buffer = UINT64_C(2) << 20 },
         };
         const Option options[] = {
-                { "records",       2,            UINT64_C(1000000000), &load.records      },
-                { "value-size",    KV_VALUE_MIN, KV_VALUE_MAX,         &load.value_size   },
-                { "levels",        65536,        UINT64_C(1) << 30,    &load.table_size   },
-                { "ops",           1,            UINT64_C(1) << 40,    &run.operations    },
-                { "warmup",        0,            UINT64_C(1) << 40,    &run.warmup        },
-                { "threads",       1,            256,                  &run.threads       },
-                { "rate",          1,            UINT64_C(1000000000), &run.rate          },
-                { "seed",          0,            UINT64_MAX,           &run.seed          },
-                { "universe",      2,            UINT64_C(1) << 40,    &run.universe      },
-                { "block-cache",   0,            UINT64_C(1) << 40,    &run.block_cache   },
-                { "open-files",    16,           1000000,              &run.open_files    },
-                { "scan-threads",  0,            POOL_THREADS_MAX,     &run.scan_threads  },
-                { "scan-every",    0,            UINT64_C(1) << 40,    &run.scan_every    },
-                { "scan-length",   1,            UINT64_C(1000000000), &run.scan_length   },
-                { "write-threads", 0,            POOL_THREADS_MAX,     &run.write_threads },
-                { "write-every",   1,            UINT64_C(1) << 40,    &run.write_every   },
-                { "write-buffer",  65536,        UINT64_C(1) << 30,    &run.write_buffer  },
+                { "records",       2,            UINT64_C(1000000000), &load.records            },
+                { "value-size",    KV_VALUE_MIN, KV_VALUE_MAX,         &load.value_size         },
+                { "levels",        65536,        UINT64_C(1) << 30,    &load.table_size         },
+                { "ops",           1,            UINT64_C(1) << 40,    &run.operations          },
+                { "warmup",        0,            UINT64_C(1) << 40,    &run.warmup              },
+                { "threads",       1,            256,                  &run.threads             },
+                { "rate",          1,            UINT64_C(1000000000), &run.rate                },
+                { "seed",          0,            UINT64_MAX,           &run.seed                },
+                { "universe",      2,            UINT64_C(1) << 40,    &run.universe            },
+                { "block-cache",   0,            UINT64_C(1) << 40,    &run.access.block_cache  },
+                { "open-files",    16,           1000000,              &run.access.open_files   },
+                { "scan-threads",  0,            POOL_THREADS_MAX,     &run.scan_threads        },
+                { "scan-length",   1,            UINT64_C(1000000000), &run.scan_length         },
+                { "write-threads", 0,            POOL_THREADS_MAX,     &run.write_threads       },
+                { "write-buffer",  65536,        UINT64_C(1) << 30,    &run.access.write_buffer },
                 { "engine",        .parse = parse_engine, .target = &run.engine },
                 { "workload",      .parse = parse_workload, .target = &run.workload },
                 { "zipf",          .parse = option_theta, .target = &run.theta },
                 { "scan-advice",   .parse = parse_advice, .target = &run.scan_advice },
                 { "disk",          .text = &run.disk },
-                { "index-in-cache", .flag = &run.index_in_cache },
+                { "index-in-cache", .flag = &run.access.index_in_cache },
                 { "json",          .flag = &run.json },
         };
         const char *directory;
@@ -164,7 +161,7 @@ static int kv_main(int argc, char *argv[]) {
                 return verb;
 
         load.engine = run.engine;
-        load.index_in_cache = run.index_in_cache;
+        load.index_in_cache = run.access.index_in_cache;
         load.directory = run.directory = directory;
         r = check_engine(&load, &run);
         if (r < 0)

@@ -81,6 +81,10 @@ PoolCounters pool_counters(Pool *pool) {
         };
 }
 
+void pool_count_anew(Pool *pool) {
+        pool->done = pool->busy_ns = pool->waits = 0;
+}
+
 void pool_stop(Pool *pool) {
         pool->stop = true;
         for (unsigned i = 0; i < pool->threads; i++)
@@ -89,12 +93,4 @@ void pool_stop(Pool *pool) {
                 (void) pthread_join(pool->thread[i], NULL);
         (void) sem_destroy(&pool->room);
         (void) sem_destroy(&pool->tasks);
-}
-
-uint64_t pool_random(uint64_t seed, uint64_t number) {
-        uint64_t z = (seed * UINT64_C(0xd1342543de82ef95)) + (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        return z ^ (z >> 31);
 }

@@ -47,7 +47,7 @@ void pool_drain(Pool *pool);
 
 PoolCounters pool_counters(Pool *pool);
 
-void pool_stop(Pool *pool);
+/* From now on; errors stay. */
+void pool_count_anew(Pool *pool);
 
-/* Random, but the same for each task of that number; splitmix64. */
-uint64_t pool_random(uint64_t seed, uint64_t number);
+void pool_stop(Pool *pool);

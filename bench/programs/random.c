@@ -4,6 +4,7 @@
 
 #include "random.h"
 
+/* splitmix64 */
 static uint64_t splitmix(uint64_t *x) {
         uint64_t z = *x += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -34,6 +35,12 @@ double random_unit(Random *r) {
         s[3] = rotate_left(s[3], 45);
 
         return (double) (result >> 11) * 0x1p-53;
+}
+
+uint64_t random_numbered(uint64_t seed, uint64_t number) {
+        uint64_t x = seed * UINT64_C(0xd1342543de82ef95) + number * UINT64_C(0x9e3779b97f4a7c15);
+
+        return splitmix(&x);
 }
 
 uint64_t random_below(Random *r, uint64_t n) {

@@ -8,7 +8,7 @@
 #include "bench-util.h"
 #include "kv.h"
 #include "random.h"
-#include "sql.h"
+#include "sql-db.h"
 
 #define TAGS (UINT64_C(1) << 31)
 
@@ -31,8 +31,8 @@ static uint64_t tag_of(uint64_t record) {
         return random_below(&random, TAGS);
 }
 
-static int insert_records(sqlite3 *db, const SqlLoadOptions *options) {
-        _cleanup_free_ char *value = malloc(options->value_size);
+static int insert_records(sqlite3 *db, const char *path, uint64_t records, size_t value_size) {
+        _cleanup_free_ char *value = malloc(value_size);
         sqlite3_stmt *insert = NULL;
         int r;
 
@@ -40,20 +40,20 @@ static int insert_records(sqlite3 *db, const SqlLoadOptions *options) {
                 return log_error(-ENOMEM, "out of memory");
 
         r = sqlite3_prepare_v2(db, "INSERT INTO records VALUES (?1, ?2, ?3)", -1, &insert, NULL);
-        for (uint64_t i = 0; i < options->records && r == SQLITE_OK; i++) {
-                kv_value(value, options->value_size, i);
+        for (uint64_t i = 0; i < records && r == SQLITE_OK; i++) {
+                kv_value(value, value_size, i);
                 (void) sqlite3_bind_int64(insert, 1, (sqlite3_int64) i);
                 (void) sqlite3_bind_int64(insert, 2, (sqlite3_int64) tag_of(i));
-                (void) sqlite3_bind_text(insert, 3, value, (int) options->value_size, SQLITE_STATIC);
+                (void) sqlite3_bind_text(insert, 3, value, (int) value_size, SQLITE_STATIC);
                 (void) sqlite3_step(insert);
                 r = sqlite3_reset(insert);
         }
         (void) sqlite3_finalize(insert);
 
-        return r == SQLITE_OK ? 0 : sql_error(db, options->path, "cannot insert records");
+        return r == SQLITE_OK ? 0 : sql_error(db, path, "cannot insert records");
 }
 
-static int fill(sqlite3 *db, const SqlLoadOptions *options) {
+static int fill(sqlite3 *db, const char *path, uint64_t records, size_t value_size) {
         int r;
 
         /* A page of the database is one of the page cache; and nothing has to survive a crash. */
@@ -63,32 +63,32 @@ static int fill(sqlite3 *db, const SqlLoadOptions *options) {
                              "BEGIN;"
                              "CREATE TABLE records (id INTEGER PRIMARY KEY, tag INTEGER NOT NULL, "
                              "value TEXT NOT NULL)", NULL, NULL, NULL) != SQLITE_OK)
-                return sql_error(db, options->path, "cannot make the table");
+                return sql_error(db, path, "cannot make the table");
 
-        r = insert_records(db, options);
+        r = insert_records(db, path, records, value_size);
         if (r < 0)
                 return r;
 
         if (sqlite3_exec(db, "CREATE INDEX records_tag ON records (tag); COMMIT", NULL, NULL,
                          NULL) != SQLITE_OK)
-                return sql_error(db, options->path, "cannot make the index");
+                return sql_error(db, path, "cannot make the index");
         return 0;
 }
 
-int sql_load(const SqlLoadOptions *options) {
+int sql_load(const char *path, uint64_t records, size_t value_size) {
         sqlite3 *db = NULL;
         int r;
 
-        if (access(options->path, F_OK) >= 0)
-                return log_error(-EEXIST, "%s: there is a file already", options->path);
+        if (access(path, F_OK) >= 0)
+                return log_error(-EEXIST, "%s: there is a file already", path);
 
-        if (sqlite3_open(options->path, &db) == SQLITE_OK)
-                r = fill(db, options);
+        if (sqlite3_open(path, &db) == SQLITE_OK)
+                r = fill(db, path, records, value_size);
         else
-                r = sql_error(db, options->path, "cannot be made");
+                r = sql_error(db, path, "cannot be made");
 
         if (sqlite3_close(db) != SQLITE_OK && r >= 0)
-                r = sql_error(db, options->path, "cannot be closed");
+                r = sql_error(db, path, "cannot be closed");
         return r;
 }
 

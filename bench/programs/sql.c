@@ -3,10 +3,134 @@
 /* sql: look-ups and range scans in an SQLite database whose cache is the page cache.  "sql load" makes the
  * database, "sql run" measures. */
 
+#include <inttypes.h>
+#include <pthread.h>
+
 #include "bench-util.h"
+#include "figures.h"
 #include "kv.h"
 #include "options.h"
-#include "sql.h"
+#include "random.h"
+#include "sql-db.h"
+#include "zipf.h"
+
+typedef struct RunOptions {
+        const char *path;
+        const char *disk;       /* block device whose counters are taken too, or NULL */
+        uint64_t operations;    /* measured */
+        uint64_t warmup;        /* before them, not measured */
+        uint64_t scan_percent;  /* of the operations; the others are look-ups */
+        uint64_t scan_length;   /* rows */
+        uint64_t cache_pages;
+        uint64_t seed;
+        double theta;
+        bool json;
+} RunOptions;
+
+typedef enum Kind {
+        KIND_LOOK_UP,
+        KIND_SCAN,
+        _KIND_MAX,
+} Kind;
+
+static const char *const kind_names[_KIND_MAX] = {
+        [KIND_LOOK_UP] = "lookup",
+        [KIND_SCAN] = "scan",
+};
+
+typedef struct Run {
+        const RunOptions *options;
+        Sql *sql;
+        Zipf zipf;
+        Random kinds;
+        Histogram latency[_KIND_MAX];
+        Counters counters;
+        uint64_t nsec;
+        uint64_t errors;
+} Run;
+
+static Kind operate(Run *run) {
+        Kind kind = random_below(&run->kinds, 100) < run->options->scan_percent ? KIND_SCAN : KIND_LOOK_UP;
+        uint64_t record = zipf_next(&run->zipf);
+
+        run->errors += kind == KIND_SCAN ? !sql_scan(run->sql, record, run->options->scan_length)
+                                         : !sql_look_up(run->sql, record);
+        return kind;
+}
+
+static int measure(Run *run) {
+        const RunOptions *options = run->options;
+        uint64_t records = sql_records(run->sql), begin, now;
+        Counters before, after;
+        int r;
+
+        zipf_init(&run->zipf, records, records, options->theta, options->seed);
+        random_seed(&run->kinds, ~options->seed);
+        for (uint64_t i = 0; i < options->warmup; i++)
+                (void) operate(run);
+
+        r = counters_take(options->disk, &before);
+        if (r < 0)
+                return r;
+
+        /* who records what is asked for finds by it where the measured part begins */
+        (void) pthread_setname_np(pthread_self(), "sql-measured");
+        now = begin = now_nsec();
+        for (uint64_t i = 0; i < options->operations; i++) {
+                uint64_t start = now;
+                Kind kind = operate(run);
+
+                now = now_nsec();
+                histogram_add(&run->latency[kind], now - start);
+        }
+        run->nsec = now - begin;
+
+        r = counters_take(options->disk, &after);
+        if (r < 0)
+                return r;
+
+        run->counters = counters_difference(&after, &before);
+        return 0;
+}
+
+static void print(const Run *run) {
+        Figures figures = { .json = run->options->json };
+        Histogram all = {};
+
+        for (Kind kind = 0; kind < _KIND_MAX; kind++)
+                histogram_merge(&all, &run->latency[kind]);
+        figures_rate(&figures, all.n, run->nsec);
+        figures_latencies(&figures, "", &all);
+        for (Kind kind = 0; kind < _KIND_MAX; kind++)
+                figures_operations(&figures, kind_names[kind], &run->latency[kind]);
+        figures_reads(&figures, &run->counters);
+        figures_waits(&figures, run->options->disk, &run->counters);
+        figures_end(&figures);
+}
+
+static int measure_and_print(const RunOptions *options) {
+        _cleanup_free_ Run *run = calloc(1, sizeof(Run));
+        int r;
+
+        if (!run)
+                return log_error(-ENOMEM, "out of memory");
+
+        run->options = options;
+        r = sql_open(options->path, options->cache_pages, &run->sql);
+        if (r < 0)
+                return r;
+
+        r = measure(run);
+        sql_close(run->sql);
+        if (r < 0)
+                return r;
+        if (run->errors > 0)
+                return log_error(-EIO, "%s: %" PRIu64 " operations failed or gave a wrong value",
+                                 options->path, run->errors);
+
+        print(run);
+        return 0;
+}
 
 static void help(void) {
         printf("%1$s load FILE --records=N [--value-size=BYTES]\n"
@@ -29,11 +153,11 @@ static void help(void) {
 }
 
 static int sql_main(int argc, char *argv[]) {
-        SqlLoadOptions load = { .value_size = 980 };
-        SqlRunOptions run = { .scan_percent = 10, .scan_length = 10, .seed = 1, .theta = 0.99 };
+        uint64_t records = 0, value_size = 980;
+        RunOptions run = { .scan_percent = 10, .scan_length = 10, .seed = 1, .theta = 0.99 };
         const Option options[] = {
-                { "records",     2,            UINT64_C(1000000000), &load.records     },
-                { "value-size",  KV_VALUE_MIN, KV_VALUE_MAX,         &load.value_size  },
+                { "records",     2,            UINT64_C(1000000000), &records          },
+                { "value-size",  KV_VALUE_MIN, KV_VALUE_MAX,         &value_size       },
                 { "ops",         1,            UINT64_C(1) << 40,    &run.operations   },
                 { "warmup",      0,            UINT64_C(1) << 40,    &run.warmup       },
                 { "scans",       0,            100,                  &run.scan_percent },
@@ -44,7 +168,6 @@ static int sql_main(int argc, char *argv[]) {
                 { "disk",        .text = &run.disk },
                 { "json",        .flag = &run.json },
         };
-        const char *path;
         int r;
 
         r = options_parse(argc, argv, options, ELEMENTSOF(options), help);
@@ -52,14 +175,13 @@ static int sql_main(int argc, char *argv[]) {
                 return r < 0 ? r : 0;
 
         r = options_verb(argc, argv, (const Verb[]) {
-                                { "load", "records", load.records  },
+                                { "load", "records", records        },
                                 { "run",  "ops",     run.operations },
-                        }, "file", &path);
+                        }, "file", &run.path);
         if (r < 0)
                 return r;
 
-        load.path = run.path = path;
-        return r == 0 ? sql_load(&load) : sql_run(&run);
+        return r == 0 ? sql_load(run.path, records, value_size) : measure_and_print(&run);
 }
 
 int main(int argc, char *argv[]) {

@@ -15,6 +15,7 @@
 #include "bench-util.h"
 #include "histogram.h"
 #include "pool.h"
+#include "random.h"
 #include "zipf.h"
 
 static void test_zeta(void **state) {
@@ -226,13 +227,13 @@ static void test_pool_free(void **state) {
         (void) sem_destroy(&permission);
 }
 
-static void test_pool_random(void **state) {
+static void test_random_numbered(void **state) {
         unsigned quarter[4] = {};
 
         for (uint64_t i = 0; i < 40000; i++) {
-                assert_true(pool_random(1, i) == pool_random(1, i));
-                assert_true(pool_random(1, i) != pool_random(2, i));
-                quarter[pool_random(1, i) % 4]++;
+                assert_true(random_numbered(1, i) == random_numbered(1, i));
+                assert_true(random_numbered(1, i) != random_numbered(2, i));
+                quarter[random_numbered(1, i) % 4]++;
         }
         for (unsigned i = 0; i < 4; i++)
                 assert_in_range(quarter[i], 9600, 10400);
@@ -249,7 +250,7 @@ int main(void) {
                 cmocka_unit_test(test_pool_proportion),
                 cmocka_unit_test(test_pool_waits),
                 cmocka_unit_test(test_pool_free),
-                cmocka_unit_test(test_pool_random),
+                cmocka_unit_test(test_random_numbered),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
