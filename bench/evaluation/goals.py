@@ -2,26 +2,18 @@
 """The goals of loads: of each, whether it is reached, and what it is.  A function for each kind of load gets the load
 and, by the names of its variants, their medians; the load's POLICY, if it has one, is among them."""
 
+import operator
+
 from report import MIB
 
 # Passes 2 and later of the search may read at most this part of what the stock policies read.
 SEARCH_PART = 0.42
 
-
-def at_least(goal, value, text):
-    return value >= goal, f"{text} (at least {goal})"
+RELATIONS = {"at least": operator.ge, "at most": operator.le, "above": operator.gt, "below": operator.lt}
 
 
-def at_most(goal, value, text):
-    return value <= goal, f"{text} (at most {goal})"
-
-
-def above(goal, value, text):
-    return value > goal, f"{text} (above {goal})"
-
-
-def below(goal, value, text):
-    return value < goal, f"{text} (below {goal})"
+def goal(value, relation, wanted, text):
+    return RELATIONS[relation](value, wanted), f"{text} ({relation} {wanted})"
 
 
 def print_bound(load, result):
@@ -41,8 +33,8 @@ def search(load, medians):
     for other in ("stock", "mglru"):
         part = mru["disk_bytes"] / medians[other]["disk_bytes"]
         time = mru["seconds"] / medians[other]["seconds"]
-        yield at_most(SEARCH_PART, part, f"search: mru reads {part:.3f} of the bytes of {other}")
-        yield below(1, time, f"search: mru takes {time:.3f} of the time of {other}")
+        yield goal(part, "at most", SEARCH_PART, f"search: mru reads {part:.3f} of the bytes of {other}")
+        yield goal(time, "below", 1, f"search: mru takes {time:.3f} of the time of {other}")
 
 
 def file_search(load, medians):
@@ -50,7 +42,7 @@ def file_search(load, medians):
     mru = medians[load.POLICY]
     print_bound(load, mru)
     faster = medians["stock"]["seconds"] / mru["seconds"]
-    yield at_least(2, faster, f"file search: mru is {faster:.2f} times as fast as stock")
+    yield goal(faster, "at least", 2, f"file search: mru is {faster:.2f} times as fast as stock")
 
 
 def key_value(load, medians):
@@ -58,20 +50,20 @@ def key_value(load, medians):
     for other in ("stock", "mglru"):
         reads = lfu["disk_reads"] / medians[other]["disk_reads"]
         speed = lfu["ops_per_second"] / medians[other]["ops_per_second"]
-        yield below(1, reads, f"kv: lfu makes {reads:.3f} of the disk reads of {other}")
-        yield above(1, speed, f"kv: lfu does {speed:.3f} of the reads a second of {other}")
+        yield goal(reads, "below", 1, f"kv: lfu makes {reads:.3f} of the disk reads of {other}")
+        yield goal(speed, "above", 1, f"kv: lfu does {speed:.3f} of the reads a second of {other}")
 
 
 def mixed(load, medians):
     """The papers' gains against stock, and an advantage over all else that was measured."""
     ours, stock = medians[load.POLICY], medians["stock"]
-    for (key, title), goal in zip(load.RATIOS, load.PAPER[load.POLICY]):
-        if goal is None:
+    for (key, title), paper in zip(load.RATIOS, load.PAPER[load.POLICY]):
+        if paper is None:
             continue
         value = ours[key] / stock[key]
         more = key in load.MORE_IS_BETTER
-        yield (value >= goal if more else value <= goal,
-               f"{load.POLICY}: {title} {value:.2f} of stock's (paper: {goal:.2f}; at "
+        yield (value >= paper if more else value <= paper,
+               f"{load.POLICY}: {title} {value:.2f} of stock's (paper: {paper:.2f}; at "
                f"{'least' if more else 'most'} that)")
     key, title = load.RATIOS[0]
     for name, other in medians.items():
@@ -88,22 +80,23 @@ def ycsb(load, medians):
     speed, p99 = (ours[key] / stock[key] for key in ("ops_per_second", "kind_p99_us"))
     least, most = load.goals
     what = f"{load.TITLE}: {load.POLICY}"
-    yield at_least(least, speed, f"{what} does {speed:.2f} of the operations of stock")
-    yield at_most(most, p99, f"{what} has {p99:.2f} of the P99 of stock")
+    yield goal(speed, "at least", least, f"{what} does {speed:.2f} of the operations of stock")
+    yield goal(p99, "at most", most, f"{what} has {p99:.2f} of the P99 of stock")
 
 
 def isolation(load, medians):
     ours, stock = medians[load.POLICY], medians["stock"]
-    for (key, what), goal in zip(load.RATIOS, load.GOALS):
+    for (key, what), least in zip(load.RATIOS, load.GOALS):
         value = ours[key] / stock[key]
-        yield at_least(goal, value, f"isolation: {load.POLICY} does {value:.2f} of the {what} of stock")
+        yield goal(value, "at least", least, f"isolation: {load.POLICY} does {value:.2f} of the {what} of stock")
 
 
 def dispatch(load, medians):
     """That it costs more than the policy that decides in the kernel."""
-    for key, kind in load.RATIOS if load.IN_KERNEL in medians else ():
-        value = medians[load.POLICY][key] / medians[load.IN_KERNEL][key]
-        yield above(1, value, f"dispatch: a {kind} takes {value:.3f} of the instructions under {load.IN_KERNEL}")
+    other = load.IN_KERNEL
+    for key, kind in load.RATIOS if other in medians else ():
+        value = medians[load.POLICY][key] / medians[other][key]
+        yield goal(value, "above", 1, f"dispatch: a {kind} takes {value:.3f} of the instructions under {other}")
 
 
 def memory(load, medians):

@@ -51,18 +51,11 @@ class Progress:
 
 
 class Disk:
-    """The laboratory's disk, with the demo's data on it."""
+    """The laboratory's disk, to which parts of the demo's data are copied."""
 
-    def __init__(self, device, image=None, mountpoint="/run/cachebpf-demo/data"):
-        self.device = pathlib.Path(device)
-        self.mountpoint = pathlib.Path(mountpoint)
-        self.image = image
-
-    def check(self):
-        for path in (self.image, self.device):
-            if not pathlib.Path(path).is_block_device():
-                raise DemoError(f"{path} is not a block device; the demo is started by \"tools/vm demo\", "
-                                "which attaches the data and makes the laboratory's disk")
+    image = pathlib.Path("/dev/pmem1")
+    device = pathlib.Path("/dev/nullb0")
+    mountpoint = OUTPUT_DIRECTORY / "data"
 
     def make_file_system(self):
         """A new one, to be written to.  It is the same each time: a search reads in the order of the names' hashes, for
@@ -76,7 +69,10 @@ class Disk:
     def fill_anew(self, *directories):
         """A new file system with these directories of the data."""
         source = self.mountpoint.with_name("image")
-        self.check()
+        for path in (self.image, self.device):
+            if not path.is_block_device():
+                raise DemoError(f"{path} is not a block device; the demo is started by \"tools/vm demo\", "
+                                "which attaches the data and makes the laboratory's disk")
         self.make_file_system()
         source.mkdir(parents=True, exist_ok=True)
         run("mount", "-o", "ro", self.image, source)
@@ -315,63 +311,41 @@ class Recorder:
             raise DemoError(f"the sequence could not be recorded: {told}")
 
 
-def new_output(name):
-    """The file for a service's output, which is not there yet."""
-    OUTPUT_DIRECTORY.mkdir(parents=True, exist_ok=True)
-    output = OUTPUT_DIRECTORY / name
-    output.unlink(missing_ok=True)
-    return output
-
-
-def write_service(slice_name, name, command, settings):
-    """An ordinary service that runs one command in the slice."""
-    write_unit(f"{name}.service", [
-        "[Unit]", "Description=Load of the Demo", "",
-        "[Service]", f"Slice={slice_name}", f"ExecStart={' '.join(map(str, command))}", *settings,
-        "TimeoutStartSec=infinity"])
-
-
-def journal_of(name):
-    return run("journalctl", "--quiet", "--output=cat", "--lines=5", f"--unit={name}.service")
-
-
-def start_service(slice_, name, command, settings):
-    """Until it has ended (oneshot) or is ready (notify)."""
-    write_service(slice_.name, name, command, settings)
-    try:
-        run("systemctl", "start", f"{name}.service")
-    except DemoError as e:
-        raise DemoError(f"{e}\n{journal_of(name)}") from None
-
-
-def run_in_slice(slice_, name, command):
-    """Runs one command as an ordinary service of the slice and returns its output."""
-    output = new_output(name)
-    start_service(slice_, name, command, ["Type=oneshot", f"StandardOutput=truncate:{output}"])
-    return output.read_text()
-
-
 class Service:
-    """The same for a command that runs beside others, until it is stopped."""
+    """An ordinary service that runs one command in the slice."""
 
-    def __init__(self, slice_name, name, command):
-        self.slice_name = slice_name
-        self.name = name
-        self.command = command
-        self.output = None
+    def __init__(self, slice_name, name, command, settings=None):
+        self.name = f"{name}.service"
+        self.output = OUTPUT_DIRECTORY / name
+        settings = settings or ["Type=oneshot", f"StandardOutput=truncate:{self.output}"]
+        self.lines = [
+            "[Unit]", "Description=Load of the Demo", "",
+            "[Service]", f"Slice={slice_name}", f"ExecStart={' '.join(map(str, command))}", *settings,
+            "TimeoutStartSec=infinity"]
+
+    def start(self, *options):
+        """Until it has ended (oneshot) or is ready (notify)."""
+        OUTPUT_DIRECTORY.mkdir(parents=True, exist_ok=True)
+        self.output.unlink(missing_ok=True)
+        write_unit(self.name, self.lines)
+        try:
+            run("systemctl", "start", *options, self.name)
+        except DemoError as e:
+            raise DemoError(f"{e}\n{self.journal()}") from None
+
+    def stop(self):
+        run("systemctl", "stop", self.name)
 
     def __enter__(self):
-        self.output = new_output(self.name)
-        write_service(self.slice_name, self.name, self.command,
-                      ["Type=oneshot", f"StandardOutput=truncate:{self.output}"])
-        run("systemctl", "start", "--no-block", f"{self.name}.service")
+        """Beside others, until it is stopped."""
+        self.start("--no-block")
         return self
 
     def __exit__(self, *exception):
         self.stop()
 
-    def stop(self):
-        run("systemctl", "stop", f"{self.name}.service")
+    def journal(self):
+        return run("journalctl", "--quiet", "--output=cat", "--lines=5", f"--unit={self.name}")
 
     def text(self):
         """Whole lines."""
@@ -381,20 +355,28 @@ class Service:
     def wait_for_line(self):
         """Until it has said something; it looks seldom, as this takes time from what is measured."""
         while not self.text():
-            state = run("systemctl", "show", "--property=ActiveState", "--value", f"{self.name}.service").strip()
+            state = run("systemctl", "show", "--property=ActiveState", "--value", self.name).strip()
             if state in ("failed", "inactive"):
-                raise DemoError(f"{self.name}.service is {state}\n{journal_of(self.name)}")
+                raise DemoError(f"{self.name} is {state}\n{self.journal()}")
             time.sleep(0.2)
+
+
+def run_in_slice(slice_, name, command):
+    """Runs one command as a service of the slice and returns its output."""
+    service = Service(slice_.name, name, command)
+    service.start()
+    return service.output.read_text()
 
 
 @contextlib.contextmanager
 def server_in_slice(slice_, name, command, settings):
-    """A server as an ordinary service of the slice, meanwhile; yields its process."""
-    start_service(slice_, name, command, ["Type=notify", *settings])
+    """A server as a service of the slice, meanwhile; yields its process."""
+    service = Service(slice_.name, name, command, ["Type=notify", *settings])
+    service.start()
     try:
-        yield int(run("systemctl", "show", "--property=MainPID", "--value", f"{name}.service"))
+        yield int(run("systemctl", "show", "--property=MainPID", "--value", service.name))
     finally:
-        run("systemctl", "stop", f"{name}.service")
+        service.stop()
 
 
 def disk_counters(device):

@@ -2,6 +2,7 @@
 """What it costs to tell user space of all that happens to the page cache, beside policies in the kernel: the cachebpf
 paper's table 1."""
 
+import dataclasses
 import json
 import pathlib
 import shutil
@@ -20,21 +21,23 @@ def install_policy():
     guest.run("systemctl", "reload", "cachebpfd.service")
 
 
+@dataclasses.dataclass(frozen=True)
 class Reads:
-    """Random reads of a page by read-cost that all hit, or of which nearly all evict another one."""
-
-    def __init__(self, kind, memory_max, file_bytes, warmup, operations):
-        self.kind, self.memory_max, self.file_bytes = kind, memory_max, file_bytes
-        self.warmup, self.operations = warmup, operations
+    """Random reads of a page by read-cost that all hit ("hit"), or of which nearly all evict another one ("miss")."""
+    name: str
+    memory_max: int | str
+    file_bytes: int
+    operations: int
+    warmup: int
 
     @property
     def reads(self):
         """All, also those before the measured ones: a warm-up of hits is two passes over all pages."""
-        return self.operations + (2 * self.file_bytes // workloads.PAGE if self.kind == "hit" else self.warmup)
+        return self.operations + (2 * self.file_bytes // workloads.PAGE if self.name == "hit" else self.warmup)
 
-    def command(self, file):
-        return [BENCH / "read-cost", self.kind, file, f"--bytes={self.file_bytes}",
-                f"--operations={self.operations}", f"--warmup={self.warmup}"]
+    def command(self, file, threads=1):
+        return [BENCH / "read-cost", self.name, file, f"--bytes={self.file_bytes}",
+                f"--operations={self.operations}", f"--warmup={self.warmup}", f"--threads={threads}"]
 
 
 class Dispatch(workloads.Load):
@@ -55,7 +58,7 @@ class Dispatch(workloads.Load):
     VARIANTS = (STOCK, *(Variant(name, policy=name) for name in ("noop", "lfu", "dispatch")))
     FILE_BYTES = 256 * MIB
     MEMORY_MAX = 40 * MIB
-    READS = (Reads("hit", "infinity", 32 * MIB, 0, 60000), Reads("miss", MEMORY_MAX, FILE_BYTES, 15000, 20000))
+    READS = (Reads("hit", "infinity", 32 * MIB, 60000, 0), Reads("miss", MEMORY_MAX, FILE_BYTES, 20000, 15000))
 
     def __init__(self, disk, progress):
         super().__init__(disk, progress)
@@ -75,7 +78,7 @@ class Dispatch(workloads.Load):
         result = {}
         for reads in self.READS:
             one = self.measure_reads(variant, reads)
-            result.update({f"{reads.kind}_{key}": value for key, value in one.items()})
+            result.update({f"{reads.name}_{key}": value for key, value in one.items()})
         self.progress.say(f"  {variant.name}: {result['hit_ns']:.0f} instructions a hit, {result['miss_ns']:.0f} a "
                           f"miss; {result['hit_lost'] + result['miss_lost']} events lost")
         return result
@@ -91,7 +94,7 @@ class Dispatch(workloads.Load):
                 reader.stop()
                 lines = reader.text().splitlines()
             if len(lines) != 2:
-                raise guest.DemoError(f"the reader of events said {lines}\n{guest.journal_of(reader.name)}")
+                raise guest.DemoError(f"the reader of events said {lines}\n{reader.journal()}")
             return self.add_up(reads, cost, json.loads(lines[1]))
 
     def cost(self, slice_, reads):
