@@ -5,6 +5,7 @@ A load says what is in its table: COLUMNS (key, title, digits) and RATIOS (key, 
 policy are shown; MORE_IS_BETTER has those of the keys of which more is better; PAPER has the papers' ratios by variant,
 in the order of RATIOS, and PAPER_NOTE what they say that is no such ratio."""
 
+import itertools
 import pathlib
 from statistics import median
 
@@ -65,7 +66,7 @@ def with_spread(summary, key, digits):
 def paper_of(load, name):
     """The papers' ratios of a variant, None where there is none."""
     values = load.PAPER.get(name, ())
-    return {key: value for (key, _), value in zip(load.RATIOS, [*values, *[None] * len(load.RATIOS)])}
+    return {key: value for (key, _), value in itertools.zip_longest(load.RATIOS, values)}
 
 
 def print_result(load, summaries, repetitions):

@@ -167,18 +167,17 @@ def write_unit(name, lines):
 
 
 class Slice:
-    """An ordinary slice: a unit file with MemoryMax= and, under a policy, CachePolicy= or other settings
-    that make the daemon attach one."""
+    """An ordinary slice: a unit file with MemoryMax= and, under a policy, CachePolicy=, or other settings alone, for
+    which the daemon attaches noop."""
 
     recorder = None     # of what is done in slices, if it is wanted
 
-    def __init__(self, name, memory_max, policy=None, settings=(), attached=None):
+    def __init__(self, name, memory_max, policy=None, settings=()):
         self.name = name
         self.memory_max = memory_max
         self.settings = [f"CachePolicy={policy}", *settings] if policy else list(settings)
-        attached = attached or policy
         # as the kernel calls it: a policy's name there is a C identifier
-        self.attached = attached and attached.replace("-", "_")
+        self.attached = policy.replace("-", "_") if policy else "noop" if settings else None
         self.identity = None
 
     def __enter__(self):

@@ -23,7 +23,6 @@ class Variant:
     mglru: bool = False
     policy: str | None = None       # CachePolicy= of the slice
     settings: tuple = ()            # further lines of its unit file
-    attached: str | None = None     # the policy that these make the daemon attach
     options: tuple = ()             # of the program that is measured
 
 
@@ -36,9 +35,15 @@ POLICIES = (*(Variant(name, policy=name) for name in ("lfu", "mru", "fifo", "lru
             *(Variant(name, policy=name) for name in ("sieve", "arc", "wtinylfu")))
 
 
+def to_stock(figures):
+    """The ratios to the stock policy of a paper's figures, by variant, as far as they are known."""
+    return {name: tuple(value / base if value and base else None for value, base in zip(values, figures["stock"]))
+            for name, values in figures.items()}
+
+
 class Load:
     """What is measured: its TITLE, VARIANTS and MEMORY_MAX, describe(), and run() in the slice demoSLICE.slice (or else
-    a measure() of its own).  Tables are made of COLUMNS, RATIOS, MORE_IS_BETTER, PAPER and PAPER_NOTE, see report.py."""
+    a measure() of its own).  Tables are made of COLUMNS, RATIOS, MORE_IS_BETTER, PAPER, PAPER_NOTE, see report.py."""
 
     POLICY = None           # that has goals, see goals.py; None: all have
     BASELINES = (STOCK,)    # of VARIANTS, those that a kernel without cachebpf has, too
@@ -63,8 +68,7 @@ class Load:
         """The figures of one run, in a slice and on a file system that are new."""
         guest.set_mglru(variant.mglru)
         self.prepare(variant)
-        with guest.Slice(f"demo{self.SLICE}.slice", self.MEMORY_MAX, variant.policy, variant.settings,
-                         variant.attached) as slice_:
+        with guest.Slice(f"demo{self.SLICE}.slice", self.MEMORY_MAX, variant.policy, variant.settings) as slice_:
             status = show_status(slice_) if repetition == 0 else None
             result = {**self.run(slice_, variant, repetition), "status": status}
         self.tell(variant, result)

@@ -80,6 +80,7 @@ class Isolation(workloads.Load):
                ("passes_per_second", "passes of the search/s", 3))
     RATIOS = (("ops_per_second", "operations"), ("passes_per_second", "passes"))
     MORE_IS_BETTER = ("ops_per_second", "passes_per_second")
+    PAPER = workloads.to_stock(FIGURE_10)
     PASSES_MIN = 2
     # of "tailored" against "stock": operations and passes a second
     GOALS = (1.5, 1.8)
@@ -96,12 +97,6 @@ class Isolation(workloads.Load):
         return (f"{self.kv.describe()} ({', '.join(fewer)}); beside it {self.search.describe()}; the disk does "
                 f"{QUEUE_DEPTH.read_text().strip()} request(s) at a time; tailored is lfu for the store, mru for the "
                 "search")
-
-    @property
-    def PAPER(self):
-        """The ratios to the stock policy: of operations, of passes."""
-        return {name: tuple(value / base for value, base in zip(values, FIGURE_10["stock"]))
-                for name, values in FIGURE_10.items()}
 
     def measure(self, variant, repetition):
         guest.set_mglru(False)

@@ -88,8 +88,7 @@ class Admission(Mixed):
     COUNTERS = ("admit_asked", "admit_rejected", "admit_asked_again", "admit_reversed", "removed_dropped",
                 "removed_reclaim", "removed_truncate")
     BASELINES = (STOCK, MGLRU)
-    VARIANTS = (*BASELINES, Variant(POLICY, attached="noop",
-                                    settings=("CacheAdmission=yes", "CacheScanThreads=rocksdb:low*")))
+    VARIANTS = (*BASELINES, Variant(POLICY, settings=("CacheAdmission=yes", "CacheScanThreads=rocksdb:low*")))
 
     COLUMNS = (("p99_us", "P99 us", 0), ("p50_us", "P50 us", 0), ("ops_per_second", "reads/s", 0),
                ("get_misses", "misses of reads", 0), ("compaction_mib", "MiB compacted", 0),

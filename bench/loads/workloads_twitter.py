@@ -1,33 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Key-value loads with the statistics of Twitter's caches, which the cachebpf paper replays traces of (figure 7)."""
 
-import dataclasses
-
 import workloads_ycsb
-
-KEY_SIZE = 16   # of kv
-
-
-@dataclasses.dataclass(frozen=True)
-class Cluster:
-    """The columns key size and value size of the table that was published with the traces (stat/2020Mar.md in
-    github.com/twitter/cache-trace; CC BY 4.0).  Others are in kv-workload.c and test-kv-twitter.c."""
-    key: int
-    value: int
-
-    @property
-    def value_size(self):
-        """That makes a record of kv as large as one of the cluster."""
-        return self.key + self.value - KEY_SIZE
-
-
-CLUSTERS = {
-    "17": Cluster(19, 212),
-    "18": Cluster(18, 37),
-    "24": Cluster(32, 699),
-    "34": Cluster(33, 322),
-    "52": Cluster(20, 273),
-}
 
 # Figure 7, from the artifact's numbers: operations a second on LevelDB. MGLRU ran out of memory with cluster 24.
 FIGURE_7 = {
@@ -56,4 +30,4 @@ def load_class(cluster):
         "TITLE": f"Twitter's cluster {cluster}", "PAPER": ratios})
 
 
-LOADS = {f"twitter-{cluster}": load_class(cluster) for cluster in CLUSTERS}
+LOADS = {f"twitter-{cluster}": load_class(cluster) for cluster in FIGURE_7}

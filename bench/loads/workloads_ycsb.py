@@ -4,7 +4,7 @@ them."""
 
 import guest
 import workloads
-from workloads import BASELINES, MIB, POLICIES
+from workloads import BASELINES, MIB, POLICIES, to_stock
 
 # Figure 6: operations a second, and the P99 of reads (of scans) in ms, as far as they are known.
 FIGURE_6 = {
@@ -51,13 +51,6 @@ class Ycsb(workloads.KeyValue):
         self.source, self.database = self.database, disk.mountpoint / "run"
         self.CACHED = self.tenth()
         self.MEMORY_MAX = self.CACHED + self.BESIDE
-
-    @property
-    def PAPER(self):
-        """The ratios to the stock policy: of operations a second, of P99."""
-        stock = FIGURE_6[self.WORKLOAD]["stock"]
-        return {name: tuple(value / base if value and base else None for value, base in zip(values, stock))
-                for name, values in FIGURE_6[self.WORKLOAD].items()}
 
     @property
     def options(self):
@@ -123,6 +116,7 @@ def load_class(engine, workload):
     warmup, operations = engine.SIZES[workload]
     return type(f"{engine.__name__}_{workload}", (engine,), {
         "WORKLOAD": workload, "WHAT": f"workload {workload}", "WARMUP": warmup, "OPERATIONS": operations,
+        "PAPER": to_stock(FIGURE_6[workload]),
         "TITLE": f"YCSB {workload.upper() if len(workload) == 1 else workload} on {engine.__name__}"})
 
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 /* What the measuring programs share.  They do not use src/shared: a benchmark that carries nothing of the
- * daemon is also built and run where only the C library and RocksDB are installed. */
+ * daemon is also built and run where only the C library and the databases are installed. */
 
 #define _cleanup_(f) __attribute__((cleanup(f)))
 

@@ -3,6 +3,12 @@
 
 #include "kv-engine.h"
 
+/* The engine of that name; NULL, after it was said, if there is none. */
+const EngineType *engine_find(const char *name);
+
+/* Refuses a directory with a database of another engine. */
+int engine_open(const EngineType *type, const char *directory, const EngineOptions *options, Engine **ret);
+
 /* An open database that "kv load" made. */
 typedef struct Database {
         Engine *engine;

@@ -61,9 +61,3 @@ struct Engine {
 
 extern const EngineType engine_rocksdb;
 extern const EngineType engine_leveldb;
-
-/* The engine of that name; NULL, after it was said, if there is none. */
-const EngineType *engine_find(const char *name);
-
-/* Refuses a directory with a database of another engine. */
-int engine_open(const EngineType *type, const char *directory, const EngineOptions *options, Engine **ret);

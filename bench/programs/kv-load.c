@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bench-util.h"
-#include "kv-engine.h"
+#include "kv-db.h"
 
 static void report_progress(uint64_t done, uint64_t records) {
         if (records < 10 || done % (records / 10) != 0)
@@ -34,20 +34,6 @@ static int put_records(Engine *engine, const LoadOptions *options) {
         return r;
 }
 
-/* A look-up reads one data block, no more. */
-static int load_one_run(Engine *engine, const LoadOptions *options) {
-        int r = put_records(engine, options);
-
-        return r < 0 ? r : engine->type->merge(engine);
-}
-
-static void show_levels(Engine *engine) {
-        _cleanup_free_ char *levels = engine->type->levels(engine);
-
-        if (levels)
-                fprintf(stderr, "%s", levels);
-}
-
 int kv_load(const LoadOptions *options) {
         const EngineOptions engine_options = {
                 .block_cache = UINT64_C(8) << 20,
@@ -56,6 +42,7 @@ int kv_load(const LoadOptions *options) {
                 .index_in_cache = options->index_in_cache,
                 .create = true,
         };
+        _cleanup_free_ char *levels = NULL;
         Engine *engine;
         int r;
 
@@ -63,10 +50,16 @@ int kv_load(const LoadOptions *options) {
         if (r < 0)
                 return r;
 
-        r = options->table_size > 0 ? options->engine->load_levels(engine, options)
-                                    : load_one_run(engine, options);
-        if (r >= 0)
-                show_levels(engine);
+        if (options->table_size > 0)
+                r = engine->type->load_levels(engine, options);
+        else {
+                r = put_records(engine, options);
+                if (r >= 0)
+                        r = engine->type->merge(engine);        /* a look-up reads one data block, no more */
+        }
+        levels = r >= 0 ? engine->type->levels(engine) : NULL;
+        if (levels)
+                fprintf(stderr, "%s", levels);
         engine->type->close(engine);
         return r;
 }

@@ -12,7 +12,7 @@
 /* The options are NULL when RocksDB refuses them (and that was said).  With index_in_cache the indexes of
  * the tables, too, are read from the file when RocksDB's cache does not hold them, and new tables have
  * theirs in two parts; else they are read once, when the table is opened. */
-static rocksdb_options_t *options_new(uint64_t block_cache, uint64_t open_files, bool index_in_cache) {
+static rocksdb_options_t *options_new(const EngineOptions *wanted) {
         /* As LevelDB looks a key up in a table that is not open any more: it reads the footer, the index and
          * one block.  Here an index has two parts, each read by itself, and keys of its own in place of
          * shortened ones, with which some look-ups would read a block and then the next. */
@@ -31,7 +31,7 @@ static rocksdb_options_t *options_new(uint64_t block_cache, uint64_t open_files,
         (void) snprintf(text, sizeof(text),
                         "ttl=0;periodic_compaction_seconds=0;block_based_table_factory="
                         "{block_size=4096;block_align=true;block_cache=%" PRIu64 ";%s}",
-                        block_cache, index_in_cache ? in_cache : "");
+                        wanted->block_cache, wanted->index_in_cache ? in_cache : "");
         rocksdb_get_options_from_string(plain, text, options, &error);
         rocksdb_options_destroy(plain);
         if (error) {
@@ -45,7 +45,7 @@ static rocksdb_options_t *options_new(uint64_t block_cache, uint64_t open_files,
         rocksdb_options_set_target_file_size_base(options, TABLE_SIZE);
         /* sizes of levels that stay, as LevelDB's: else the first write makes RocksDB empty upper ones */
         rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 0);
-        rocksdb_options_set_max_open_files(options, open_files > 0 ? (int) open_files : -1);
+        rocksdb_options_set_max_open_files(options, wanted->open_files > 0 ? (int) wanted->open_files : -1);
 
         /* No background work that would read or write in the middle of a measurement. */
         rocksdb_options_set_stats_dump_period_sec(options, 0);
@@ -88,8 +88,7 @@ static void rocks_close(Engine *e) {
 }
 
 static int rocks_open(const char *directory, const EngineOptions *options, Engine **ret) {
-        rocksdb_options_t *o = options_new(options->block_cache, options->open_files,
-                                              options->index_in_cache);
+        rocksdb_options_t *o = options_new(options);
         bool writable = options->writable || options->create;
         _cleanup_free_ char *error = NULL;
         RocksEngine *rocks;

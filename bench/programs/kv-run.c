@@ -7,9 +7,7 @@
 
 #include "bench-util.h"
 #include "figures.h"
-#include "kv-db.h"
 #include "kv-run.h"
-#include "kv-scan.h"
 #include "pool.h"
 
 /* Updates beside the operations are of random records, all equally likely: they make the engine compact
@@ -110,8 +108,7 @@ static bool execute(const Database *d, const Operation *operation) {
 /* Until all is done that operations have released or caused: tasks of the pools, and compaction. */
 static void drain(Run *run) {
         for (size_t i = 0; i < ELEMENTSOF(run->pools); i++)
-                if (pool_used(&run->pools[i]))
-                        pool_drain(&run->pools[i]);
+                pool_drain(&run->pools[i]);
         if (workload_writes(run->options->workload))
                 run->drain_errors += run->database.engine->type->settle(run->database.engine) < 0;
 }

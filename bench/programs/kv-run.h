@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kv-engine.h"
+#include "kv-db.h"
 #include "kv-workload.h"
 
 typedef enum ScanAdvice {
@@ -38,3 +38,14 @@ typedef struct RunOptions {
 } RunOptions;
 
 int kv_run(const RunOptions *options);
+
+/* Scans: runs of records that follow each other, from one on that is drawn as the reads are.  They have a
+ * handle of the database for themselves, and so file descriptors to which advice can be given that does not
+ * concern the reads. */
+typedef struct Scans Scans;
+
+int scans_new(const RunOptions *options, Scans **ret);
+void scans_free(Scans *scans);
+
+/* One scan, the number-th; false: a record was missing or wrong, or advice was refused. */
+bool scans_work(void *scans, uint64_t number);

@@ -8,7 +8,7 @@
 
 #include "bench-util.h"
 #include "kv-rocksdb.h"
-#include "kv-scan.h"
+#include "kv-run.h"
 #include "zipf.h"
 
 /* A table of the database: its descriptor in the handle of the scans, and the keys that it holds. */
@@ -18,10 +18,9 @@ typedef struct Table {
 } Table;
 
 struct Scans {
+        const RunOptions *options;
         Database database;
-        uint64_t seed, length;
         Zipf zipf;              /* of where scans begin; never advanced, since threads share it */
-        ScanAdvice advice;
         Table *tables;
         size_t n_tables;
 };
@@ -111,25 +110,22 @@ int scans_new(const RunOptions *options, Scans **ret) {
         scans = calloc(1, sizeof(Scans));
         if (!scans)
                 return log_error(-ENOMEM, "out of memory");
-        scans->seed = options->seed;
-        scans->length = options->scan_length;
-        scans->advice = options->scan_advice;
-
+        scans->options = options;
         r = database_open(options->engine, options->directory, &access, &scans->database);
         if (r < 0) {
                 free(scans);
                 return r;
         }
 
-        if (scans->length > scans->database.records)
+        if (options->scan_length > scans->database.records)
                 r = log_error(-EINVAL, "--scan-length=%" PRIu64 ": the database has %" PRIu64 " records",
-                              scans->length, scans->database.records);
+                              options->scan_length, scans->database.records);
         zipf_init(&scans->zipf, scans->database.records, options->universe ?: scans->database.records,
-                  options->theta, scans->seed);
-        if (r >= 0 && scans->advice != ADVICE_NONE)
+                  options->theta, options->seed);
+        if (r >= 0 && options->scan_advice != ADVICE_NONE)
                 r = find_tables(scans);
-        if (r >= 0 && once[scans->advice] != 0)
-                r = advise(scans, "", "\x7f", once[scans->advice]);
+        if (r >= 0 && once[options->scan_advice] != 0)
+                r = advise(scans, "", "\x7f", once[options->scan_advice]);
         if (r < 0) {
                 scans_free(scans);
                 return r;
@@ -147,24 +143,24 @@ void scans_free(Scans *scans) {
 
 /* Where the number-th scan begins: at a record that is as popular with the scans as with the reads. */
 static uint64_t first_record(const Scans *scans, uint64_t number) {
-        uint64_t last = scans->database.records - scans->length, record;
+        uint64_t last = scans->database.records - scans->options->scan_length, record;
         Zipf zipf = scans->zipf;
 
-        zipf_seed(&zipf, random_numbered(scans->seed, number));
+        zipf_seed(&zipf, random_numbered(scans->options->seed, number));
         record = zipf_next(&zipf);
         return record < last ? record : last;
 }
 
 bool scans_work(void *context, uint64_t number) {
         const Scans *scans = context;
-        uint64_t first = first_record(scans, number);
-        bool good = database_scan(&scans->database, first, scans->length);
+        uint64_t first = first_record(scans, number), length = scans->options->scan_length;
+        bool good = database_scan(&scans->database, first, length);
 
-        if (scans->advice == ADVICE_DONTNEED) {
+        if (scans->options->scan_advice == ADVICE_DONTNEED) {
                 char first_key[KV_KEY_SIZE + 1], last_key[KV_KEY_SIZE + 1];
 
                 kv_key(first_key, first);
-                kv_key(last_key, first + scans->length - 1);
+                kv_key(last_key, first + length - 1);
                 good = advise(scans, first_key, last_key, POSIX_FADV_DONTNEED) >= 0 && good;
         }
         return good;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "bench-util.h"
-#include "kv.h"
 #include "kv-run.h"
 #include "options.h"
 #include "pool.h"

@@ -38,8 +38,8 @@ TAILQ_HEAD(OpenTables, Table);
 
 typedef struct Level {
         uint64_t n_tables;
+        uint64_t first;         /* of its tables in those of the tree */
         double below;           /* the part of all records that is in this level or above */
-        Table *tables;
 } Level;
 
 typedef struct Tree {
@@ -64,6 +64,7 @@ static int tree_init(Tree *tree, uint64_t mib, uint64_t max_open) {
                 tree->levels[i].n_tables = (uint64_t) (parts[i] / all * (double) mib / 2.0 + 0.5);
                 if (tree->levels[i].n_tables == 0)
                         tree->levels[i].n_tables = 1;
+                tree->levels[i].first = n;
                 n += tree->levels[i].n_tables;
         }
 
@@ -71,11 +72,6 @@ static int tree_init(Tree *tree, uint64_t mib, uint64_t max_open) {
         if (!tree->tables)
                 return log_error(-ENOMEM, "out of memory");
 
-        n = 0;
-        for (int i = 0; i < LEVELS; i++) {
-                tree->levels[i].tables = tree->tables + n;
-                n += tree->levels[i].n_tables;
-        }
         TAILQ_INIT(&tree->open);
         tree->max_open = max_open;
         return 0;
@@ -125,7 +121,7 @@ static void look_up(Tree *tree, uint64_t record, uint64_t n_records) {
                 uint64_t table = (uint64_t) where;
                 uint64_t page = (uint64_t) ((where - (double) table) * (DATA_PAGES - 1));
 
-                if (open_table(tree, level->tables + table)) {
+                if (open_table(tree, tree->tables + level->first + table)) {
                         printf("%d-%" PRIu64 " %d\n", i, table, TABLE_PAGES - 1);
                         printf("%d-%" PRIu64 " %d+%d\n", i, table, DATA_PAGES, INDEX_PAGES);
                 }

@@ -57,8 +57,8 @@ class Guest:
     def say(self, text):
         pass
 
-    def slice(self, _name, _memory_max, policy, settings, attached):
-        assert not settings and not attached
+    def slice(self, _name, _memory_max, policy, settings):
+        assert not settings
         self.policies.append(policy)
         return self
 
