@@ -93,15 +93,12 @@ def machine(name):
     return load(name).DISK_US, load(name).CPUS
 
 
-def kernel_arguments(name):
-    return [f"null_blk.{parameter}" for parameter in load(name).NULL_BLK]
-
-
 def main(arguments):
     if arguments in (["list"], ["demo"]):
         print(*(LOADS if arguments == ["list"] else DEMO))
     elif len(arguments) == 2 and arguments[0] == "machine" and arguments[1] in LOADS:
-        print(*machine(arguments[1]), *kernel_arguments(arguments[1]))
+        name = arguments[1]
+        print(*machine(name), *(f"null_blk.{parameter}" for parameter in load(name).NULL_BLK))
     else:
         print(f"a name is one of: {' '.join(LOADS)}", file=sys.stderr)
         return 2

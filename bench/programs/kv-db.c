@@ -8,15 +8,10 @@
 #include "kv-db.h"
 
 const EngineType *engine_find(const char *name) {
-        static const EngineType *const types[] = {
-                &engine_rocksdb,
-                &engine_leveldb,
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(types); i++)
-                if (strcmp(types[i]->name, name) == 0)
-                        return types[i];
-
+        if (strcmp(name, engine_rocksdb.name) == 0)
+                return &engine_rocksdb;
+        if (strcmp(name, engine_leveldb.name) == 0)
+                return &engine_leveldb;
         return log_error(NULL, "--engine=%s: rocksdb or leveldb", name);
 }
 
