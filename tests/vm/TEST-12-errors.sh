@@ -14,6 +14,15 @@ once() { # DESCRIPTION TEXT…: the daemon said this once
         is "$(daemon_log "$@" | wc -l)" 1 "$what"
 }
 
+# The daemon said this when it read a file: when the unit starts, and maybe because systemd has just been reloaded.
+named() { # DESCRIPTION TEXT…
+        local what=$1 times
+        shift
+        times=$(daemon_log "$@" | wc -l)
+        compare "$times" -ge 1 "$what"
+        compare "$times" -le 2 "$what, not at each event"
+}
+
 make_slice t12-good.slice $'MemoryMax=64M\nCachePolicy=lfu'
 systemctl start t12-good.slice
 unit_runs t12-good.slice lfu
@@ -45,15 +54,15 @@ make_unit t12-garbage.slice \
 make_dropin t12-garbage.slice 50 $'[Slice]\nCachePolicy=\xff\xfe\n'
 systemctl start t12-garbage.slice
 unit_runs t12-garbage.slice mru
-once 'line 2 is named' "t12-garbage.slice:2: Missing '='"
-once 'line 4 is named' "t12-garbage.slice:4: Missing key name before '='"
-once 'line 2 of the drop-in is named' '50.conf:2: Line is not valid UTF-8'
+named 'line 2 is named' "t12-garbage.slice:2: Missing '='"
+named 'line 4 is named' "t12-garbage.slice:4: Missing key name before '='"
+named 'line 2 of the drop-in is named' '50.conf:2: Line is not valid UTF-8'
 make_unit t12-refused.slice $'[Slice]\nCachePolicy=mru\n\xff\xfe\n'
 fails 'systemd refuses a unit file that is worse' systemctl start t12-refused.slice
 make_unit t12-section.slice $'[Unit]\nCachePolicy=lfu\n'
 systemctl start t12-section.slice
 eventually daemon_log 't12-section.slice:2: CachePolicy= belongs into section [Slice]'
-once 'a line in the wrong section is named' 't12-section.slice:2: CachePolicy= belongs into section [Slice]'
+named 'a line in the wrong section is named' 't12-section.slice:2: CachePolicy= belongs into section [Slice]'
 is "$(policy_key t12-section.slice policy)" none 'and ignored'
 
 # --- objects that are missing or broken

@@ -239,8 +239,9 @@ static int reply_hold(Control *c, sd_bus_message *msg, sd_varlink *link, const C
         if (reply->outcome->error < 0)
                 return refuse(link, reply);
 
+        /* systemd may have unloaded it while it was asked about its files: it says nothing of the hold then */
         u = manager_find_unit(c->manager, reply->unit);
-        if (u) {
+        if (u && (u->active || u->files_known)) {
                 r = unit_varlink_build(u, &unit);
                 if (r < 0)
                         return r;
