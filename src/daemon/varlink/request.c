@@ -239,7 +239,7 @@ static int reply_hold(Control *c, sd_bus_message *msg, sd_varlink *link, const C
         if (reply->outcome->error < 0)
                 return refuse(link, reply);
 
-        /* systemd may have unloaded it while it was asked about its files: it says nothing of the hold then */
+        /* systemd may have unloaded the unit in between; it says nothing of the hold then */
         u = manager_find_unit(c->manager, reply->unit);
         if (u && (u->active || u->files_known)) {
                 r = unit_varlink_build(u, &unit);
