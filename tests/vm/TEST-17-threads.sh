@@ -221,8 +221,7 @@ permit_nothing
 systemctl stop polkit.service dbus.socket dbus.service
 is "$(exit_status as_nobody cachectl classify --thread scan "$tid")" 1 'without a bus nobody else may'
 succeeds 'but root' cachectl classify --thread scan "$tid"
-systemctl start dbus.socket dbus.service
-wait_until 60 busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
+start_bus
 finish_reader
 
 is "$(exit_status cachectl classify --thread scan 4194300)" 4 'a number that is no thread'

@@ -300,8 +300,7 @@ fails 'varlink: a value that is no list' varlinkctl call "$VARLINK" org.cachebpf
 systemctl stop dbus.socket dbus.service
 like "$(as_nobody cachectl set t19.slice mru 2>&1)" 'does not permit' 'without a bus nobody may'
 succeeds 'but root' cachectl set t19.slice mru
-systemctl start dbus.socket dbus.service
-wait_until 60 busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
+start_bus
 unit_runs t19.slice mru
 cachectl reset --quiet t19.slice
 unit_runs t19.slice lfu

@@ -1,10 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
-# machine: --cpus 2
 # timeout: 240
-# An administrator who is not root changes policies from a terminal: polkit's agent asks for the password. In a
-# machine of its own: other tests restart the bus, on which logind is not found any more after that, and so no session.
+# An administrator who is not root changes policies from a terminal: polkit's agent asks for the password.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 

@@ -100,6 +100,13 @@ daemon_log() { # [GREP-ARGUMENTS…]
                 if [[ $# -gt 0 ]]; then grep -F "$@"; else cat; fi
 }
 
+# After a test has stopped the bus. logind does not look for it again by itself, and other tests need logind.
+start_bus() {
+        systemctl start dbus.socket dbus.service
+        systemctl restart systemd-logind.service
+        wait_until 60 busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
+}
+
 # Should it die from now on, it is not started again until daemon_start.
 daemon_no_restart() {
         mkdir -p /run/systemd/system/cachebpfd.service.d
