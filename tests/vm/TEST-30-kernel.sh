@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug debian
+# machine: --cpus 2
 # timeout: 1800
 # The kernel's selftests (kernel/selftests): their TAP is ours. Without arguments, which select tests, all
 # but those of other tests with "kernel" machines of their own, which can be done meanwhile.
