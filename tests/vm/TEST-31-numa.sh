@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug debian
-# machine: --memory 2G --qemu "-smp sockets=2 -object memory-backend-ram,id=m0,size=1G -object memory-backend-ram,id=m1,size=1G -numa node,nodeid=0,cpus=0,memdev=m0 -numa node,nodeid=1,cpus=1,memdev=m1"
+# machine: --cpus 2 --memory 2G --qemu "-smp sockets=2 -object memory-backend-ram,id=m0,size=1G -object memory-backend-ram,id=m1,size=1G -numa node,nodeid=0,cpus=0,memdev=m0 -numa node,nodeid=1,cpus=1,memdev=m1"
 # timeout: 300
 # The kernel's selftests of several NUMA nodes, and those of reclaim within limits, on a machine that has
 # two.
