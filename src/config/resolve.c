@@ -45,7 +45,8 @@ int policy_setting_check(const PolicySetting *s, GPtrArray *policies, const char
                 g_autofree char *list = g_strjoinv(", ", (char **) dirs);
 
                 *ret_problem = g_strdup_printf("unknown policy '%s' (" SOURCE_FORMAT "): "
-                                               "no %s" POLICY_OBJECT_SUFFIX " in %s",
+                                               "no %s" POLICY_OBJECT_SUFFIX " in %s; 'cachectl policies' "
+                                               "lists what there is",
                                                s->policy, SOURCE_ARGUMENTS(s->file, s->line), s->policy,
                                                list);
         } else

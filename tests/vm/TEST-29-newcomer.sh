@@ -139,6 +139,7 @@ succeeds 'it has the stock policy again' eventually policy_is $LOGIN none
 
 unknown='is not known to cachebpfd; "systemctl list-units --type=slice,service,scope" shows the units that are loaded.'
 policies='/etc/cachebpf/policies, /run/cachebpf/policies, /usr/lib/cachebpf/policies'
+list="'cachectl policies' lists what there is"
 keys='CachePolicy=, CachePolicyOptions=, CacheScanThreads=, CacheAdmission='
 says 4 'There is no unit "journald.service".' 'cachectl set journald lfu'
 says 4 "Unit \"journald.service\" $unknown" 'cachectl status journald'
@@ -148,7 +149,7 @@ says 2 "Nothing was changed: 'systemd-journald.socket' is not the name of a slic
         'cachectl set systemd-journald.socket lfu'
 says 2 "Nothing was changed: 'systemd-*' is not the name of a slice, service or scope." \
         "cachectl set 'systemd-*' lfu"
-says 2 "Nothing was changed: unknown policy 'lffu': no lffu.bpf.o in $policies." \
+says 2 "Nothing was changed: unknown policy 'lffu': no lffu.bpf.o in $policies; $list." \
         'cachectl set systemd-journald lffu'
 says 2 "Nothing was changed: 'CachePolcy=' is no setting of a unit; there are $keys." \
         'cachectl set systemd-journald CachePolcy=lfu'
