@@ -36,16 +36,16 @@ void policy_rules_done(PolicyRules *rules) {
 
 /* Appends the words of a value to a list of globs; an empty value empties the list. */
 static void add_globs(char ***l, const char *value) {
-        _cleanup_strv_free_ char **before = TAKE_PTR(*l), **words = ASSERT_PTR(strv_split(value));
-        g_autoptr(GStrvBuilder) all = g_strv_builder_new();
+        g_autofree char **words = strv_split(value); /* the words go into the list */
+        guint n = *l ? g_strv_length(*l) : 0, n_words = g_strv_length(words);
 
-        if (isempty(value))
+        if (n_words == 0) {
+                *l = strv_free(*l);
                 return;
+        }
 
-        if (before)
-                g_strv_builder_addv(all, (const char **) before);
-        g_strv_builder_addv(all, (const char **) words);
-        *l = g_strv_builder_end(all);
+        *l = g_renew(char *, *l, n + n_words + 1);
+        memcpy(*l + n, words, (n_words + 1) * sizeof(char *));
 }
 
 static int assignment(const ConfAssignment *a, void *userdata) {

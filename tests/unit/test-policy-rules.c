@@ -3,6 +3,7 @@
 #include "test-util.h"
 
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "config/rules.h"
@@ -127,6 +128,26 @@ static void test_broken(void **state) {
         check(&rules, "e.slice", NULL, "lfu");
 }
 
+/* A list that was made by a program; the daemon does nothing else while it reads it. */
+static void test_many(void **state) {
+        _cleanup_(policy_rules_done) PolicyRules rules = {};
+        g_autoptr(GString) rule = g_string_new("[Match]\n");
+        clock_t begin;
+
+        for (unsigned i = 0; i < 20000; i++)
+                g_string_append_printf(rule, "Unit=a%u.slice b%u.slice\n", i, i);
+        g_string_append(rule, "[Policy]\nCachePolicy=lfu\n");
+        write_rule(etc, "a.conf", rule->str);
+
+        begin = clock();
+        rules = policy_rules_load(dirs);
+        assert_true(clock() - begin < 5 * CLOCKS_PER_SEC);
+        assert_int_equal(rules.rules->len, 1);
+        check(&rules, "a0.slice", NULL, "lfu");
+        check(&rules, "b19999.slice", NULL, "lfu");
+        check(&rules, "a20000.slice", NULL, NULL);
+}
+
 /* Also what lost is known, and why. */
 static void test_lines(void **state) {
         _cleanup_(policy_rules_done) PolicyRules rules = {};
@@ -161,6 +182,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_masks, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_cgroup, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_many, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
         };
 
