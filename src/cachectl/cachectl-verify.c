@@ -58,7 +58,7 @@ static char **below_root(const char *root, const char *const *dirs, size_t n) {
         return l;
 }
 
-static int load(Verify *v) {
+static void load(Verify *v) {
         v->policy_directories = below_root(v->root, policy_directories,
                                            g_strv_length((char **) policy_directories));
         v->rule_directories = below_root(v->root, policy_rule_directories,
@@ -68,69 +68,57 @@ static int load(Verify *v) {
         v->policies = policies_load((const char *const *) v->policy_directories);
         v->rules = policy_rules_load((const char *const *) v->rule_directories);
         v->overrides = unit_overrides_load((const char *const *) v->override_directories);
-        return 0;
 }
 
 /* ---- checks */
 
-static int check_setting(Verify *v, const PolicySetting *s) {
+static void check_setting(Verify *v, const PolicySetting *s) {
         _cleanup_policy_config_ PolicyConfig config = {};
         _cleanup_free_ char *problem = NULL;
         const Policy *p;
-        int r;
 
         v->n_checked++;
-        if (!s->policy)
-                return 0;
-
-        r = policy_setting_check(s, v->policies, (const char *const *) v->policy_directories, &p, &config,
-                                 &problem);
-        if (r != -EINVAL)
-                return r;
-
-        log_error("%s.", problem);
-        return 0;
+        if (s->policy && policy_setting_check(s, v->policies, (const char *const *) v->policy_directories,
+                                              &p, &config, &problem) < 0)
+                log_error("%s.", problem);
 }
 
 /* Settings of one file by itself. Without CachePolicy= others say which policy they are for. */
-static int check_alone(Verify *v, PolicySetting *s) {
+static void check_alone(Verify *v, PolicySetting *s) {
         PolicyLayers l = { .unit = s };
         _cleanup_policy_setting_ PolicySetting resolved = {};
 
         policy_layers_resolve(&l, "", NULL, &resolved);
-        return check_setting(v, &resolved);
+        check_setting(v, &resolved);
 }
 
-static int verify_unit_file(Verify *v, const char *unit, const char *path) {
+static void verify_unit_file(Verify *v, const char *unit, const char *path) {
         _cleanup_policy_setting_ PolicySetting s = {};
-        int r;
 
-        r = unit_file_read_setting(unit, path, NULL, &s);
-        return r < 0 ? r : check_alone(v, &s);
+        if (unit_file_read_setting(unit, path, NULL, &s) >= 0)
+                check_alone(v, &s);
 }
 
-static int verify_rule(Verify *v, const char *path) {
+static void verify_rule(Verify *v, const char *path) {
         _cleanup_policy_setting_ PolicySetting s = {};
 
         if (policy_rule_check_file(path, &s))
-                return check_alone(v, &s);
-
-        v->n_checked++;
-        return 0;
+                check_alone(v, &s);
+        else
+                v->n_checked++;
 }
 
-static int verify_object(Verify *v, const char *path) {
+static void verify_object(Verify *v, const char *path) {
         _cleanup_(policy_freep) Policy *p = policy_new("", path);
 
         v->n_checked++;
         policy_read_object(p);
         if (p->problem)
                 log_error("Policy cannot be used: %s.", p->problem);
-        return 0;
 }
 
 /* All that is said about a unit. */
-static int verify_unit(Verify *v, const char *unit) {
+static void verify_unit(Verify *v, const char *unit) {
         _cleanup_policy_setting_ PolicySetting files = {}, resolved = {};
         _cleanup_ptr_array_ GPtrArray *dropins = NULL;
         g_autofree char *fragment = NULL;
@@ -139,19 +127,15 @@ static int verify_unit(Verify *v, const char *unit) {
                 .unit = &files,
         };
         bool known;
-        int r;
 
         if (!unit_name_is_valid(unit)) {
                 log_error("\"%s\" is neither a file nor the name of a slice, service or scope.", unit);
                 v->unknown = true;
-                return 0;
+                return;
         }
 
         unit_path_find(v->root, unit, &fragment, &dropins);
-        r = unit_file_read_setting(unit, fragment, (char **) dropins->pdata, &files);
-        if (r < 0)
-                return r;
-
+        (void) unit_file_read_setting(unit, fragment, (char **) dropins->pdata, &files);
         known = fragment || dropins->len > 1 || endswith(unit, ".slice");
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++) {
                 l.overrides[k] = unit_overrides_get(&v->overrides, k, unit);
@@ -160,11 +144,11 @@ static int verify_unit(Verify *v, const char *unit) {
         if (!known) {
                 log_error("There are no files of a unit \"%s\".", unit);
                 v->unknown = true;
-                return 0;
+                return;
         }
 
         policy_layers_resolve(&l, unit, NULL, &resolved);
-        return check_setting(v, &resolved);
+        check_setting(v, &resolved);
 }
 
 /* ---- what a file is */
@@ -189,7 +173,7 @@ static char *unit_of_directory(const char *dir) {
         return unit_name_to_section(any) ? g_steal_pointer(&any) : NULL;
 }
 
-static int verify_file(Verify *v, const char *path) {
+static void verify_file(Verify *v, const char *path) {
         g_autofree char *name = g_path_get_basename(path), *dir = g_path_get_dirname(path), *unit = NULL;
         g_autofree char *parent = g_path_get_basename(dir);
         char *end;
@@ -214,10 +198,9 @@ static int verify_file(Verify *v, const char *path) {
         log_error("%s: this is none of our files: a slice, service or scope, "
                   "a drop-in of one in its UNIT.d, a rule (.conf), or a policy (" POLICY_OBJECT_SUFFIX ").",
                   path);
-        return 0;
 }
 
-static int verify_named(Verify *v, const char *what) {
+static void verify_named(Verify *v, const char *what) {
         if (!strchr(what, '/') && access(what, F_OK) < 0) {
                 _cleanup_free_ char *unit = unit_name_mangle(what);
 
@@ -227,10 +210,8 @@ static int verify_named(Verify *v, const char *what) {
         if (access(what, R_OK) < 0) {
                 log_error("Cannot read \"%s\": %s", what, strerror(errno));
                 v->unknown = true;
-                return 0;
-        }
-
-        return verify_file(v, what);
+        } else
+                verify_file(v, what);
 }
 
 /* ---- everything */
@@ -244,12 +225,11 @@ static bool mentions_us(const char *path) {
 }
 
 /* Notes the units whose files mention us; drop-ins for many are checked by themselves. */
-static int walk(Verify *v, const char *dir, const char *unit, GHashTable *units) {
+static void walk(Verify *v, const char *dir, const char *unit, GHashTable *units) {
         _cleanup_closedir_ DIR *d = opendir(dir);
         struct dirent *de;
-        int r = 0;
 
-        while (r >= 0 && d && (de = readdir(d))) {
+        while (d && (de = readdir(d))) {
                 g_autofree char *path = g_build_filename(dir, de->d_name, NULL), *owner = NULL;
 
                 if (de->d_name[0] == '.')
@@ -258,7 +238,7 @@ static int walk(Verify *v, const char *dir, const char *unit, GHashTable *units)
                 if (!unit && endswith(de->d_name, ".d")) {
                         owner = unit_of_directory(path);
                         if (owner)
-                                r = walk(v, path, owner, units);
+                                walk(v, path, owner, units);
                         continue;
                 }
 
@@ -269,12 +249,10 @@ static int walk(Verify *v, const char *dir, const char *unit, GHashTable *units)
 
                 owner = g_strdup(unit ?: de->d_name);
                 if (strstr(owner, "@.") || strstr(owner, "-.") || startswith(owner, ANY_UNIT))
-                        r = verify_unit_file(v, owner, path);
+                        verify_unit_file(v, owner, path);
                 else
                         g_hash_table_add(units, g_steal_pointer(&owner));
         }
-
-        return r;
 }
 
 static void add_overridden(Verify *v, GHashTable *units) {
@@ -295,52 +273,46 @@ static int compare_strings(gconstpointer a, gconstpointer b) {
         return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
-static int verify_all(Verify *v) {
+static void verify_all(Verify *v) {
         _cleanup_hash_table_ GHashTable *units = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
                                                                        NULL);
         _cleanup_ptr_array_ GPtrArray *sorted = NULL;
-        int r = 0;
 
         v->n_checked += v->policies->len;
-        for (guint i = 0; r >= 0 && i < v->rules.rules->len; i++)
-                r = check_alone(v, &((PolicyRule *) v->rules.rules->pdata[i])->setting);
+        for (guint i = 0; i < v->rules.rules->len; i++)
+                check_alone(v, &((PolicyRule *) v->rules.rules->pdata[i])->setting);
 
-        for (const char *const *dir = unit_directories; r >= 0 && *dir; dir++) {
+        for (const char *const *dir = unit_directories; *dir; dir++) {
                 g_autofree char *path = g_strconcat(v->root, *dir, NULL);
 
-                r = walk(v, path, NULL, units);
+                walk(v, path, NULL, units);
         }
 
         add_overridden(v, units);
         sorted = g_hash_table_get_keys_as_ptr_array(units);
         g_ptr_array_sort(sorted, compare_strings);
-        for (guint i = 0; r >= 0 && i < sorted->len; i++)
-                r = verify_unit(v, sorted->pdata[i]);
-
-        return r;
+        for (guint i = 0; i < sorted->len; i++)
+                verify_unit(v, sorted->pdata[i]);
 }
 
 int verb_verify(char **arguments, size_t n_arguments) {
         _cleanup_(verify_done) Verify v = { .root = strempty(arg_root) };
-        int r;
 
         /* Mistakes in what was not asked about are not the question. */
         bpf_log_setup();
         log_set_hook(count_problem, &v);
         if (n_arguments > 0)
                 log_set_max_level(LOG_CRIT);
-        r = load(&v);
+        load(&v);
         log_set_max_level(LOG_INFO);
         if (n_arguments > 0)
                 v.n_problems = 0;
 
-        if (r >= 0 && n_arguments == 0)
-                r = verify_all(&v);
-        for (size_t i = 0; r >= 0 && i < n_arguments; i++)
-                r = verify_named(&v, arguments[i]);
+        if (n_arguments == 0)
+                verify_all(&v);
+        for (size_t i = 0; i < n_arguments; i++)
+                verify_named(&v, arguments[i]);
         log_set_hook(NULL, NULL);
-        if (r < 0)
-                return r == -ENOMEM ? log_oom() : log_error_errno(r, "Cannot read the configuration: %m");
 
         if (!arg_quiet && v.n_problems == 0)
                 printf("%u checked, nothing is wrong.\n", v.n_checked);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>

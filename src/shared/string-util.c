@@ -28,23 +28,6 @@ char *strstrip(char *s) {
         return s;
 }
 
-int free_and_strdup(char **p, const char *s) {
-        char *t = NULL;
-
-        if (streq_ptr(*p, s))
-                return 0;
-
-        if (s) {
-                t = strdup(s);
-                if (!t)
-                        return -ENOMEM;
-        }
-
-        free(*p);
-        *p = t;
-        return 1;
-}
-
 int safe_atou64_base(const char *s, int base, uint64_t *ret) {
         uint64_t v = 0;
 

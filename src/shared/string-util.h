@@ -37,9 +37,6 @@ char *endswith(const char *s, const char *suffix);
 /* Removes white space at both ends, in place. */
 char *strstrip(char *s);
 
-/* Replaces *p by a copy of s (NULL allowed). Returns 1 if the value changed, 0 if it was equal. */
-int free_and_strdup(char **p, const char *s);
-
 /* Digits only: no sign, no white space, no overflow. */
 int safe_atou64_base(const char *s, int base, uint64_t *ret);
 

@@ -52,7 +52,7 @@ static int on_reply(Control *c, sd_bus_message *msg, sd_varlink *link, const Con
         free(last_problem);
         last_problem = reply->outcome->problem ? strdup(reply->outcome->problem) : NULL;
         last_state = reply->state;
-        assert_true(free_and_strdup(&last_reason, reply->reason) >= 0);
+        g_set_str(&last_reason, reply->reason);
 
         if (problems)
                 g_ptr_array_unref(problems);

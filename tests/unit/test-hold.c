@@ -56,8 +56,8 @@ static void on_reply(sd_json_variant *parameters, void *userdata) {
         c->n_replies++;
         c->cookie = (uint32_t) sd_json_variant_unsigned(sd_json_variant_by_key(parameters, "cookie"));
         if (unit && !sd_json_variant_is_null(unit)) {
-                assert_true(free_and_strdup(&c->state, member_string(unit, "state")) >= 0);
-                assert_true(free_and_strdup(&c->effective, member_string(unit, "effective")) >= 0);
+                g_set_str(&c->state, member_string(unit, "state"));
+                g_set_str(&c->effective, member_string(unit, "effective"));
         }
 }
 

@@ -73,7 +73,7 @@ static void change_object(const char *policy, const char *digest, const char *pr
         Policy *p = (Policy *) policies_find(fixture->manager->policies, policy);
 
         (void) snprintf(p->digest, sizeof(p->digest), "%s", digest);
-        (void) free_and_strdup(&p->problem, problem);
+        g_set_str(&p->problem, problem);
         manager_mark_all_dirty(fixture->manager);
         run();
 }

@@ -28,8 +28,8 @@ static int on_reply(sd_varlink *link, sd_json_variant *parameters, const char *e
         Connection *c = ASSERT_PTR(userdata);
 
         if (error_id) {
-                assert_true(free_and_strdup(&c->error, error_id) >= 0);
-                assert_true(free_and_strdup(&c->problem, member_string(parameters, "problem")) >= 0);
+                g_set_str(&c->error, error_id);
+                g_set_str(&c->problem, member_string(parameters, "problem"));
                 return 0;
         }
 
