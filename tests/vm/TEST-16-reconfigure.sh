@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
+# machine: --cpus 2
 # timeout: 400
 # A policy asks for its program to be run, and the daemon runs it: under load, once for what was asked
 # meanwhile, and with nothing lost when the daemon is killed, even in the middle of it.
@@ -102,7 +103,7 @@ is "$(policy_key t16.slice id) $(counters)" "$id $before" \
 # What is cached already counts as added when a policy is replaced. The program takes long, so that a busy host
 # can find it at work, but not 30 s, after which the kernel takes a processor for stuck.
 make_dropin t16.slice 50-options "[Slice]
-CachePolicyOptions=nr_added=$(($(policy_stat t16.slice managed_folios) + 2000)) run_ms=20000"
+CachePolicyOptions=nr_added=$(($(policy_stat t16.slice managed_folios) + 2000)) run_ms=10000"
 eventually updates_are t16.slice 1
 is "$(own_count t16.slice posted) $(own_count t16.slice begun)" '0 0' 'a changed option is a new start'
 begun_is() {
