@@ -19,7 +19,7 @@ make_slice t14b.slice $'MemoryMax=64M\nCachePolicy=mru'
 systemctl start --no-block t14b.slice
 start_bus
 
-wait_until 60 state_is t14b.slice attached
+eventually state_is t14b.slice attached
 unit_runs t14b.slice mru
 unit_runs t14.slice lfu
 is "$(policy_key t14.slice id)" "$id" 'what was attached stayed attached'

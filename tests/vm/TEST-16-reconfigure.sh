@@ -113,7 +113,7 @@ daemon_no_restart
 pid=$(daemon_pid)
 read_file t16.slice &
 reading=$!
-wait_until 60 begun_is 1
+eventually begun_is 1
 kill -KILL "$pid" # at once: all that takes time was done before
 is "$(own_count t16.slice ended)" 0 'its program is at work when it is killed'
 eventually systemctl is-failed --quiet cachebpfd.service
@@ -174,7 +174,7 @@ asks_on() {
 eventually asks_on
 compare "$(lhd asked)" -gt "$asked" 'killed in the middle, it goes on asking'
 daemon_start
-wait_until 60 unit_is_adopted t16-lhd.slice
+eventually unit_is_adopted t16-lhd.slice
 finished=$(counter t16-lhd.slice reconfigure_done)
 eventually done_are $((finished + 1))
 compare "$(counter t16-lhd.slice reconfigure_done)" -gt "$finished" 'and the next daemon goes on'

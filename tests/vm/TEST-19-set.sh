@@ -160,7 +160,7 @@ make_slice t19-later.slice 'MemoryMax=64M'
 systemctl start t19-later.slice
 unit_runs t19-later.slice mru
 cachectl reset --quiet t19-later.slice
-eventually policy_is t19-later.slice none
+unit_is t19-later.slice unconfigured
 
 # --- a unit that stopped, and that systemd has forgotten
 

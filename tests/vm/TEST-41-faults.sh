@@ -105,9 +105,9 @@ for ((n = 0; n < KILLS; n++)); do
 done
 is "$killed" "$KILLS" 'the daemon was killed so often'
 
-wait_until 60 systemctl is-active cachebpfd.service
+eventually systemctl is-active cachebpfd.service
 for ((i = 0; i < SLICES; i++)); do
-        wait_until 60 is_settled $i
+        eventually is_settled $i
         succeeds "$(name $i) is as it is wanted: ${wanted[$i]}" is_settled $i
 done
 is "$(policy_key t41-lfu.slice id) $(policy_key t41-mru.slice id)" "$untouched" \

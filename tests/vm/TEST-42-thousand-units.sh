@@ -101,7 +101,7 @@ cachectl set --quiet "${slices[0]}" mru
 unit_runs "${slices[0]}" mru
 cachectl reset --quiet "${slices[0]}"
 systemctl stop "${slices[0]}"
-wait_until 60 policies_are "$before_policies"
+eventually policies_are "$before_policies"
 before_pins=$(pins)
 before_fds=$(daemon_fds)
 
@@ -141,7 +141,7 @@ for ((round = 1; round <= ROUNDS; round++)); do
         is "$(kernel_stat policies)" "$before_policies" "round $round: no policy is left in the kernel"
         is "$(pins)" "$before_pins" "round $round: no pin is left"
         is "$(units_known)" 0 "round $round: the daemon knows none of the units any more"
-        wait_until 60 test "$(daemon_fds)" -eq "$before_fds"
+        eventually test "$(daemon_fds)" -eq "$before_fds"
         is "$(daemon_fds)" "$before_fds" "round $round: no file descriptor is left"
         stopped_kb+=("$(daemon_kb)")
         diag "resident after round $round: ${stopped_kb[-1]} KiB"

@@ -104,7 +104,7 @@ daemon_log() { # [GREP-ARGUMENTS…]
 start_bus() {
         systemctl start dbus.socket dbus.service
         systemctl restart systemd-logind.service
-        wait_until 60 busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
+        eventually busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
 }
 
 # Should it die from now on, it is not started again until daemon_start.

@@ -102,9 +102,11 @@ wait_until() {
         done
 }
 
-# The same with as much time as a daemon may need on a busy host.
+# The same with as much time as a daemon may need on a busy host. To wait in vain is a point that failed.
 eventually() {
-        wait_until 120 "$@"
+        wait_until 120 "$@" && return
+        not_ok "eventually: $*"
+        return 1
 }
 
 # --- units
