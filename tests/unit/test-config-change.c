@@ -268,7 +268,8 @@ static void test_refused(void **state) {
         do_set("a.slice", 0, "CachePolicyOptions=nr_scan=64", NULL);
 
         check_refused("a.slice", "CachePolicy=lru2000", NULL,
-                      "unknown policy 'lru2000': no lru2000.bpf.o in ");
+                      "unknown policy 'lru2000': no lru2000.bpf.o in ; "
+                      "'cachectl policies' lists what there is");
         check_refused("a.slice", "CachePolicy=../lfu", NULL,
                       "'../lfu' is not a policy name (at most 15 letters, digits, '-' and '_')");
         check_refused("a.slice", "CachePolicy=broken", NULL,
@@ -301,7 +302,8 @@ static void test_refused(void **state) {
         configure(u, "nosuch");
         run();
         check_refused("a.slice", "CacheAdmission=yes", NULL,
-                      "unknown policy 'nosuch' (/etc/x.slice:7): no nosuch.bpf.o in ");
+                      "unknown policy 'nosuch' (/etc/x.slice:7): no nosuch.bpf.o in ; "
+                      "'cachectl policies' lists what there is");
         do_set("a.slice", 0, "CachePolicy=mru", NULL);
         assert_string_equal(u->effective, "mru");
 }

@@ -213,7 +213,8 @@ static void test_refused(void **state) {
         _cleanup_client_ Client once = {};
 
         run();
-        assert_refused("CachePolicy=nosuch", "unknown policy 'nosuch': no nosuch.bpf.o in ");
+        assert_refused("CachePolicy=nosuch", "unknown policy 'nosuch': no nosuch.bpf.o in ; "
+                       "'cachectl policies' lists what there is");
         assert_refused("CachePolicyOptions=nosuch=1",
                        "policy 'lfu' has no tunable 'nosuch'; it has nr_scan");
         assert_refused("lfu", "'lfu' is no assignment, which is KEY=VALUE");
