@@ -94,25 +94,24 @@ void run_until(const char *text, const char *(*look)(void)) {
 }
 
 int start_bus(void **state) {
-        _cleanup_close_ int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
         _cleanup_free_ char *address = NULL, *option = NULL;
+        char said;
+        int ends[2];
 
         if (access(DBUS_DAEMON, X_OK) < 0)
                 return 0;
 
         if (!mkdtemp(directory) || asprintf(&socket_path, "%s/bus", directory) < 0 ||
             asprintf(&address, "unix:path=%s", socket_path) < 0 ||
-            asprintf(&option, "--address=%s", address) < 0)
+            asprintf(&option, "--address=%s", address) < 0 || pipe2(ends, O_CLOEXEC) < 0)
                 return -1;
 
         dbus_daemon = start_program((char *const[]) { (char *) DBUS_DAEMON, (char *) "--session",
-                                              (char *) "--nofork",
-                                              (char *) "--nopidfile", option, NULL }, null_fd);
-        for (unsigned i = 0; access(socket_path, F_OK) < 0; i++) {
-                if (i > 1000)
-                        return -1;
-                (void) usleep(10 * USEC_PER_MSEC);
-        }
+                                              (char *) "--nofork", (char *) "--nopidfile",
+                                              (char *) "--print-address", option, NULL }, ends[1]);
+        (void) close(ends[1]);
+        if (read(ends[0], &said, 1) != 1) /* said when it listens; the socket is there before */
+                return -1;
 
         return setenv("DBUS_SYSTEM_BUS_ADDRESS", address, true);
 }
