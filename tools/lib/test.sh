@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# All tests: meson's unit tests in the build root, then the tests of tests/vm in machines. Two machines work
+# All tests: meson's unit tests in the build root, then the tests of tests/vm in machines. Three machines work
 # side by side and take the tests of a kernel one by one; a test is taken by making a directory in the shared
 # directory of results.
 
@@ -186,8 +186,8 @@ jobs_of() {
 
 # vm_tests "KERNEL…" [NAME…]: the tests for these kernels, on as many machines as there is room for.
 vm_tests() {
-        local kernel job second worker
-        local -a kernels jobs workers=()
+        local kernel job worker
+        local -a kernels jobs backwards workers=()
         read -ra kernels <<<"$1"
         mapfile -t jobs < <(jobs_of "$@")
         shift
@@ -215,8 +215,10 @@ vm_tests() {
         (trap - EXIT INT TERM HUP && test_worker 1 "${jobs[*]}" "$@") &
         workers+=($!)
         if [[ $# -eq 0 && $(nproc) -gt 1 ]]; then
-                second=$(printf '%s\n' "${jobs[@]}" | tac | tr '\n' ' ')
-                (trap - EXIT INT TERM HUP && test_worker 2 "$second" "$@") &
+                mapfile -t backwards < <(printf '%s\n' "${jobs[@]}" | tac)
+                (trap - EXIT INT TERM HUP && test_worker 2 "${backwards[*]}" "$@") &
+                workers+=($!)
+                (trap - EXIT INT TERM HUP && test_worker 3 "${jobs[*]}" "$@") & # tests also wait
                 workers+=($!)
         fi
         WORKERS=("${workers[@]}")
