@@ -150,9 +150,11 @@ static int serve_machines(void) {
         int r;
 
         leader = (uint32_t) getpid();
-        do /* the socket is there before anybody listens */
+        r = sd_bus_open_system(&bus);
+        for (unsigned i = 0; r < 0 && i < 1000; i++) { /* the socket is there before anybody listens */
+                (void) usleep(10 * USEC_PER_MSEC);
                 r = sd_bus_open_system(&bus);
-        while (r == -ENOENT || r == -ECONNREFUSED);
+        }
         if (r >= 0)
                 r = sd_bus_add_object_vtable(bus, NULL, "/org/freedesktop/machine1",
                                              "org.freedesktop.machine1.Manager",
