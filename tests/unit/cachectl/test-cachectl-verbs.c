@@ -356,6 +356,48 @@ static void test_bad_daemon(void **state) {
         assert_contains(hang.err, "cachebpfd did not answer org.cachebpf.Manager.ListUnits within 1 s");
 }
 
+/* One that tells less than ours, or nothing at all. */
+static void test_sparse_daemon(void **state) {
+        _cleanup_(outcome_done) Outcome status = {}, policies = {};
+
+        play("sparse");
+        run(&status, "status");
+        assert_int_equal(status.status, EXIT_SUCCESS);
+        assert_string_equal(status.out,
+                            "● cachebpfd 0.0.9: running\n"
+                            "       Kernel: supports cachebpf\n"
+                            "\n"
+                            "● a.slice: attached\n"
+                            "   Configured: lfu\n"
+                            "         Held: CachePolicy=lfu by backup (PID 5), n/a\n"
+                            "    Effective: lfu\n"
+                            "     Verified: lfu\n"
+                            "       CGroup: /a.slice\n");
+
+        /* A reply without content is the end of a list. */
+        run(&policies, "policies", "--json=short");
+        assert_int_equal(policies.status, EXIT_SUCCESS);
+        assert_string_equal(policies.out, "[]\n");
+}
+
+static void test_unusable_answers(void **state) {
+        _cleanup_(outcome_done) Outcome list = {}, hold = {}, thread = {};
+
+        play("unusable");
+        run(&list, "list");
+        assert_int_equal(list.status, EXIT_FAILURE);
+        assert_string_equal(list.err,
+                            "cachebpfd answered org.cachebpf.Manager.ListUnits without a \"unit\".\n");
+
+        run(&hold, "status", "a.slice");
+        assert_int_equal(hold.status, EXIT_FAILURE);
+        assert_string_equal(hold.err, "cachebpfd sent a hold with an unusable field \"program\".\n");
+
+        run(&thread, "threads", "5");
+        assert_int_equal(thread.status, EXIT_FAILURE);
+        assert_string_equal(thread.err, "cachebpfd sent a thread with an unusable field \"thread\".\n");
+}
+
 /* ---- threads */
 
 static void test_threads(void **state) {
@@ -446,6 +488,8 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_settings),
                 cmocka_unit_test(test_no_daemon),
                 cmocka_unit_test(test_bad_daemon),
+                cmocka_unit_test(test_sparse_daemon),
+                cmocka_unit_test(test_unusable_answers),
         };
 
         harness_init(argc, argv);
