@@ -66,7 +66,7 @@ static void check_not_started(int status, const char *message, const char *unit,
 }
 
 static void test_not_started(void **state) {
-        _cleanup_(outcome_done) Outcome none = {}, no_settings = {}, utf8 = {};
+        _cleanup_(outcome_done) Outcome none = {}, no_settings = {}, reason = {}, setting = {};
 
         play("normal");
         check_not_started(EXIT_NOT_STARTED, "Nothing was changed: unknown policy 'nosuch'.\n",
@@ -85,8 +85,11 @@ static void test_not_started(void **state) {
         run(&no_settings, "hold", "batch.slice", "--", "echo", "started");
         assert_int_equal(no_settings.status, EXIT_USAGE);
         assert_string_equal(no_settings.out, "");
-        run(&utf8, "hold", "--reason=\xff", "batch.slice", "lfu", "--", "echo", "started");
-        assert_int_equal(utf8.status, EXIT_USAGE);
+        run(&reason, "hold", "--reason=\xff", "batch.slice", "lfu", "--", "echo", "started");
+        assert_int_equal(reason.status, EXIT_USAGE);
+        run(&setting, "hold", "batch.slice", "\xff", "--", "echo", "started");
+        assert_int_equal(setting.status, EXIT_USAGE);
+        assert_string_equal(setting.err, "A setting is not valid UTF-8.\n");
 
         stop_manager();
         {
