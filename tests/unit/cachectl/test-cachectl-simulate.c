@@ -55,6 +55,14 @@ static void test_table(void **state) {
                                       "belady 60.00%\n");
 }
 
+static void test_mebibytes(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+
+        write_file(class_path, "0+192\n");
+        run(&o, "simulate", class_path, "--policy=fifo", "--size=8K");
+        assert_contains(o.out, "misses of 192 requests for 192 pages (0.8 MiB)"); /* that is, 0.75 */
+}
+
 /* The limit that only knows frequencies is there if it is named, once, before the optimum. */
 static void test_static(void **state) {
         _cleanup_(outcome_done) Outcome o = {}, all = {};
@@ -126,22 +134,33 @@ static void test_json(void **state) {
         sd_json_variant_unref(v);
 }
 
+/* What --plot= wrote. */
+static char *draw(const char *sizes) {
+        _cleanup_(outcome_done) Outcome o = {};
+        _cleanup_free_ char *option = NULL;
+        _cleanup_fclose_ FILE *f = NULL;
+        char *plot = NULL;
+        size_t n = 0;
+
+        assert_true(asprintf(&option, "--plot=%s", plot_path) > 0);
+        run(&o, "simulate", trace_path, "--policy=fifo,lfu", sizes, option);
+        assert_int_equal(o.status, EXIT_SUCCESS);
+
+        f = fopen(plot_path, "re");
+        assert_non_null(f);
+        assert_true(getdelim(&plot, &n, EOF, f) > 0);
+        return plot;
+}
+
 static void test_plot(void **state) {
         static const char *const sizes[] = { "--size=8K,12K", "--size=8K" };
+        _cleanup_free_ char *ordered = draw("--size=4K,8K,12K"), *unordered = draw("--size=12K,4K,8K");
+
+        assert_string_equal(unordered, ordered);
 
         for (size_t i = 0; i < ELEMENTSOF(sizes); i++) {
-                _cleanup_(outcome_done) Outcome o = {};
-                _cleanup_free_ char *plot = NULL, *option = NULL;
-                _cleanup_fclose_ FILE *f = NULL;
-                size_t n = 0;
+                _cleanup_free_ char *plot = draw(sizes[i]);
 
-                assert_true(asprintf(&option, "--plot=%s", plot_path) > 0);
-                run(&o, "simulate", trace_path, "--policy=fifo,lfu", sizes[i], option);
-                assert_int_equal(o.status, EXIT_SUCCESS);
-
-                f = fopen(plot_path, "re");
-                assert_non_null(f);
-                assert_true(getdelim(&plot, &n, EOF, f) > 0);
                 assert_contains(plot, "<svg ");
                 assert_contains(plot, ">fifo</text>");
                 assert_contains(plot, ">lfu</text>");
@@ -257,6 +276,7 @@ static void test_unwritable_plot(void **state) {
 int main(int argc, char *argv[]) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_table),
+                cmocka_unit_test(test_mebibytes),
                 cmocka_unit_test(test_static),
                 cmocka_unit_test(test_all_policies),
                 cmocka_unit_test(test_json),
