@@ -207,31 +207,50 @@ static void test_reload(void **state) {
         assert_null(fixture->control->problems);
 }
 
+/* What was set before is in files, which are read, too. */
+static void test_reload_keeps(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        assert_int_equal(ask("a.slice", true, false, 0), 0);
+        assert_int_equal(ask(NULL, false, false, 0), 0);
+        assert_string_equal(u->setting.policy, "mru");
+        assert_lines("a.slice", true, "CachePolicy=mru runtime");
+}
+
+static void check_wrong(char **assignments, const char *problem) {
+        unsigned before = n_replies;
+
+        config_request(fixture->control,
+                       &(const ConfigRequestArguments) {
+                               .change = {
+                                       .unit = "a.slice",
+                                       .assignments = assignments,
+                                       .dry_run = true,
+                               },
+                               .subject = { .pidfd = -EBADF, .uid = NOBODY },
+                               .reply = on_reply,
+                       });
+        assert_int_equal(n_replies, before + 1);
+        assert_int_equal(last_error, -EINVAL);
+        assert_non_null(strstr(last_problem, problem));
+}
+
 /* Everybody may ask what would be: not at any length, and nothing that the journal would complain about. */
 static void test_limits(void **state) {
+        const char *wrong[] = { "CachePolicy=lfu\ngarbage", "CachePolicy=lfu\\", "CachePolicy=\xff" };
         g_autofree char *many = g_strnfill(70000, 'a');
-        const char *wrong[] = { many, "CachePolicy=lfu\ngarbage", "CachePolicy=lfu\\", "CachePolicy=\xff" };
+        char *assignments[70001] = { many };
 
         (void) add_unit("a.slice", "lfu", 1);
         run();
-        for (size_t i = 0; i < ELEMENTSOF(wrong); i++) {
-                char *assignments[] = { (char *) wrong[i], NULL };
-                unsigned before = n_replies;
+        check_wrong(assignments, "longer than 64 KiB");
+        for (size_t i = 0; i < 70000; i++)
+                assignments[i] = (char *) "";
+        check_wrong(assignments, "longer than 64 KiB");
 
-                config_request(fixture->control,
-                               &(const ConfigRequestArguments) {
-                                       .change = {
-                                               .unit = "a.slice",
-                                               .assignments = assignments,
-                                               .dry_run = true,
-                                       },
-                                       .subject = { .pidfd = -EBADF, .uid = NOBODY },
-                                       .reply = on_reply,
-                               });
-                assert_int_equal(n_replies, before + 1);
-                assert_int_equal(last_error, -EINVAL);
-                assert_non_null(strstr(last_problem, i == 0 ? "longer than 64 KiB" : "cannot hold"));
-        }
+        for (size_t i = 0; i < ELEMENTSOF(wrong); i++)
+                check_wrong((char *[]) { (char *) wrong[i], NULL }, "cannot hold");
 }
 
 /* systemd is being asked for all of its units: reconciles before that is over answer nobody. */
@@ -278,6 +297,15 @@ static void test_unfinished(void **state) {
         assert_int_equal(n_replies, 1); /* fixture_teardown() frees the manager */
 }
 
+/* The manager goes on for a moment without those who ask. */
+static void test_end(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        fixture->control = control_free(fixture->control);
+        run();
+        assert_string_equal(u->effective, "lfu");
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -286,9 +314,11 @@ int main(void) {
                 TEST(test_units),
                 TEST(test_wait),
                 TEST(test_reload),
+                TEST(test_reload_keeps),
                 TEST(test_reload_waits),
                 TEST(test_limits),
                 TEST(test_unfinished),
+                TEST(test_end),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
