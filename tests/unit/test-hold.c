@@ -89,6 +89,7 @@ static void hold(Client *c, const char *unit, const char *setting) {
 
 static void assert_held(const Client *c, const char *effective) {
         assert_null(c->connection.error);
+        assert_false(c->connection.ended);
         assert_int_equal(c->n_replies, 1);
         assert_string_equal(c->state, "attached");
         assert_string_equal(c->effective, effective);

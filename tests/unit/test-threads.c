@@ -4,12 +4,13 @@
  * at once since there is no bus to ask polkit on. Skipped on kernels that cannot name a thread by a file
  * descriptor. */
 
-#include "test-util.h"
+#include "varlink-fixture.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/control/control.h"
@@ -17,7 +18,8 @@
 #include "daemon/core/manager.h"
 #include "daemon/control/threads.h"
 #include "daemon/core/manager.h"
-#include "fake-backend.h"
+#include "shared/cleanup.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
 
 #ifndef PIDFD_THREAD
 #  define PIDFD_THREAD O_EXCL
@@ -149,6 +151,34 @@ static void test_descriptor(void **state) {
         close(fd);
 }
 
+static int note_name(const Thread *t, void *userdata) {
+        (void) snprintf(userdata, THREAD_NAME_MAX + 1, "%s", t->name);
+        return 0;
+}
+
+static void test_names(void **state) {
+        static const struct {
+                const char *name, *shown;
+        } cases[] = {
+                { "w\xc3\xb6rker",     "w\xc3\xb6rker" },
+                { "w\xf6rker \xc3\xb6", "w?rker \xc3\xb6" },
+                { "cut off \xe2\x82",  "cut off ??" },
+        };
+
+        NEEDS_PIDFD_THREAD(state);
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                char name[THREAD_NAME_MAX + 1];
+                ThreadTarget target;
+
+                assert_int_equal(pthread_setname_np(threads[0], cases[i].name), 0);
+                assert_int_equal(thread_target_open(tids[0], false, &target), 0);
+                assert_int_equal(thread_target_foreach(&target, note_name, name), 0);
+                assert_string_equal(name, cases[i].shown);
+                thread_target_done(&target);
+        }
+        assert_int_equal(pthread_setname_np(threads[0], "worker 0"), 0);
+}
+
 typedef struct Short {
         pid_t tid;
         pthread_barrier_t begun, end;
@@ -257,11 +287,58 @@ static void test_requests(void **state) {
         fake_kernel_done(&k);
 }
 
+/* ---- what clients of varlink are told */
+
+static void count_thread(sd_json_variant *parameters, void *userdata) {
+        assert_non_null(member_string(parameters, "name"));
+        (*(unsigned *) userdata)++;
+}
+
+static unsigned list_threads(Connection *c, send_t send, pid_t process) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL;
+        unsigned n = 0;
+
+        assert_true(sd_json_buildo(&parameters, SD_JSON_BUILD_PAIR_INTEGER("process", process)) >= 0);
+        connection_call(c, send, CACHEBPF_VARLINK_INTERFACE ".ListThreads", parameters, count_thread, &n);
+        return n;
+}
+
+static void test_list(void **state) {
+        Connection all = {}, one = {}, ended = {};
+        pid_t zombie;
+
+        NEEDS_PIDFD_THREAD(state);
+        (void) fixture_setup(state);
+        server_start();
+
+        assert_int_equal(list_threads(&all, sd_varlink_observe, getpid()), N_THREADS + 1);
+        assert_true(all.ended);
+        assert_int_equal(list_threads(&one, sd_varlink_invoke, getpid()), 0);
+        assert_string_equal(one.error, SD_VARLINK_ERROR_EXPECTED_MORE);
+
+        zombie = fork();
+        if (zombie == 0)
+                _exit(0);
+        assert_int_equal(waitid(P_PID, (id_t) zombie, &(siginfo_t) {}, WEXITED | WNOWAIT), 0);
+        assert_int_equal(list_threads(&ended, sd_varlink_observe, zombie), 0);
+        assert_string_equal(ended.error, CACHEBPF_VARLINK_ERROR_NO_SUCH_THREAD);
+        assert_int_equal(ended.thread, zombie);
+        assert_int_equal(waitpid(zombie, NULL, 0), zombie);
+
+        connection_done(&all);
+        connection_done(&one);
+        connection_done(&ended);
+        server_stop();
+        (void) fixture_teardown(state);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_process), cmocka_unit_test(test_thread),
                 cmocka_unit_test(test_descriptor),
+                cmocka_unit_test(test_names),
                 cmocka_unit_test(test_ended),   cmocka_unit_test(test_requests),
+                cmocka_unit_test(test_list),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -30,10 +30,12 @@ static int on_reply(sd_varlink *link, sd_json_variant *parameters, const char *e
         if (error_id) {
                 g_set_str(&c->error, error_id);
                 g_set_str(&c->problem, member_string(parameters, "problem"));
+                c->thread = sd_json_variant_unsigned(sd_json_variant_by_key(parameters, "thread"));
                 return 0;
         }
 
-        assert_true(flags & SD_VARLINK_REPLY_CONTINUES);
+        assert_false(c->ended);
+        c->ended = !(flags & SD_VARLINK_REPLY_CONTINUES);
         c->reply(parameters, c->userdata);
         return 0;
 }

@@ -19,7 +19,9 @@ typedef struct Connection {
         sd_varlink *link;
         reply_t reply; /* for each reply of a stream */
         void *userdata;
-        char *error, *problem; /* how the call ended, and the member of that name; or NULL */
+        bool ended;            /* by the last of the replies */
+        char *error, *problem; /* how the call ended else, and the member of that name; or NULL */
+        uint64_t thread;       /* another member of the error */
 } Connection;
 
 /* Makes one call, and runs the loop. */
