@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "daemon/varlink/clients.h"
+#include "daemon/varlink/unit.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
@@ -42,6 +43,7 @@ static void client_stop(Client *c) {
 /* What the client heard since it was asked last. */
 static void assert_heard(Client *c, const char *expected) {
         run();
+        assert_false(c->connection.ended);
         assert_string_equal(c->heard->str, expected);
         g_string_truncate(c->heard, 0);
 }
@@ -211,6 +213,32 @@ static void test_end_without_reader(void **state) {
         server_stop();
 }
 
+/* ---- what is said of a unit */
+
+/* -1: not a word */
+static int adopted(Unit *u) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+        sd_json_variant *member;
+
+        assert_int_equal(unit_varlink_build(u, &v), 0);
+        member = sd_json_variant_by_key(v, "adopted");
+        return member ? sd_json_variant_boolean(member) : -1;
+}
+
+static void test_adopted(void **state) {
+        Unit *a = add_unit("a.slice", "lfu", 1), *plain = add_unit("plain.slice", NULL, 2);
+
+        run();
+        assert_int_equal(adopted(a), false);
+        assert_int_equal(adopted(plain), -1);
+
+        stop_daemon();
+        start_daemon();
+        a = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_int_equal(adopted(a), true);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 FIXTURE_TEST(test_changes),
@@ -219,6 +247,7 @@ int main(void) {
                 FIXTURE_TEST(test_too_many),
                 FIXTURE_TEST(test_needs_more),
                 FIXTURE_TEST(test_end_without_reader),
+                FIXTURE_TEST(test_adopted),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
