@@ -232,6 +232,50 @@ static void test_holds(void **state) {
         g_string_free(heard, TRUE);
 }
 
+/* ---- questions */
+
+static int on_error(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const sd_bus_error *e = sd_bus_message_get_error(m);
+
+        g_string_append_printf(heard, "%s ", e ? e->name : "done");
+        return 0;
+}
+
+static int on_threads(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const char *name, *class;
+        uint32_t thread;
+
+        assert_false(sd_bus_message_is_method_error(m, NULL));
+        assert_true(sd_bus_message_enter_container(m, 'a', "(uss)") > 0);
+        while (sd_bus_message_read(m, "(uss)", &thread, &name, &class) > 0)
+                if (thread == (uint32_t) getpid())
+                        g_string_append_printf(heard, "%s ", name);
+        g_string_append(heard, "END");
+        return 0;
+}
+
+static void test_questions(void **state) {
+        need_bus();
+        heard = g_string_new(NULL);
+        add_unit("a.slice", "lfu", 1);
+        run();
+
+        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                             "GetUnitSettings", on_error, NULL, "s", "a.slice") >= 0);
+        run_until("done ", heard_text);
+        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                             "GetUnitSettings", on_error, NULL, "s", "../a.slice") >= 0);
+        run_until("done " BUS_ERROR_NO_SUCH_UNIT " ", heard_text);
+
+        g_string_truncate(heard, 0);
+        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                             "ListThreads", on_threads, NULL, "u",
+                                             (uint32_t) getpid()) >= 0);
+        run_until("END", heard_text);
+        assert_string_equal(heard->str, "test-bus END");
+        g_string_free(heard, TRUE);
+}
+
 /* ---- the example */
 
 static int example_fd = -EBADF;
@@ -280,6 +324,7 @@ int main(int argc, char *argv[]) {
                 BUS_TEST(test_objects_and_signals),
                 BUS_TEST(test_name),
                 BUS_TEST(test_holds),
+                BUS_TEST(test_questions),
                 BUS_TEST(test_example),
         };
 
