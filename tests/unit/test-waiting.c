@@ -204,6 +204,11 @@ static void test_alias(void **state) {
         run();
         assert_null(u->effective);
 
+        /* Nothing is set any more; it is there nevertheless. */
+        g_string_truncate(names, 0);
+        ask("sshd.service", NULL, 0);
+        run_until("ssh.service:0 ", names_text);
+
         ask("gone.service", "CachePolicy=mru", 0);
         run_until("gone.service:-3 ", names_text);
         ask("gone.service", NULL, 0);
