@@ -212,11 +212,36 @@ static void test_damaged(void **state) {
         assert_int_equal(policy_elf_check(elf, size), 0);
 }
 
+/* The section of the variables can be the first of all types. */
+static void test_damaged_first(void **state) {
+        struct btf *btf = btf__new_empty();
+        _cleanup_free_ char *elf = NULL;
+        Elf64_Shdr *section;
+        uint32_t types_size;
+        const void *types;
+        size_t size;
+
+        assert_int_equal(btf__add_datasec(btf, ".data", 4), 1);
+        assert_int_equal(btf__add_datasec_var_info(btf, 3, (uint32_t) -4, 4), 0);
+        assert_int_equal(btf__add_int(btf, "int", 4, 0), 2);
+        assert_int_equal(btf__add_var(btf, "v", BTF_VAR_STATIC, 2), 3);
+        types = btf__raw_data(btf, &types_size);
+
+        elf = read_object("sample.bpf.o", &size);
+        section = find_section(elf, SHT_PROGBITS, ".BTF");
+        assert_true(types_size <= section->sh_size);
+        memcpy(elf + section->sh_offset, types, types_size);
+        section->sh_size = types_size;
+        btf__free(btf);
+        check_damaged(elf, size);
+}
+
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_registry),
                 cmocka_unit_test(test_members),
                 cmocka_unit_test(test_damaged),
+                cmocka_unit_test(test_damaged_first),
         };
 
         assert(argc > 1);
