@@ -43,10 +43,13 @@ static void test_good(void **state) {
 }
 
 static void test_threads(void **state) {
+        static const char cut_off[] = "  8,0    3        1     0.000000000   697  Q   R 0 + 8 [kjour\n";
+
         check_trace(good("blkparse:scan-threads=Web*,background-threads=kjour*", text),
                     OBJECTS(0, 1, 2, 3, 0, 4, 5),
                     FLAGS(2 << 4 | TRACE_WRITE, 1 << 4, 1 << 4, TRACE_WRITE, TRACE_REMOVE, TRACE_WRITE,
                           TRACE_WRITE));
+        check_trace(good("blkparse:scan-threads=*", cut_off), OBJECTS(0), FLAGS(0));
 }
 
 #define EVENT "8,0 3 1 0.000000000 697 Q R "

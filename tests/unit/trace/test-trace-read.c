@@ -41,8 +41,11 @@ static void test_compressed(void **state) {
         n += compress("5\n7", data + n, sizeof(data) - n);
         check_trace(read_good("auto", data, n), OBJECTS(0, 1, 0, 2), NULL);
         memmove(data + 12, data, n);
-        memcpy(data, "\x50\x2a\x4d\x18\4\0\0\0skip", 12);
-        check_trace(read_good("auto", data, n + 12), OBJECTS(0, 1, 0, 2), NULL);
+        for (char skippable = 0x50; skippable <= 0x5f; skippable++) {
+                memcpy(data, "?\x2a\x4d\x18\4\0\0\0skip", 12);
+                data[0] = skippable;
+                check_trace(read_good("auto", data, n + 12), OBJECTS(0, 1, 0, 2), NULL);
+        }
         memmove(data, data + 12, n);
 
         for (size_t i = 4; i < n; i++)

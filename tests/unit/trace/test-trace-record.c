@@ -103,6 +103,20 @@ static void test_golden(void **state) {
         check_trace(bytes_good("record", BEGIN ACCESS "\3\5" "\3\1" "\4\1\6"), OBJECTS(0), NULL);
 }
 
+/* Byte for byte. Of time there is the distance from the access before. */
+static void test_written(void **state) {
+        static const char expected[] = RECORD_MAGIC "\1\0\0\0" "\0\x10\0\0" "\1\0\0\0\0\0\0\0"
+                FILE_ITEM THREAD_ITEM
+                "\x90" "\0" "\0" "\x0a" "\0"
+                "\x8c" "\0" "\2" "\xd0\x0f"; /* 2 pages, after 1000 ns */
+        _cleanup_free_ char *data = NULL;
+        size_t size;
+
+        write_record(/* zstd= */ false, 1, &data, &size);
+        assert_true(size > sizeof(expected) - 1);
+        assert_memory_equal(data, expected, sizeof(expected) - 1);
+}
+
 /* Wherever it is cut off, that is noticed. */
 static void test_truncated(void **state) {
         _cleanup_free_ char *data = NULL, *compressed = NULL;
@@ -167,6 +181,7 @@ int main(void) {
                 cmocka_unit_test(test_round_trip),
                 cmocka_unit_test(test_large),
                 cmocka_unit_test(test_golden),
+                cmocka_unit_test(test_written),
                 cmocka_unit_test(test_truncated),
                 cmocka_unit_test(test_malformed),
         };
