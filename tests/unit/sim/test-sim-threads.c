@@ -89,11 +89,21 @@ static void test_given(void **state) {
         assert_int_equal(thread_class(), CACHEBPF_THREAD_NORMAL);
 }
 
+static void test_comm(void **state) {
+        _test_host_ host_ = test_host_begin(1);
+        char name[3];
+
+        assert_int_equal(bpf_get_current_comm(name, sizeof(name)), 0);
+        assert_string_equal(name, "no"); /* "normal", as far as there is room */
+        assert_int_equal(bpf_get_current_comm(name, 0), -EINVAL);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_globs),
                 cmocka_unit_test(test_rename),
                 cmocka_unit_test(test_given),
+                cmocka_unit_test(test_comm),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
