@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What clients of varlink are answered, as text. Holds, Monitor and threads have tests of their own. */
+
+#include "varlink-fixture.h"
+
+#include <stdio.h>
+
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
+
+static char *dir, *directories[_OVERRIDE_MAX];
+static GString *heard;
+
+static int setup(void **state) {
+        dir = test_dir_make();
+        assert_true(asprintf(directories + OVERRIDE_PERSISTENT, "%s/etc", dir) > 0);
+        assert_true(asprintf(directories + OVERRIDE_RUNTIME, "%s/run", dir) > 0);
+        heard = g_string_new(NULL);
+        (void) fixture_setup(state);
+        fixture->manager->paths.overrides = (const char *const *) directories;
+        server_start();
+
+        (void) add_unit("a.slice", "lfu", 1);
+        (void) add_unit("b.slice", "nosuch", 2);
+        (void) add_unit("plain.slice", NULL, 3);
+        run();
+        return 0;
+}
+
+static int teardown(void **state) {
+        server_stop();
+        (void) fixture_teardown(state);
+        g_string_free(heard, TRUE);
+        test_dir_remove(dir);
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                free(directories[k]);
+        return 0;
+}
+
+static void on_reply(sd_json_variant *parameters, void *userdata) {
+        _cleanup_free_ char *text = NULL;
+
+        assert_true(sd_json_variant_format(parameters, 0, &text) >= 0);
+        g_string_append_printf(heard, "%s ", text);
+}
+
+/* All replies, one after the other; the last may be the name of an error, and what is wrong. */
+static const char *call(send_t send, const char *method, const char *parameters) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+        _cleanup_free_ char *name = NULL;
+        Connection c = {};
+
+        assert_true(asprintf(&name, CACHEBPF_VARLINK_INTERFACE ".%s", method) > 0);
+        assert_int_equal(sd_json_parse(parameters, 0, &v, NULL, NULL), 0);
+        g_string_truncate(heard, 0);
+        connection_call(&c, send, name, v, on_reply, NULL);
+        assert_int_equal(c.ended, !c.error);
+        if (c.error)
+                g_string_append_printf(heard, "%s %s", c.error, strempty(c.problem));
+        connection_done(&c);
+        return heard->str;
+}
+
+#define one(method, parameters) call(sd_varlink_invoke, method, parameters)
+#define all(method) call(sd_varlink_observe, method, "{}")
+
+#define assert_contains(text, part)                                     \
+        do {                                                            \
+                const char *_text = (text);                             \
+                if (!strstr(_text, part))                               \
+                        fail_msg("no \"%s\" in: %s", part, _text);      \
+        } while (false)
+
+static void test_units(void **state) {
+        const char *text = all("ListUnits");
+
+        assert_contains(text, "{\"unit\":{\"unit\":\"a.slice\",");
+        assert_contains(text, "{\"unit\":{\"unit\":\"b.slice\",");
+        assert_null(strstr(text, "plain.slice"));
+
+        text = one("ListUnits", "{\"unit\":\"a.slice\"}");
+        assert_contains(text, "\"configured\":\"lfu\",\"effective\":\"lfu\",\"verified\":\"lfu\","
+                              "\"state\":\"attached\",\"source\":\"/etc/x.slice:7\"");
+        assert_null(strstr(text, "b.slice"));
+        assert_contains(one("ListUnits", "{\"unit\":\"plain.slice\"}"), "\"state\":\"unconfigured\"");
+        assert_string_equal(one("ListUnits", "{\"unit\":\"nosuch.slice\"}"),
+                            CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT " ");
+        assert_string_equal(one("ListUnits", "{}"), SD_VARLINK_ERROR_EXPECTED_MORE " ");
+}
+
+static void test_stats(void **state) {
+        assert_string_equal(all("GetStats"), "{\"unit\":\"a.slice\",\"policy\":\"lfu\",\"counters\":{}} ");
+        assert_string_equal(one("GetStats", "{\"unit\":\"plain.slice\"}"),
+                            "{\"unit\":\"plain.slice\",\"policy\":\"none\",\"counters\":{}} ");
+}
+
+static void test_policies(void **state) {
+        const char *text = one("ListPolicies", "{\"name\":\"lfu\"}");
+
+        assert_contains(text, "{\"name\":\"lfu\",\"path\":\"/x.bpf.o\","
+                              "\"abilities\":[\"admission\",\"threads\"],"
+                              "\"tunables\":[{\"name\":\"nr_scan\",");
+        assert_contains(text, "\"default\":512,\"min\":32,\"max\":4096}]} ");
+        assert_null(strstr(text, "mru"));
+
+        assert_contains(one("ListPolicies", "{\"name\":\"broken\"}"),
+                        "\"problem\":\"it is not a BPF object file\",\"abilities\":[],");
+        assert_contains(all("ListPolicies"), "{\"name\":\"mru\",");
+        assert_string_equal(one("ListPolicies", "{\"name\":\"nosuch\"}"),
+                            CACHEBPF_VARLINK_ERROR_NO_SUCH_POLICY " ");
+}
+
+static void test_status(void **state) {
+        const char *text = one("GetStatus", "{}");
+
+        assert_contains(text, "\"kernelSupport\":true,");
+        assert_contains(text, "\"unitsConfigured\":2,\"unitsAttached\":1,\"unitsFailed\":1,");
+}
+
+static void assert_files(const char *text, OverrideKind kind) {
+        _cleanup_free_ char *expected = NULL;
+
+        assert_true(asprintf(&expected, "{\"unit\":\"a.slice\",\"files\":[\"%s/a.slice.conf\"],",
+                             directories[kind]) > 0);
+        assert_contains(text, expected);
+}
+
+static void test_settings(void **state) {
+        const char *text;
+
+        text = one("SetUnitSettings", "{\"unit\":\"a.slice\",\"settings\":[\"CachePolicy=mru\"]}");
+        assert_files(text, OVERRIDE_RUNTIME);
+        assert_null(strstr(text, "\"state\""));
+        assert_contains(one("ListUnits", "{\"unit\":\"a.slice\"}"), "\"effective\":\"mru\"");
+
+        text = one("SetUnitSettings", "{\"unit\":\"a.slice\",\"settings\":[\"CacheAdmission=yes\"],"
+                                      "\"persistent\":true,\"wait\":true}");
+        assert_files(text, OVERRIDE_PERSISTENT);
+        assert_contains(text, "\"state\":\"attached\"");
+
+        text = one("GetUnitSettings", "{\"unit\":\"a.slice\"}");
+        assert_contains(text, "{\"key\":\"CachePolicy\",\"value\":\"lfu\",\"source\":\"/etc/x.slice:7\","
+                              "\"layer\":\"unit\",\"effective\":false}");
+        assert_contains(text, "\"layer\":\"persistent\",\"effective\":true}");
+        assert_contains(text, "\"layer\":\"runtime\",\"effective\":true}");
+        assert_contains(text, "\"unitFilesKnown\":true}");
+
+        /* Would be, but is not. */
+        text = one("ResetUnit", "{\"unit\":\"a.slice\",\"dryRun\":true}");
+        assert_files(text, OVERRIDE_RUNTIME);
+        assert_null(strstr(text, "runtime\""));
+        assert_contains(one("ListUnits", "{\"unit\":\"a.slice\"}"), "\"effective\":\"mru\"");
+
+        assert_files(one("ResetUnit", "{\"unit\":\"a.slice\"}"), OVERRIDE_RUNTIME);
+        assert_files(one("ResetUnit", "{\"unit\":\"a.slice\",\"persistent\":true}"), OVERRIDE_PERSISTENT);
+        assert_contains(one("ListUnits", "{\"unit\":\"a.slice\"}"), "\"effective\":\"lfu\"");
+}
+
+static void test_refused(void **state) {
+        assert_string_equal(one("SetUnitSettings", "{\"unit\":\"a.slice\",\"settings\":[\"lfu\"]}"),
+                            CACHEBPF_VARLINK_ERROR_INVALID_SETTING
+                            " 'lfu' is no assignment, which is KEY=VALUE");
+        assert_string_equal(one("SetUnitSettings", "{\"unit\":\"a.slice\",\"settings\":[]}"),
+                            SD_VARLINK_ERROR_INVALID_PARAMETER " ");
+        assert_string_equal(one("SetUnitSettings", "{\"settings\":[\"CachePolicy=lfu\"]}"),
+                            SD_VARLINK_ERROR_INVALID_PARAMETER " ");
+        assert_string_equal(one("GetUnitSettings", "{\"unit\":\"nosuch.slice\"}"),
+                            CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT " ");
+        assert_string_equal(one("ResetUnit", "{\"unit\":\"nosuch.slice\"}"),
+                            CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT " ");
+}
+
+static void test_reload(void **state) {
+        const char *text = one("Reload", "{}");
+
+        assert_contains(text, "{\"problems\":[\"");
+        assert_contains(text, "b.slice: unknown policy 'nosuch'");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_units),
+                TEST(test_stats),
+                TEST(test_policies),
+                TEST(test_status),
+                TEST(test_settings),
+                TEST(test_refused),
+                TEST(test_reload),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
