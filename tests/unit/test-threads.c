@@ -110,6 +110,8 @@ static void test_process(void **state) {
         assert_int_equal(thread_target_foreach(&target, see, &seen), 0);
         assert_int_equal(seen.n, N_THREADS + 1);
         assert_int_equal(seen.n_workers, N_THREADS);
+        assert_int_equal(thread_target_check_visible(&target, geteuid()), 0);
+        assert_int_equal(thread_target_check_visible(&target, geteuid() + 1), -EACCES);
         assert_int_equal(thread_target_foreach(&target, stop, &n), -ECANCELED);
         assert_int_equal(n, 1);
         thread_target_done(&target);
@@ -211,6 +213,7 @@ static void test_ended(void **state) {
 
         assert_int_equal(thread_target_foreach(&target, see, &seen), -ESRCH);
         assert_int_equal(seen.n, 0);
+        assert_int_equal(thread_target_check_visible(&target, geteuid() + 1), -ESRCH);
         thread_target_done(&target);
 }
 
@@ -332,6 +335,44 @@ static void test_list(void **state) {
         (void) fixture_teardown(state);
 }
 
+static void note_number(sd_json_variant *parameters, void *userdata) {
+        *(uint64_t *) userdata = sd_json_variant_unsigned(sd_json_variant_by_key(parameters, "threads"));
+}
+
+static uint64_t set_class(Connection *c, const char *class, pid_t process) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL;
+        uint64_t n = 0;
+
+        assert_true(sd_json_buildo(&parameters,
+                                   SD_JSON_BUILD_PAIR_STRING("class", class),
+                                   SD_JSON_BUILD_PAIR_INTEGER("process", process)) >= 0);
+        connection_call(c, sd_varlink_invoke, CACHEBPF_VARLINK_INTERFACE ".SetThreadClass", parameters,
+                        note_number, &n);
+        return n;
+}
+
+static void test_set_class(void **state) {
+        Connection good = {}, unknown = {}, thread = {};
+
+        NEEDS_PIDFD_THREAD(state);
+        (void) fixture_setup(state);
+        server_start();
+
+        assert_int_equal(set_class(&good, "scan", getpid()), N_THREADS + 1);
+        assert_int_equal(fixture->kernel.last_class, THREAD_CLASS_SCAN);
+        assert_int_equal(set_class(&unknown, "lazy", getpid()), 0);
+        assert_string_equal(unknown.error, SD_VARLINK_ERROR_INVALID_PARAMETER);
+        assert_int_equal(set_class(&thread, "normal", tids[0]), 0);
+        assert_string_equal(thread.error, CACHEBPF_VARLINK_ERROR_NO_PROCESS);
+        assert_int_equal(fixture->kernel.n_set_class, N_THREADS + 1);
+
+        connection_done(&good);
+        connection_done(&unknown);
+        connection_done(&thread);
+        server_stop();
+        (void) fixture_teardown(state);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_process), cmocka_unit_test(test_thread),
@@ -339,6 +380,7 @@ int main(void) {
                 cmocka_unit_test(test_names),
                 cmocka_unit_test(test_ended),   cmocka_unit_test(test_requests),
                 cmocka_unit_test(test_list),
+                cmocka_unit_test(test_set_class),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
