@@ -176,8 +176,8 @@ static void test_refused(void **state) {
                             SD_VARLINK_ERROR_INVALID_PARAMETER " ");
         assert_string_equal(one("GetUnitSettings", "{\"unit\":\"nosuch.slice\"}"),
                             CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT " ");
-        assert_string_equal(one("ResetUnit", "{\"unit\":\"nosuch.slice\"}"),
-                            CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT " ");
+        /* Without a bus nobody knows whether there is one; nothing is to be taken back. */
+        assert_contains(one("ResetUnit", "{\"unit\":\"nosuch.slice\"}"), "\"files\":[]");
 }
 
 static void test_reload(void **state) {

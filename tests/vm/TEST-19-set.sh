@@ -173,6 +173,8 @@ gives 2 "has no tunable 'nosuch'" 'what is set is checked against these' cachect
 gives 0 'is not active: it gets its policy when it is started' 'that it does not run is told' \
         cachectl set t19-stopped mru
 cachectl reset --quiet t19-stopped
+gives 0 '^Nothing is set for t19-stopped.service' 'reset of a unit that only systemd knows' \
+        cachectl reset t19-stopped
 
 # --- only asking
 

@@ -180,14 +180,8 @@ static int plan_reset(Manager *m, const ConfigChange *c, Plan *p, ConfigOutcome 
                     unit_overrides_get(&m->overrides, k, c->unit))
                         r = prepare(m, c, k, NULL, p, o);
         }
-        if (r < 0)
-                return r;
 
-        if (!o->files && !manager_find_unit(m, c->unit) &&
-            !unit_overrides_get(&m->overrides, OVERRIDE_PERSISTENT, c->unit))
-                return -ESRCH;
-
-        return 0;
+        return r;
 }
 
 void config_change(Manager *m, const ConfigChange *c, ConfigOutcome *ret) {
