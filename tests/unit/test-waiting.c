@@ -23,9 +23,36 @@ static GString *names;
 /* ---- polkit: does not answer */
 
 static unsigned n_asked;
+static GString *subjects;
+
+/* kind and what says who it is: KEY=VALUE, of a descriptor that it is one */
+static void note_subject(sd_bus_message *m) {
+        const char *text, *type;
+        int number;
+
+        assert_true(sd_bus_message_enter_container(m, 'r', "sa{sv}") > 0);
+        assert_true(sd_bus_message_read(m, "s", &text) > 0);
+        g_string_append(subjects, text);
+        assert_true(sd_bus_message_enter_container(m, 'a', "{sv}") > 0);
+        while (sd_bus_message_enter_container(m, 'e', "sv") > 0) {
+                assert_true(sd_bus_message_read(m, "s", &text) > 0);
+                g_string_append_printf(subjects, " %s=", text);
+                assert_true(sd_bus_message_peek_type(m, NULL, &type) > 0);
+                if (streq(type, "s")) {
+                        assert_true(sd_bus_message_read(m, "v", type, &text) > 0);
+                        g_string_append(subjects, text);
+                } else {
+                        assert_true(sd_bus_message_read(m, "v", type, &number) > 0);
+                        g_string_append_printf(subjects, "%s%d", type, streq(type, "h") ? 0 : number);
+                }
+                assert_true(sd_bus_message_exit_container(m) >= 0);
+        }
+        g_string_append(subjects, "; ");
+}
 
 static int on_check(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         n_asked++;
+        note_subject(m);
         return 1;
 }
 
@@ -97,6 +124,7 @@ static int setup(void **state) {
                 return 0;
         fixture->manager->paths.overrides = (const char *const *) directories;
         names = g_string_new(NULL);
+        subjects = g_string_new(NULL);
         play_others();
         return 0;
 }
@@ -105,6 +133,7 @@ static int teardown(void **state) {
         if (fixture) {
                 (void) bus_teardown(state);
                 g_string_free(names, TRUE);
+                g_string_free(subjects, TRUE);
         }
         test_dir_remove(dir);
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
@@ -135,7 +164,7 @@ static int on_reply(Control *c, sd_bus_message *msg, sd_varlink *link, const Con
         return 0;
 }
 
-static void ask(const char *unit, const char *setting, uid_t uid) {
+static void ask_as(const char *unit, const char *setting, const PolkitSubject *subject) {
         char *assignments[] = { (char *) setting, NULL };
 
         config_request(fixture->control,
@@ -144,13 +173,13 @@ static void ask(const char *unit, const char *setting, uid_t uid) {
                                        .unit = unit,
                                        .assignments = setting ? assignments : NULL,
                                },
-                               .subject = {
-                                       .bus_name = unique_name(),
-                                       .pidfd = -EBADF,
-                                       .uid = uid,
-                               },
+                               .subject = *subject,
                                .reply = on_reply,
                        });
+}
+
+static void ask(const char *unit, const char *setting, uid_t uid) {
+        ask_as(unit, setting, &(PolkitSubject) { .bus_name = unique_name(), .pidfd = -EBADF, .uid = uid });
 }
 
 /* A user who asks and asks is refused; root and others are not kept out. */
@@ -182,6 +211,27 @@ static void test_one_user(void **state) {
         control_disconnect(fixture->control);
         assert_int_equal(n_denied, 64);
         assert_int_equal(g_hash_table_size(fixture->control->pending), 0);
+}
+
+static const char *subjects_text(void) {
+        return subjects->str;
+}
+
+/* polkit is told who asks: a client of the bus, or a process that cannot become another one meanwhile. */
+static void test_subjects(void **state) {
+        _cleanup_free_ char *expected = NULL;
+
+        need_bus();
+        (void) add_unit("a.slice", "lfu", 1);
+        run();
+
+        ask("a.slice", "CachePolicy=mru", NOBODY);
+        assert_true(asprintf(&expected, "system-bus-name name=%s; ", unique_name()) > 0);
+        run_until(expected, subjects_text);
+
+        /* any descriptor will do here */
+        ask_as("a.slice", "CachePolicy=mru", &(PolkitSubject) { .pidfd = STDERR_FILENO, .uid = NOBODY });
+        run_until("unix-process pidfd=h0 uid=i65534; ", subjects_text);
 }
 
 /* ---- names */
@@ -276,6 +326,7 @@ static void test_lookup(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_one_user),
+                TEST(test_subjects),
                 TEST(test_alias),
                 TEST(test_lookup),
         };
