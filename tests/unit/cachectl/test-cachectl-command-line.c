@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- the command line */
 
@@ -83,6 +84,23 @@ static void test_full_disk(void **state) {
         run_program((char *const[]) { (char *) "/bin/sh", (char *) "-c", command, NULL }, 0, &o);
         assert_int_equal(o.status, EXIT_FAILURE);
         assert_contains(o.err, "Cannot write the output: No space left on device");
+}
+
+/* Nothing stays of a new policy that is too large for the disk, or here for the limit of files. */
+static void test_full_disk_for_files(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+        char command[512];
+
+        (void) snprintf(command, sizeof(command),
+                        "trap '' XFSZ && ulimit -f 1 && %s new-policy --output=%s/new mine", cachectl_path,
+                        harness_directory);
+        run_program((char *const[]) { (char *) "/bin/sh", (char *) "-c", command, NULL }, 0, &o);
+        assert_int_equal(o.status, EXIT_FAILURE);
+        assert_contains(o.err, "Cannot write");
+        assert_contains(o.err, ": File too large");
+
+        (void) snprintf(command, sizeof(command), "%s/new", harness_directory);
+        assert_int_equal(rmdir(command), 0); /* it is empty */
 }
 
 static void test_colors(void **state) {
@@ -184,6 +202,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_usage),
                 cmocka_unit_test(test_help),
                 cmocka_unit_test(test_full_disk),
+                cmocka_unit_test(test_full_disk_for_files),
                 cmocka_unit_test(test_colors),
                 cmocka_unit_test(test_terminal_width),
                 cmocka_unit_test(test_pager),
