@@ -4,6 +4,7 @@
 
 #include "trace-test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,6 +113,34 @@ static void check_file_error(const char *path, int error, const char *message) {
         free(expected);
 }
 
+/* The lowest descriptor that is free. */
+static int free_fd(void) {
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        assert_true(fd >= 0);
+        (void) close(fd);
+        return fd;
+}
+
+/* A file that was opened is closed; standard input is somebody else's. */
+static void test_descriptors(void **state) {
+        _cleanup_free_ char *path = test_file(dir, "good", "5\n6\n");
+        int next = free_fd(), fd;
+        char *error = NULL;
+        Trace *t;
+
+        assert_int_equal(trace_read(path, TRACE_FORMAT_AUTO, NULL, &t, &error), 0);
+        check_trace(t, OBJECTS(0, 1), NULL);
+        assert_int_equal(free_fd(), next);
+
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+        (void) close(fd);
+        assert_int_equal(trace_read("-", TRACE_FORMAT_AUTO, NULL, &t, &error), 0);
+        check_trace(t, OBJECTS(0, 1), NULL);
+        assert_int_equal(free_fd(), next);
+}
+
 static void test_files(void **state) {
         _cleanup_free_ char *path = test_file(dir, "good", "5\n6\n"), *empty = test_file(dir, "empty", ""),
                         *pipe;
@@ -150,6 +179,7 @@ int main(void) {
                 cmocka_unit_test(test_compressed),
                 cmocka_unit_test(test_large),
                 cmocka_unit_test(test_detection),
+                cmocka_unit_test(test_descriptors),
                 cmocka_unit_test(test_files),
         };
 
