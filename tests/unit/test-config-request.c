@@ -158,7 +158,7 @@ static void test_wait(void **state) {
 
         check_change("", UNIT_UNCONFIGURED);
         fixture->manager->kernel.supported = false;
-        fixture->manager->kernel.reason = strdup("none");
+        g_set_str(&fixture->manager->kernel.reason, "none");
         check_change("lfu", UNIT_UNSUPPORTED);
         assert_string_equal(last_reason, "none");
 

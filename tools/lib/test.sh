@@ -17,7 +17,7 @@ count_result() { # PASSED FAILED
 }
 
 unit_tests() {
-        local results good bad
+        local SANITIZED=yes results good bad
         ensure_pristine # the series of kernel patches is applied to it
         step 'unit tests: building' build_project
         step 'unit tests' run_unit_tests
