@@ -24,6 +24,17 @@ void need_bus(void);
 void connect_bus(void);
 void disconnect_bus(void);
 
+/* Runs the loop as long as the condition holds, for half a minute at most. */
+#define run_while(condition)                                                            \
+        do {                                                                            \
+                int64_t _end = g_get_monotonic_time() + 30 * G_USEC_PER_SEC;            \
+                                                                                        \
+                while (condition) {                                                     \
+                        if (g_get_monotonic_time() > _end)                              \
+                                fail_msg("for ever: %s", #condition);                   \
+                        assert_true(sd_event_run(fixture->event, 100 * USEC_PER_MSEC) >= 0); \
+                }                                                                       \
+        } while (false)
 /* Runs the loop until the text has come, for half a minute at most. */
 void run_until(const char *text, const char *(*look)(void));
 
