@@ -406,3 +406,15 @@ void expect_asked(const char *expected) {
         assert_string_equal(asked->str, expected);
         forget_asked();
 }
+
+unsigned count_asked(const char *text) {
+        unsigned n = 0;
+
+        for (const char *i = asked->str; (i = strstr(i, text)); i++)
+                n++;
+        return n;
+}
+
+SystemdUnit *find_watched(const char *name) {
+        return g_hash_table_lookup(watch->units, manager_find_unit(fixture->manager, name));
+}

@@ -84,3 +84,7 @@ void expect_unit(const char *name, const char *expected);
 /* The questions since the last time, each with a space behind it. */
 void expect_asked(const char *expected);
 void forget_asked(void);
+/* How often that is in them. */
+unsigned count_asked(const char *text);
+/* What the watch has of a unit; NULL: it does not know it. */
+SystemdUnit *find_watched(const char *name);

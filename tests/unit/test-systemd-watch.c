@@ -7,10 +7,6 @@
 
 #include <stdio.h>
 
-static SystemdUnit *find(const char *name) {
-        return g_hash_table_lookup(watch->units, manager_find_unit(fixture->manager, name));
-}
-
 /* ---- the start */
 
 static void test_start(void **state) {
@@ -383,7 +379,7 @@ static void test_many(void **state) {
         play_signal(SYSTEMD_PATH, SYSTEMD_MANAGER_INTERFACE, "UnitNew", "so", "1.scope",
                     SYSTEMD_PATH "/unit/_1_2escope");
         run_until_quiet();
-        assert_non_null(find("1.scope"));
+        assert_non_null(find_watched("1.scope"));
 }
 
 /* ---- new units */
