@@ -260,7 +260,7 @@ static void test_removed_meanwhile(void **state) {
         assert_true(fixture->manager->settled);
 }
 
-/* It started meanwhile: the answer may be older than that, or not; it is asked about once more, not twice. */
+/* It started meanwhile, and the answer may be older than that: it is asked about once more, not twice. */
 static void test_started_meanwhile(void **state) {
         PlayedUnit *p;
 
