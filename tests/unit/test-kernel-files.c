@@ -198,6 +198,10 @@ static void test_pins(void **state) {
         assert_int_equal(pin_directory_remove(dir, 42), 0);
         assert_false(exists("42"));
         assert_int_equal(pin_directory_remove(dir, 42), 0);
+
+        /* What is none of its directories is not taken for an empty one. */
+        free(test_file(dir, "43", ""));
+        assert_int_equal(pin_directory_clear(dir, 43), -ENOTDIR);
 }
 
 static void write_btf(struct btf *btf, const char *path) {
