@@ -12,8 +12,8 @@ project_sources() {
         done
 }
 
-# "yes" for the unit tests: another build directory, where gcc's sanitizers look for memory that is used wrongly or
-# not freed, and for what C does not define.
+# "yes" for the unit tests: a build directory of their own, where gcc's sanitizers look for memory that is used wrongly
+# or not freed, and for what C does not define.
 SANITIZED=
 
 project_dir() {
@@ -33,9 +33,11 @@ in_project() {
 }
 
 build_project() {
+        local kind='-Dtests=disabled'
+        [[ -z $SANITIZED ]] || kind='-Dtests=enabled -Db_sanitize=address,undefined'
         # shellcheck disable=SC2016
         in_project env CC='ccache gcc' bash -euc '
-                options="--prefix=/usr --libdir=lib/$(gcc -print-multiarch) --werror -Dtests=enabled $2"
+                options="--prefix=/usr --libdir=lib/$(gcc -print-multiarch) --werror $2"
                 if [[ ! -e /build/project/build.ninja ||
                         $(cat /build/project/.options 2>/dev/null) != "$options" ]]; then
                         again=
@@ -43,8 +45,7 @@ build_project() {
                         meson setup $again $options /build/project /src
                         echo "$options" >/build/project/.options
                 fi
-                meson compile -C /build/project -j "$1"' build "$JOBS" \
-                "${SANITIZED:+-Db_sanitize=address,undefined}"
+                meson compile -C /build/project -j "$1"' build "$JOBS" "$kind"
 }
 
 verb_build() {
