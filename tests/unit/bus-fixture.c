@@ -82,15 +82,8 @@ void need_bus(void) {
                 skip();
 }
 
-/* Runs the loop until the text has come, for half a minute at most. */
 void run_until(const char *text, const char *(*look)(void)) {
-        for (unsigned i = 0; i < 300; i++) {
-                if (strstr(look(), text))
-                        return;
-                assert_true(sd_event_run(fixture->event, 100 * USEC_PER_MSEC) >= 0);
-        }
-
-        fail_msg("no \"%s\" in: %s", text, look());
+        run_while_or_fail(!strstr(look(), text), "no \"%s\" in: %s", text, look());
 }
 
 int start_bus(void **state) {

@@ -24,18 +24,19 @@ void need_bus(void);
 void connect_bus(void);
 void disconnect_bus(void);
 
-/* Runs the loop as long as the condition holds, for half a minute at most. */
-#define run_while(condition)                                                            \
+/* Runs the loop as long as the condition holds, for half a minute at most; then says what is wrong. */
+#define run_while_or_fail(condition, ...)                                               \
         do {                                                                            \
                 int64_t _end = g_get_monotonic_time() + 30 * G_USEC_PER_SEC;            \
                                                                                         \
                 while (condition) {                                                     \
                         if (g_get_monotonic_time() > _end)                              \
-                                fail_msg("for ever: %s", #condition);                   \
+                                fail_msg(__VA_ARGS__);                                  \
                         assert_true(sd_event_run(fixture->event, 100 * USEC_PER_MSEC) >= 0); \
                 }                                                                       \
         } while (false)
-/* Runs the loop until the text has come, for half a minute at most. */
+#define run_while(condition) run_while_or_fail(condition, "for ever: %s", #condition)
+/* Until the text has come. */
 void run_until(const char *text, const char *(*look)(void));
 
 pid_t start_program(char *const argv[], int out_fd);

@@ -110,6 +110,12 @@ static void load_unit(sd_bus_message *m, sd_bus_message *reply) {
         const char *name;
 
         assert_true(sd_bus_message_read(m, "s", &name) > 0);
+        for (guint i = 0; i < units->len; i++) {
+                const PlayedUnit *p = units->pdata[i];
+
+                if (streq_ptr(p->alias, name))
+                        name = p->name;
+        }
         assert_true(sd_bus_path_encode(SYSTEMD_PATH "/unit", name, &path) >= 0);
         assert_true(sd_bus_message_append(reply, "o", path) >= 0);
 }

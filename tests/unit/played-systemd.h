@@ -9,6 +9,7 @@
 #include "daemon/systemd/internal.h"
 #include "daemon/systemd/watch.h"
 
+#define REFUSED "org.freedesktop.DBus.Error.AccessDenied"
 #define MALFORMED "malformed" /* an answer of another type */
 #define HELD "held"           /* no answer before play_release() */
 
@@ -24,6 +25,7 @@
 typedef struct PlayedUnit {
         char *name;
         char *path;          /* on the bus */
+        const char *alias;   /* another name */
         const char *load, *active;
         char *fragment;
         char *dropins[3];

@@ -10,7 +10,6 @@
 #include "daemon/systemd/list.h"
 #include "shared/string-util.h"
 
-#define REFUSED "org.freedesktop.DBus.Error.AccessDenied"
 #define AGAIN_USEC (5 * USEC_PER_SEC)
 
 /* The timer is armed for later than began by what the watch waits after an error. Nobody waits for that. */

@@ -10,8 +10,6 @@
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 
-#define REFUSED "org.freedesktop.DBus.Error.AccessDenied"
-
 static GString *told;
 
 static int setup(void **state) {

@@ -2,7 +2,7 @@
 
 /* Requests that wait for polkit and systemd, which are played here: how many may, which unit is meant. */
 
-#include "bus-fixture.h"
+#include "played-systemd.h"
 
 #include <stdio.h>
 
@@ -12,9 +12,8 @@
 #include "shared/string-util.h"
 
 #define NOBODY 65534
-#define SYSTEMD_PATH "/org/freedesktop/systemd1"
 
-static char *dir, *directories[_OVERRIDE_MAX];
+static char *directories[_OVERRIDE_MAX];
 
 /* What clients were told. */
 static unsigned n_busy, n_denied, n_done;
@@ -65,63 +64,23 @@ static const sd_bus_vtable polkit_vtable[] = {
 
 /* ---- systemd: sshd.service is another name of ssh.service, gone.service is in no file */
 
-static int on_load_unit(sd_bus_message *m, void *userdata, sd_bus_error *error) {
-        _cleanup_free_ char *path = NULL;
-        const char *name;
-
-        assert_true(sd_bus_message_read(m, "s", &name) > 0);
-        if (startswith(name, "refused"))
-                return sd_bus_error_set(error, SD_BUS_ERROR_INVALID_ARGS, "It is refused.");
-
-        assert_true(sd_bus_path_encode(SYSTEMD_PATH "/unit",
-                                       streq(name, "sshd.service") ? "ssh.service" : name, &path) >= 0);
-        return sd_bus_reply_method_return(m, "o", path);
-}
-
-static int get_load_state(sd_bus *bus, const char *path, const char *interface, const char *property,
-                          sd_bus_message *reply, void *userdata, sd_bus_error *error) {
-        return sd_bus_message_append(reply, "s", strstr(path, "gone") ? "not-found" : "loaded");
-}
-
-static const sd_bus_vtable systemd_vtable[] = {
-        SD_BUS_VTABLE_START(0),
-        SD_BUS_METHOD("LoadUnit", "s", "o", on_load_unit, SD_BUS_VTABLE_UNPRIVILEGED),
-        SD_BUS_VTABLE_END,
-};
-
-static const sd_bus_vtable unit_vtable[] = {
-        SD_BUS_VTABLE_START(0),
-        SD_BUS_PROPERTY("LoadState", "s", get_load_state, 0, 0),
-        SD_BUS_VTABLE_END,
-};
-
-static int find_any(sd_bus *bus, const char *path, const char *interface, void *userdata, void **ret_found,
-                    sd_bus_error *error) {
-        *ret_found = fixture;
-        return 1;
-}
-
 static void play_others(void) {
         assert_true(sd_bus_add_object_vtable(client, NULL, "/org/freedesktop/PolicyKit1/Authority",
                                              "org.freedesktop.PolicyKit1.Authority", polkit_vtable,
                                              NULL) >= 0);
-        assert_true(sd_bus_add_object_vtable(client, NULL, SYSTEMD_PATH, "org.freedesktop.systemd1.Manager",
-                                             systemd_vtable, NULL) >= 0);
-        assert_true(sd_bus_add_fallback_vtable(client, NULL, SYSTEMD_PATH "/unit",
-                                               "org.freedesktop.systemd1.Unit", unit_vtable, find_any,
-                                               NULL) >= 0);
         assert_true(sd_bus_request_name(client, "org.freedesktop.PolicyKit1", 0) >= 0);
-        assert_true(sd_bus_request_name(client, "org.freedesktop.systemd1", 0) >= 0);
+        play_unit("ssh.service", "inactive", 0, NULL)->alias = "sshd.service";
+        (void) play_unit("cron.service", "inactive", 0, NULL);
+        play_unit("gone.service", "inactive", 0, NULL)->load = "not-found";
 }
 
 static int setup(void **state) {
         n_busy = n_denied = n_done = n_asked = 0;
-        dir = test_dir_make();
-        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
-                assert_true(asprintf(directories + k, "%s/%u", dir, (unsigned) k) > 0);
-        (void) bus_setup(state);
+        (void) play_setup(state);
         if (!fixture)
                 return 0;
+        for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
+                assert_true(asprintf(directories + k, "%s/%u", play_dir, (unsigned) k) > 0);
         fixture->manager->paths.overrides = (const char *const *) directories;
         names = g_string_new(NULL);
         subjects = g_string_new(NULL);
@@ -130,12 +89,11 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-        if (fixture) {
-                (void) bus_teardown(state);
-                g_string_free(names, TRUE);
-                g_string_free(subjects, TRUE);
-        }
-        test_dir_remove(dir);
+        if (!fixture)
+                return 0;
+        (void) play_teardown(state);
+        g_string_free(names, TRUE);
+        g_string_free(subjects, TRUE);
         for (OverrideKind k = 0; k < _OVERRIDE_MAX; k++)
                 free(directories[k]);
         return 0;
@@ -269,6 +227,7 @@ static void test_alias(void **state) {
         run_until("gone.service:-3 ", names_text);
         ask("gone.service", NULL, 0);
         run_until("gone.service:-3 gone.service:-3 ", names_text);
+        play_oddly("LoadUnit", SD_BUS_ERROR_INVALID_ARGS);
         ask("refused.service", "CachePolicy=mru", 0);
         run_until("refused.service:-22 ", names_text);
 }
