@@ -72,11 +72,11 @@ static int on_event(void *userdata, void *data, size_t size) {
 
 /* ---- beginning */
 
-/* Whether the kernel has a tracepoint. */
+/* Whether the kernel has a tracepoint, and says so. */
 static bool has_tracepoint(const struct btf *btf, const char *name) {
         g_autofree char *type = g_strconcat("btf_trace_", name, NULL);
 
-        return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+        return btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 }
 
 /* What the kernel lacks to be recorded from, if it is one of the usual things. */
