@@ -6,7 +6,6 @@
  */
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "selftest.h"
@@ -86,86 +85,21 @@ static void test_full(void)
 #define MOST_SPARSE	4.0
 
 /*
- * Reads the next pages of a file, page by page and as many as it is told; or
- * faults them in, and locks them.
- */
-struct reader {
-	const char	*path;
-	size_t		nr_pages;
-	bool		locks;
-	int		orders[2], answers[2];
-	pid_t		pid;
-};
-
-static int read_on_order(void *arg)
-{
-	struct reader *r = arg;
-	int fd = open(r->path, O_RDONLY | O_CLOEXEC);
-	volatile char *map = NULL;
-	size_t nr, page = 0;
-	char byte;
-
-	close(r->orders[1]);
-	if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM))
-		return 1;
-	if (r->locks) {
-		map = mmap(NULL, r->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-		if (map == MAP_FAILED || madvise((void *)map, r->nr_pages * PAGE, MADV_RANDOM) ||
-		    mlock2((void *)map, r->nr_pages * PAGE, MLOCK_ONFAULT))
-			return 2;
-	}
-	while (read(r->orders[0], &nr, sizeof(nr)) == sizeof(nr)) {
-		for (; nr; nr--, page++) {
-			if (map)
-				(void)map[page * PAGE];
-			else if (pread(fd, &byte, 1, page * PAGE) != 1)
-				return 3;
-		}
-		if (write(r->answers[1], "", 1) != 1)
-			return 4;
-	}
-	return 0;
-}
-
-static struct reader *start_reader(const char *cg, const char *name, size_t nr_pages, bool locks)
-{
-	struct reader *r = calloc(1, sizeof(*r));
-	struct file *file = file_empty(name, 0);
-
-	REQUIRE(r && !truncate(file->path, nr_pages * PAGE));
-	REQUIRE(!pipe2(r->orders, O_CLOEXEC) && !pipe2(r->answers, O_CLOEXEC));
-	r->path = file->path;
-	r->nr_pages = nr_pages;
-	r->locks = locks;
-	r->pid = cg_start(cg, read_on_order, r);
-	close(r->orders[0]);
-	close(r->answers[1]);
-	return r;
-}
-
-/* Returns false if it has died of it. */
-static bool read_next(struct reader *r, size_t nr)
-{
-	char done;
-
-	REQUIRE(write(r->orders[1], &nr, sizeof(nr)) == sizeof(nr));
-	return read(r->answers[0], &done, 1) == 1;
-}
-
-/*
  * Bytes of slab memory that are charged to @cg when of 16 page frames it has
  * one, and @other has the rest.
  */
 static long long slab_of_sparse(const char *cg, const char *other)
 {
-	struct reader *one = start_reader(cg, cg_name(cg), NR_SPARSE, false);
-	struct reader *many = start_reader(other, cg_name(other), NR_SPARSE * GAP, false);
+	struct file *few = file_hole(cg_name(cg), NR_SPARSE);
+	struct file *rest = file_hole(cg_name(other), NR_SPARSE * GAP);
+	struct page_reader *one = page_reader_start(cg, few, false);
+	struct page_reader *many = page_reader_start(other, rest, false);
 	long long nr_bytes = NR_SPARSE * PAGE;
 	size_t i;
 
 	for (i = 0; i < NR_SPARSE; i++) {
-		REQUIRE(read_next(one, 1));
-		REQUIRE(read_next(many, GAP));
+		REQUIRE(page_reader_next(one, 1));
+		REQUIRE(page_reader_next(many, GAP));
 	}
 	REQUIRE(EVENTUALLY(in_use(cg, "file") == nr_bytes));
 	REQUIRE(EVENTUALLY(has_settled(cg, "slab")));
@@ -235,31 +169,31 @@ static void test_no_kill(void)
 	int i, nr, nr_reports = 0, nr_by_entries = 0, fd = open_log();
 
 	for (i = 0; i < NR_ATTEMPTS; i++) {
-		struct reader *one, *many;
+		struct page_reader *one, *many;
 		const char *cg, *other;
 		char name[64];
 
 		snprintf(name, sizeof(name), "attempt-%d", i);
 		cg = cg_new(NULL, name);
 		policy_start("lfu", cg);
-		one = start_reader(cg, name, 4096, true);
+		one = page_reader_start(cg, file_hole(name, 4096), true);
 		snprintf(name, sizeof(name), "beside-%d", i);
 		other = cg_new(NULL, name);
-		many = start_reader(other, name, 4096 * GAP, false);
+		many = page_reader_start(other, file_hole(name, 4096 * GAP), false);
 		for (nr = 0; nr < 64; nr++)
-			REQUIRE(read_next(one, 1) && read_next(many, GAP));
+			REQUIRE(page_reader_next(one, 1) && page_reader_next(many, GAP));
 		snprintf(name, sizeof(name), "%lld",
 			 cg_number(cg, "memory.current") + (32 + i) * (long long)PAGE);
 		REQUIRE_EQ(cg_write(cg, "memory.max", name), 0);
-		while (nr++ < 4096 && read_next(one, 1))
-			REQUIRE(read_next(many, GAP));
+		while (nr++ < 4096 && page_reader_next(one, 1))
+			REQUIRE(page_reader_next(many, GAP));
 		EXPECT_EQ(cg_wait(one->pid), -EINTR);
 		EXPECT_EQ(cg_key(cg, "memory.events", "oom_kill"), 1);
 		nr_by_entries += reports_name(fd, "cachebpf_table_populate", &nr_reports);
 		EXPECT_EQ(kill(many->pid, SIGKILL), 0);
 		cg_wait(many->pid);
-		unlink(one->path);
-		unlink(many->path);
+		unlink(one->file->path);
+		unlink(many->file->path);
 	}
 	diag("%d of %d reports of the OOM killer are for want of an entry", nr_by_entries,
 	     nr_reports);

@@ -25,8 +25,9 @@ static void compact(const char *policy, size_t piece)
 {
 	char *name;
 	const char *cg;
-	struct file *file = file_new(NULL, "f", 2 * NR), *filler = file_new(NULL, "filler", NR);
+	struct file *file = file_hole("f", 2 * NR), *filler = file_hole("filler", NR);
 	long long before, moved, lost, managed, cached;
+	struct page_reader *reader;
 	size_t i;
 
 	REQUIRE(asprintf(&name, "%s-%zu", policy, piece) > 0);
@@ -36,10 +37,11 @@ static void compact(const char *policy, size_t piece)
 	/* what is freed shall not hide in per-CPU lists, where compaction does not look */
 	REQUIRE(!write_text(HIGH_FRACTION, "100000"));
 	/* first to the limit, so that nothing is left of it */
-	cg_read_file(cg, file, NR, NR);
+	reader = page_reader_start(cg, file, false);
+	REQUIRE(page_reader_next(reader, NR));
 	for (i = 0; i < NR; i += piece) {
-		cg_read_ahead(cg, file, i, piece);
-		file_read_ahead(filler, i, piece);
+		REQUIRE(page_reader_next(reader, piece));
+		REQUIRE_EQ(file_read_ahead(filler, i, piece), 0);
 	}
 	file_forget(filler);
 

@@ -148,6 +148,20 @@ int file_read_through(void *file);
 void cg_read_file(const char *cg, const struct file *file, size_t first, size_t nr);
 void cg_read_ahead(const char *cg, const struct file *file, size_t first, size_t nr);
 
+/* page-reader.c */
+struct page_reader {
+	const struct file	*file;
+	/* maps the file, and locks the pages */
+	bool			locks;
+	int			orders[2], answers[2];
+	pid_t			pid;
+};
+
+/* It reads page by page; @file stays. */
+struct page_reader *page_reader_start(const char *cg, const struct file *file, bool locks);
+/* False if it has died of it. */
+bool page_reader_next(struct page_reader *r, size_t nr);
+
 /* disk.c */
 char *disk_new(const char *name, unsigned long mib, unsigned long us);
 const char *disk_mount(const char *disk);
