@@ -8,10 +8,10 @@
 #include "selftest.h"
 
 /* More than several windows of the watchdog, in requests that are all in vain. */
-#define NR_CHILD	(96 * MiB_PAGES)
-#define PROTECTION	"109051904"	/* 104 MiB */
-#define LIMIT		"134217728"	/* 128 MiB */
-#define NR_READ		(64 * MiB_PAGES)
+#define NR_CHILD	(48 * MiB_PAGES)
+#define PROTECTION	"54525952"	/* 52 MiB */
+#define LIMIT		"67108864"	/* 64 MiB */
+#define NR_READ		(32 * MiB_PAGES)
 #define NR_PIECES	8
 /* of what is evicted, how much may be left to stock reclaim, in per cent */
 #define MOST_FALLBACK	5
@@ -108,7 +108,7 @@ static void test_beside_mglru(void)
 /* More than a request remembers verdicts of; their pages lie one behind the other. */
 #define NR_CHILDREN	16
 #define NR_LEVELS	12
-#define NR_IN_TURN	(NR_CHILDREN * 16 * MiB_PAGES)
+#define NR_IN_TURN	(NR_CHILDREN * 8 * MiB_PAGES)
 /* the watchdog's budget for a request; it was 73 ms */
 #define MAX_NS		20000000
 
@@ -146,7 +146,7 @@ static int read_in_turn(void *arg)
  */
 static void test_many(void)
 {
-	struct file *other = file_new(NULL, "other", NR_READ / 4);
+	struct file *other = file_new(NULL, "other", NR_READ / 2);
 	const char *top = cg_new(NULL, "top"), *parent = top, *cg;
 	struct turn t = { .file = file_new(NULL, "in-turn", NR_IN_TURN) };
 	pid_t pids[NR_CHILDREN];
