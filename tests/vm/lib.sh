@@ -111,11 +111,17 @@ eventually() {
 
 # --- units
 
+# reload_for UNIT: has systemd take notice of its changed files. A unit that it has not loaded yet it reads by itself,
+# and to reload takes a second of an emulated processor.
+reload_for() {
+        [[ $(systemctl show --property=NeedDaemonReload --value "$1") == no ]] || systemctl daemon-reload
+}
+
 # make_unit UNIT CONTENT: a unit file in /run that is gone, stopped and all, when the test ends.
 make_unit() {
         echo "$1" >>"$TEST_UNITS"
         printf '%s\n' "$2" >"/run/systemd/system/$1"
-        systemctl daemon-reload
+        reload_for "$1"
 }
 
 # make_slice UNIT SETTINGS: the same for a slice, given the lines of its [Slice] section.
@@ -128,7 +134,7 @@ make_dropin() {
         echo "$1" >>"$TEST_UNITS"
         mkdir -p "/run/systemd/system/$1.d"
         printf '%s\n' "$3" >"/run/systemd/system/$1.d/$2.conf"
-        systemctl daemon-reload
+        reload_for "$1"
 }
 
 # in_slice SLICE COMMAND…: run COMMAND in a transient service of the slice; its output and status are ours.
