@@ -57,12 +57,14 @@ tests_for() {
         done
 }
 
-# tests_alone KIND [NAME…]: the file names of those that want a machine of their own.
+# tests_alone KIND [NAME…]: the file names of those that want a machine of their own, what may take longest first.
 tests_alone() {
-        local file
+        local file limit
         tests_for "$@" | while IFS= read -r file; do
-                [[ -z $(test_header "$file" machine)$(test_header "$file" long) ]] || echo "${file##*/}"
-        done
+                [[ -n $(test_header "$file" machine)$(test_header "$file" long) ]] || continue
+                limit=$(test_header "$file" timeout)
+                echo "${limit:-120} ${file##*/}"
+        done | sort -s -k 1,1nr | cut -d ' ' -f 2-
 }
 
 # A job is what one machine can do: KERNEL, the tests of that kernel that share machines, or KERNEL:TEST, one
@@ -170,24 +172,23 @@ judge_job() {
         count_result "$good" "$bad"
 }
 
-# jobs_of "KERNEL…" [NAME…]: all of them; no machine is shared if the tests wanted are all alone.
+# jobs_of "KERNEL…" [NAME…]: all of them, shared machines first; there is none if the tests wanted are all alone.
 jobs_of() {
-        local kernel name
-        local -a all alone
+        local kernel
+        local -a all alone jobs=()
         for kernel in $1; do
                 mapfile -t all < <(tests_for "$kernel" "${@:2}")
                 mapfile -t alone < <(tests_alone "$kernel" "${@:2}")
                 [[ ${#alone[@]} -gt 0 && ${#all[@]} -eq ${#alone[@]} ]] || echo "$kernel"
-                for name in "${alone[@]}"; do
-                        echo "$kernel:$name"
-                done
+                jobs+=("${alone[@]/#/$kernel:}")
         done
+        printf '%s\n' "${jobs[@]}" | grep . || true
 }
 
 # vm_tests "KERNEL…" [NAME…]: the tests for these kernels, on as many machines as there is room for.
 vm_tests() {
         local kernel job worker
-        local -a kernels jobs backwards workers=()
+        local -a kernels jobs shared alone workers=()
         read -ra kernels <<<"$1"
         mapfile -t jobs < <(jobs_of "$@")
         shift
@@ -215,8 +216,9 @@ vm_tests() {
         (trap - EXIT INT TERM HUP && test_worker 1 "${jobs[*]}" "$@") &
         workers+=($!)
         if [[ $# -eq 0 && $(nproc) -gt 1 ]]; then
-                mapfile -t backwards < <(printf '%s\n' "${jobs[@]}" | tac)
-                (trap - EXIT INT TERM HUP && test_worker 2 "${backwards[*]}" "$@") &
+                mapfile -t shared < <(printf '%s\n' "${jobs[@]}" | grep -v :)
+                mapfile -t alone < <(printf '%s\n' "${jobs[@]}" | grep :)
+                (trap - EXIT INT TERM HUP && test_worker 2 "${alone[*]} ${shared[*]}" "$@") &
                 workers+=($!)
                 (trap - EXIT INT TERM HUP && test_worker 3 "${jobs[*]}" "$@") & # tests also wait
                 workers+=($!)
