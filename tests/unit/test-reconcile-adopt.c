@@ -218,6 +218,7 @@ static void test_foreign_policy(void **state) {
         run();
         assert_state(u, UNIT_FAILED);
         assert_reason(u, "another program");
+        assert_null(u->effective); /* what is effective is ours */
         assert_int_equal(fixture->kernel.n_attach, 0);
         assert_int_equal(fixture->kernel.n_detach, 0);
 }

@@ -65,6 +65,13 @@ static void test_update_fails(void **state) {
         assert_state(u, UNIT_ATTACHED);
         assert_string_equal(fixture->kernel.cgroups[1].policy, "get_scan");
         assert_string_equal(u->effective, "get-scan");
+
+        /* The kernel's name of it is not ours. */
+        fixture->kernel.update_error = -EINVAL;
+        configure(u, "lfu");
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_string_equal(u->effective, "get-scan");
 }
 
 /* Pretends that the time of the next attempt has come. */
