@@ -19,9 +19,11 @@ static char *directories[_OVERRIDE_MAX];
 static unsigned n_busy, n_denied, n_done;
 static GString *names;
 
-/* ---- polkit: does not answer */
+/* ---- polkit */
 
 static unsigned n_asked;
+/* NULL: it does not. */
+static const char *polkit_answer;
 static GString *subjects;
 
 /* kind and what says who it is: KEY=VALUE, of a descriptor that it is one */
@@ -52,7 +54,14 @@ static void note_subject(sd_bus_message *m) {
 static int on_check(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         n_asked++;
         note_subject(m);
-        return 1;
+        if (!polkit_answer)
+                return 1;
+        if (streq(polkit_answer, REFUSED))
+                return sd_bus_reply_method_errorf(m, REFUSED, "not now");
+        if (streq(polkit_answer, MALFORMED))
+                return sd_bus_reply_method_return(m, "(bs)", true, polkit_answer);
+        return sd_bus_reply_method_return(m, "(bba{ss})", streq(polkit_answer, "yes"),
+                                          streq(polkit_answer, "challenge"), 0);
 }
 
 static const sd_bus_vtable polkit_vtable[] = {
@@ -76,6 +85,7 @@ static void play_others(void) {
 
 static int setup(void **state) {
         n_busy = n_denied = n_done = n_asked = 0;
+        polkit_answer = NULL;
         (void) play_setup(state);
         if (!fixture)
                 return 0;
@@ -192,6 +202,35 @@ static void test_subjects(void **state) {
         run_until("unix-process pidfd=h0 uid=i65534; ", subjects_text);
 }
 
+/* Nothing but a yes is one. */
+static void test_answers(void **state) {
+        static const struct {
+                const char *answer;
+                int error;
+        } answers[] = {
+                { "no", -EACCES }, { "challenge", -ENOKEY }, { REFUSED, -EACCES }, { MALFORMED, -EACCES },
+                { "yes", 0 },
+        };
+        Unit *u;
+
+        need_bus();
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        for (size_t i = 0; i < ELEMENTSOF(answers); i++) {
+                _cleanup_free_ char *expected = NULL;
+
+                polkit_answer = answers[i].answer;
+                assert_true(asprintf(&expected, "a.slice:%d ", answers[i].error) > 0);
+                assert_string_equal(u->setting.policy, "lfu");
+                ask("a.slice", "CachePolicy=mru", NOBODY);
+                run_until(expected, names_text);
+                assert_string_equal(names->str, expected);
+                g_string_truncate(names, 0);
+        }
+        run();
+        assert_string_equal(u->setting.policy, "mru");
+}
+
 /* ---- names */
 
 static void test_alias(void **state) {
@@ -286,6 +325,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_one_user),
                 TEST(test_subjects),
+                TEST(test_answers),
                 TEST(test_alias),
                 TEST(test_lookup),
         };
