@@ -75,7 +75,7 @@ typedef struct Screen {
         size_t n, at; /* what was expected last ends there */
 } Screen;
 
-static void screen_start(Screen *s) {
+static void screen_start_every(Screen *s, const char *delay) {
         struct winsize size = { .ws_row = 5, .ws_col = 80 };
         int fds[2];
 
@@ -90,9 +90,14 @@ static void screen_start(Screen *s) {
         assert_true(s->pid >= 0);
         if (s->pid == 0) {
                 (void) setenv("TERM", "xterm", true);
-                (void) execl(cachectl_path, cachectl_path, "top", "--delay=1h", NULL);
+                (void) execl(cachectl_path, cachectl_path, "top", delay, NULL);
                 _exit(127);
         }
+}
+
+/* New figures come when a key asks for them. */
+static void screen_start(Screen *s) {
+        screen_start_every(s, "--delay=1h");
 }
 
 /* Reads until the text is there, behind what was expected before. */
@@ -156,6 +161,21 @@ static void test_keys(void **state) {
         assert_lacks(s.text, "system-foo");
         press(&s, "q");
         screen_stop(&s, EXIT_SUCCESS);
+}
+
+/* Without a key there are new figures when it is time, and so the end of the daemon is noticed. */
+static void test_time(void **state) {
+        Screen s;
+
+        play("normal");
+        screen_start_every(&s, "--delay=100ms");
+        screen_expect(&s, "6 units");
+        screen_expect(&s, "6 units");
+        stop_manager();
+        screen_expect(&s, LEAVE);
+        screen_expect(&s, "cachebpfd");
+        assert_int_equal(waitpid(s.pid, &(int) { 0 }, 0), s.pid);
+        (void) close(s.fd);
 }
 
 static void test_resize(void **state) {
@@ -228,6 +248,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_plain),
                 cmocka_unit_test(test_mistakes),
                 cmocka_unit_test(test_keys),
+                cmocka_unit_test(test_time),
                 cmocka_unit_test(test_resize),
                 cmocka_unit_test(test_ends),
                 cmocka_unit_test(test_stopped),

@@ -154,7 +154,9 @@ static void test_everything(void **state) {
 
         free(add_file("/etc/cachebpf/policies.d/20.conf", "[Match]\nUnit=*\n[Policy]\nCachePolcy=lfu\n"));
         free(add_file("/etc/cachebpf/units.d/b.slice.conf", "[Slice]\nCachePolicy=nosuch\n"));
-        free(add_file("/run/systemd/system/slice.d/30.conf", "[Slice]\nX-CachePolicy=neither\n"));
+        /* Of units that nothing else mentions. */
+        free(add_file("/run/systemd/system/scope.d/30.conf", "[Scope]\nX-CachePolicy=neither\n"));
+        free(add_file(SYSTEM "/c.service.d/40.conf", "[Service]\nCachePolicy=nor\n"));
         free(add_file(POLICIES "/text.bpf.o", "no object"));
         run(&bad, "verify", root_option);
         assert_int_equal(bad.status, EXIT_NOT_IN_EFFECT);
@@ -162,6 +164,7 @@ static void test_everything(void **state) {
         assert_contains(bad.err, "20.conf:4: Unknown key CachePolcy= in section [Policy]");
         assert_contains(bad.err, "unknown policy 'nosuch' (");
         assert_contains(bad.err, "unknown policy 'neither' (");
+        assert_contains(bad.err, "unknown policy 'nor' (");
         assert_contains(bad.err, "Policy 'text' cannot be used");
 }
 
