@@ -254,18 +254,33 @@ static int on_threads(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
+static int on_settings(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const char *key, *value, *source, *layer;
+        int counts;
+
+        assert_false(sd_bus_message_is_method_error(m, NULL));
+        assert_true(sd_bus_message_enter_container(m, 'a', "(ssssb)") > 0);
+        while (sd_bus_message_read(m, "(ssssb)", &key, &value, &source, &layer, &counts) > 0)
+                g_string_append_printf(heard, "%s=%s %s %s %d, ", key, value, source, layer, counts);
+        g_string_append(heard, "END");
+        return 0;
+}
+
 static void test_questions(void **state) {
         need_bus();
         heard = g_string_new(NULL);
-        add_unit("a.slice", "lfu", 1);
+        set(add_unit("a.slice", "lfu", 1), "CachePolicy", "mru", 2);
         run();
 
         assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
-                                             "GetUnitSettings", on_error, NULL, "s", "a.slice") >= 0);
-        run_until("done ", heard_text);
+                                             "GetUnitSettings", on_settings, NULL, "s", "a.slice") >= 0);
+        run_until("END", heard_text);
+        assert_string_equal(heard->str, "CachePolicy=lfu /etc/x.slice:7 unit 0, "
+                            "CachePolicy=mru /etc/x.slice:2 unit 1, END");
+        g_string_truncate(heard, 0);
         assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
                                              "GetUnitSettings", on_error, NULL, "s", "../a.slice") >= 0);
-        run_until("done " BUS_ERROR_NO_SUCH_UNIT " ", heard_text);
+        run_until(BUS_ERROR_NO_SUCH_UNIT " ", heard_text);
 
         g_string_truncate(heard, 0);
         assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
