@@ -7,7 +7,7 @@
 
 #include "selftest.h"
 
-/* More than several windows of the watchdog, in requests that are all in vain. */
+/* Three windows of the watchdog, in requests that are all in vain. */
 #define NR_CHILD	(48 * MiB_PAGES)
 #define PROTECTION	"54525952"	/* 52 MiB */
 #define LIMIT		"67108864"	/* 64 MiB */
