@@ -2,9 +2,11 @@
 """A headless Chromium, by its DevTools protocol over a pair of pipes, which needs nothing but Python."""
 
 import base64
+import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import time
 
@@ -25,7 +27,8 @@ class Browser:
              "--disable-extensions", "--no-first-run", "--hide-scrollbars", "--window-size=1280,800",
              f"--user-data-dir={directory}"],
             pass_fds=(ours[0], theirs[1]), env={**os.environ, "IN": str(ours[0]), "OUT": str(theirs[1])},
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)
         os.close(ours[0])
         os.close(theirs[1])
         self.commands, self.answers = ours[1], theirs[0]
@@ -35,6 +38,9 @@ class Browser:
     def stop(self):
         self.process.terminate()
         self.process.wait()
+        # Its helpers write into the directory for a moment longer, which is about to be removed.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         os.close(self.commands)
         os.close(self.answers)
 
