@@ -14,6 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "config/object.h"
+#include "played-ring.h"
 #include "shared/string-util.h"
 #include "test-util.h"
 
@@ -234,40 +235,6 @@ int bpf_map_lookup_elem(int fd, const void *key, void *value) {
 
 /* ---- the ring, and the program it is for */
 
-struct ring_buffer {
-        int fd;
-        ring_buffer_sample_fn on_sample;
-        void *ctx;
-};
-
-static struct ring_buffer *ring;
-
-struct ring_buffer *ring_buffer__new(int fd, ring_buffer_sample_fn on_sample, void *ctx,
-                                     const struct ring_buffer_opts *opts) {
-        assert_null(ring);
-        ring = calloc(1, sizeof(*ring));
-        assert_non_null(ring);
-        *ring = (struct ring_buffer) {
-                .fd = eventfd(kernel.n_posted - kernel.n_taken, EFD_CLOEXEC | EFD_NONBLOCK),
-                .on_sample = on_sample,
-                .ctx = ctx,
-        };
-        assert_true(ring->fd >= 0);
-        return ring;
-}
-
-void ring_buffer__free(struct ring_buffer *rb) {
-        if (!rb)
-                return;
-        assert_int_equal(close(rb->fd), 0);
-        free(rb);
-        ring = NULL;
-}
-
-int ring_buffer__epoll_fd(const struct ring_buffer *rb) {
-        return rb->fd;
-}
-
 struct ring *ring_buffer__ring(struct ring_buffer *rb, unsigned int index) {
         return (struct ring *) rb;
 }
@@ -296,8 +263,8 @@ int ring_buffer__consume_n(struct ring_buffer *rb, size_t n) {
 
 void played_kernel_post(unsigned n) {
         kernel.n_posted += n;
-        if (ring)
-                assert_int_equal(eventfd_write(ring->fd, n), 0);
+        if (played_ring)
+                assert_int_equal(eventfd_write(played_ring->fd, n), 0);
 }
 
 int bpf_prog_test_run_opts(int fd, struct bpf_test_run_opts *opts) {

@@ -7,12 +7,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "played-ring.h"
 #include "record/recorder.h"
 #include "sim/trace.h"
 
@@ -70,40 +69,13 @@ struct btf *btf__load_vmlinux_btf(void) {
         return btf;
 }
 
-struct ring_buffer {
-        int fd;
-        ring_buffer_sample_fn on_event;
-        void *ctx;
-};
-
-struct ring_buffer *ring_buffer__new(int fd, ring_buffer_sample_fn on_event, void *ctx,
-                                     const struct ring_buffer_opts *opts) {
-        struct ring_buffer *ring = calloc(1, sizeof(*ring));
-
-        assert_non_null(ring);
-        *ring = (struct ring_buffer) { eventfd(0, EFD_CLOEXEC), on_event, ctx };
-        assert_true(ring->fd >= 0);
-        return ring;
-}
-
-void ring_buffer__free(struct ring_buffer *ring) {
-        if (!ring)
-                return;
-        assert_int_equal(close(ring->fd), 0);
-        free(ring);
-}
-
-int ring_buffer__epoll_fd(const struct ring_buffer *ring) {
-        return ring->fd;
-}
-
 /* As libbpf's: an error of a callback ends it, and the event is taken all the same. */
 int ring_buffer__consume(struct ring_buffer *ring) {
         int r = 0;
         size_t i;
 
         for (i = 0; r >= 0 && i < kernel.n_events; i++)
-                r = ring->on_event(ring->ctx, &kernel.events[i], kernel.sizes[i]);
+                r = ring->on_sample(ring->ctx, &kernel.events[i], kernel.sizes[i]);
         kernel.n_events = 0;
         return r < 0 ? r : (int) i;
 }
