@@ -100,7 +100,8 @@ prepare_machine() {
         ensure_image
         CONSOLE=${KEEP_CONSOLE:-$CACHE/log/console-$(date +%m%d-%H%M%S)-$BASHPID.log}
         prune 30 "$CACHE"/log/console-*
-        [[ $CLOCK != host ]] || lab='' # its disk can be had with the time of the host
+        # Its disk can be had with the time of the host, and so can its processor.
+        [[ $CLOCK != host ]] || lab='' CPU_MODEL=${CPU_MODEL:-$TCG_CPU}
         choose_accel "$BZIMAGE" "$lab" "$CPU_MODEL"
 }
 
