@@ -3,8 +3,8 @@
 
 #include <bpf/libbpf.h>
 
-/* A ring buffer of libbpf without a kernel: what is in it, and how it is consumed, is up to the test. There is
- * one at a time. */
+/* A ring buffer of libbpf without a kernel: what is in it, and how it is consumed, is up to the test.
+ * There is one at a time. */
 struct ring_buffer {
         int fd; /* an eventfd: readable when there is something */
         ring_buffer_sample_fn on_sample;
