@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "daemon/systemd/list.h"
+#include "shared/log.h"
 #include "shared/string-util.h"
 
 #define AGAIN_USEC (5 * USEC_PER_SEC)
@@ -131,10 +132,19 @@ static void test_new_malformed(void **state) {
 
 /* ---- questions about a unit */
 
-/* A question that is refused: what was known before stays, and all is asked again, later. */
-static void question_fails(const char *property, const char *how, bool stays) {
+static unsigned n_warnings;
+
+static void count_warnings(int level, const LogFields *fields, const char *message, void *userdata) {
+        if (level <= LOG_WARNING && fields && streq_ptr(fields->unit, "a.service"))
+                n_warnings++;
+}
+
+/* A question without an answer, or with none of use: what was known before stays. If the answer did not
+ * come, all is asked again, later; a refusal would be the same then, and is told once. */
+static void question_fails(const char *property, const char *how) {
         g_autofree char *question = g_strdup_printf("a.service:%s", property);
-        bool files = startswith(property, "Control") == NULL;
+        bool files = startswith(property, "Control") == NULL, stays = !streq(how, MALFORMED);
+        bool again = stays && !streq(how, REFUSED);
         uint64_t began;
         PlayedUnit *p;
 
@@ -151,15 +161,23 @@ static void question_fails(const char *property, const char *how, bool stays) {
         run_until_quiet();
         expect_unit("a.service", stays && files ? "active lfu /1 1 attached" : "active mru /1 1 attached");
         assert_int_equal(fixture->kernel.n_update, stays && files ? 0 : 1);
-        assert_int_equal(fixture->manager->settled, !stays);
+        assert_int_equal(fixture->manager->settled, !again);
         assert_int_equal(watch->n_in_flight, 0);
+        if (!again) {
+                assert_null(watch->rescan_source);
+                play_reloading(false);
+                run_until_quiet();
+                assert_int_equal(n_warnings, stays ? 1 : 0);
+        }
 
         play_oddly(question, NULL);
-        if (stays) {
-                forget_asked();
+        forget_asked();
+        if (again)
                 elapse(watch->rescan_source, began);
-                expect_asked(LIST FILES_OF("a.service") CGROUP_OF("a.service"));
-        }
+        else
+                play_reloading(false);
+        run_until_quiet();
+        expect_asked(LIST FILES_OF("a.service") CGROUP_OF("a.service"));
         expect_unit("a.service", "active mru /1 1 attached");
         assert_true(fixture->manager->settled);
         assert_false(find_watched("a.service")->files_failed);
@@ -167,22 +185,30 @@ static void question_fails(const char *property, const char *how, bool stays) {
         play_forget(p);
         run_until_quiet();
         stop_watch();
-        fixture->kernel.n_update = 0;
+        fixture->kernel.n_update = n_warnings = 0;
 }
 
 static const char *const properties[] = { "FragmentPath", "DropInPaths", "ControlGroup", "ControlGroupId" };
 
-static void test_refused(void **state) {
+static void all_questions_fail(const char *how) {
         need_bus();
+        log_set_hook(count_warnings, NULL);
         for (size_t i = 0; i < ELEMENTSOF(properties); i++)
-                question_fails(properties[i], REFUSED, true);
+                question_fails(properties[i], how);
+        log_set_hook(NULL, NULL);
+}
+
+static void test_refused(void **state) {
+        all_questions_fail(REFUSED);
+}
+
+static void test_no_reply(void **state) {
+        all_questions_fail(SD_BUS_ERROR_NO_REPLY);
 }
 
 /* The answer is none: the rest counts. */
 static void test_malformed(void **state) {
-        need_bus();
-        for (size_t i = 0; i < ELEMENTSOF(properties); i++)
-                question_fails(properties[i], MALFORMED, false);
+        all_questions_fail(MALFORMED);
 }
 
 /* Nothing is known yet, and half of it does not become known. */
@@ -192,11 +218,35 @@ static void test_half_refused(void **state) {
         need_bus();
         p = play_unit("a.service", "active", 1, "lfu");
         play_dropin(p, 0, "[Service]\nX-CachePolicy=mru\n");
-        play_oddly("a.service:FragmentPath", REFUSED);
+        play_oddly("a.service:FragmentPath", SD_BUS_ERROR_LIMITS_EXCEEDED);
         start();
         expect_unit("a.service", "active - - 0 unconfigured");
         assert_false(manager_find_unit(fixture->manager, "a.service")->files_known);
         assert_false(fixture->manager->settled);
+}
+
+/* Of one unit systemd cannot tell the files. The others do not wait for it, and what an earlier daemon
+ * attached to it goes on running: it may be what the files want. */
+static void test_refused_at_start(void **state) {
+        uint64_t id = 1;
+
+        need_bus();
+        (void) play_unit("a.service", "active", id, "lfu");
+        fake_cgroup_attach(&fixture->kernel, id, "lfu", true);
+        g_hash_table_add(fixture->manager->pinned, g_memdup2(&id, sizeof(id)));
+        (void) play_unit("b.service", "active", 2, "mru");
+        play_oddly("a.service:DropInPaths", REFUSED);
+        start();
+        assert_true(fixture->manager->settled);
+        expect_unit("a.service", "active - - 0 unconfigured");
+        expect_unit("b.service", "active mru /2 2 attached");
+        assert_true(fixture->kernel.cgroups[1].pinned);
+
+        play_oddly("a.service:DropInPaths", NULL);
+        play_reloading(false);
+        run_until_quiet();
+        expect_unit("a.service", "active lfu /1 1 attached");
+        assert_true(manager_find_unit(fixture->manager, "a.service")->adopted);
 }
 
 /* Unloaded between the list and the question. */
@@ -473,8 +523,10 @@ int main(void) {
                 PLAY_TEST(test_new_refused),
                 PLAY_TEST(test_new_malformed),
                 PLAY_TEST(test_refused),
+                PLAY_TEST(test_no_reply),
                 PLAY_TEST(test_malformed),
                 PLAY_TEST(test_half_refused),
+                PLAY_TEST(test_refused_at_start),
                 PLAY_TEST(test_unknown),
                 PLAY_TEST(test_stopped_meanwhile),
                 PLAY_TEST(test_removed_meanwhile),

@@ -115,6 +115,15 @@ static void cgroup_fetched(Unit *u, uint64_t id) {
         u->cgroup_id = id;
 }
 
+/* systemd will say the same the next time, for example of a unit with a drop-in whose name is not UTF-8. */
+static void refused(SystemdUnit *s, UnitFetch f, const sd_bus_error *e) {
+        if (!s->refused[f])
+                log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = s->unit->name),
+                                "%s: systemd cannot tell the unit's properties, keeping what they were "
+                                "before: %s", s->unit->name, e->message);
+        s->refused[f] = true;
+}
+
 /* One answer is in. Returns true if it can be used. */
 static bool fetch_done(SystemdUnit *s, UnitFetch f, sd_bus_message *reply) {
         SystemdWatch *w = s->watch;
@@ -124,8 +133,10 @@ static bool fetch_done(SystemdUnit *s, UnitFetch f, sd_bus_message *reply) {
         w->n_in_flight--;
 
         e = sd_bus_message_get_error(reply);
-        if (!e)
+        if (!e) {
+                s->refused[f] = false;
                 return true;
+        }
         s->files_failed = s->files_failed || f == UNIT_FETCH_FRAGMENT || f == UNIT_FETCH_DROPINS;
 
         if (sd_bus_error_has_names(e, SD_BUS_ERROR_UNKNOWN_OBJECT, SD_BUS_ERROR_UNKNOWN_INTERFACE,
@@ -133,10 +144,11 @@ static bool fetch_done(SystemdUnit *s, UnitFetch f, sd_bus_message *reply) {
                 /* Unloaded since; during a reload it only looks so. */
                 if (!w->reloading)
                         systemd_fetch_gone(s);
-        } else {
+        } else if (sd_bus_error_has_names(e, SYSTEMD_SILENCE)) {
                 log_debug("%s: systemd does not answer: %s", s->unit->name, e->message);
                 w->incomplete = true;
-        }
+        } else
+                refused(s, f, e);
 
         return false;
 }

@@ -17,6 +17,13 @@
 #define SYSTEMD_MANAGER_INTERFACE "org.freedesktop.systemd1.Manager"
 #define SYSTEMD_UNIT_INTERFACE "org.freedesktop.systemd1.Unit"
 
+/* Errors that say nothing of what was asked: the connection is gone, or systemd is, or has no room for the
+ * question. To ask again may help. */
+#define SYSTEMD_SILENCE                                                                              \
+        SD_BUS_ERROR_NO_REPLY, SD_BUS_ERROR_TIMEOUT, SD_BUS_ERROR_DISCONNECTED,                      \
+                SD_BUS_ERROR_LIMITS_EXCEEDED, SD_BUS_ERROR_NO_MEMORY, SD_BUS_ERROR_SERVICE_UNKNOWN,  \
+                SD_BUS_ERROR_NAME_HAS_NO_OWNER
+
 #define SYSTEMD_WATCH_MATCHES 5
 
 typedef struct SystemdWatch SystemdWatch;
@@ -46,6 +53,7 @@ typedef struct SystemdUnit {
         sd_bus_slot *slots[_UNIT_FETCH_MAX];
         bool want_files, want_cgroup;
         bool files_failed;          /* one of the answers about its files was an error */
+        bool refused[_UNIT_FETCH_MAX]; /* systemd cannot tell it, which was logged */
         bool queued;                /* waits for its turn to be asked about */
         bool seen;                  /* by the listing in progress */
         uint64_t files_asked;       /* the number of the last rescan when its files were asked for */
@@ -69,7 +77,7 @@ struct SystemdWatch {
         bool reloading;      /* systemd reads its configuration: what it says now does not last */
         bool listed;
         uint64_t n_rescans;
-        bool incomplete;     /* some answer was an error */
+        bool incomplete;     /* some answer did not come */
 
         GHashTable *answered; /* set of SystemdUnit: who waits is answered after the next reconcile */
         GQueue queue;        /* of SystemdUnit, waiting for their turn to be asked about */

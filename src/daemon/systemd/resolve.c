@@ -53,13 +53,6 @@ static void refuse(SystemdResolve *q, const sd_bus_error *e) {
         q->reply(-EINVAL, NULL, problem, q->userdata);
 }
 
-/* The connection is gone, or systemd; then it has not refused anything. */
-static bool is_silence(sd_bus_message *msg) {
-        return sd_bus_error_has_names(sd_bus_message_get_error(msg), SD_BUS_ERROR_NO_REPLY,
-                                      SD_BUS_ERROR_TIMEOUT, SD_BUS_ERROR_DISCONNECTED,
-                                      SD_BUS_ERROR_NAME_HAS_NO_OWNER, SD_BUS_ERROR_SERVICE_UNKNOWN);
-}
-
 /* The path has the unit's own name. */
 static int on_loaded(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         SystemdResolve *q = ASSERT_PTR(userdata);
@@ -68,7 +61,7 @@ static int on_loaded(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
 
         q->slot = sd_bus_slot_unref(q->slot);
 
-        if (is_silence(msg)) {
+        if (sd_bus_error_has_names(sd_bus_message_get_error(msg), SYSTEMD_SILENCE)) {
                 q->reply(-sd_bus_message_get_errno(msg), NULL, NULL, q->userdata);
                 return 0;
         }
