@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -165,15 +167,37 @@ static int print_metrics(sd_varlink *link, const GPtrArray *stats, size_t n_name
         return openmetrics_print(units, stats, format, f);
 }
 
-static int write_file(const char *path, const char *text) {
+static int replace_file(const char *path, const char *text) {
         _cleanup_(file_update_done) FileUpdate update = {};
         g_autofree char *dir = g_path_get_dirname(path);
         int r;
 
         /* A directory that is missing may be a slip of the pen: it is not made. */
         r = access(dir, F_OK) < 0 ? -errno : file_update_prepare(path, text, &update);
-        if (r >= 0)
-                r = file_update_commit(&update);
+        return r < 0 ? r : file_update_commit(&update);
+}
+
+static int write_into(const char *path, const char *text) {
+        _cleanup_close_ int fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+
+        return fd < 0 ? -errno : write_all(fd, text, strlen(text));
+}
+
+/* A device, a FIFO, or /dev/stdout, wherever that leads. */
+static bool is_stream(const char *path) {
+        struct stat st, out;
+
+        if (stat(path, &st) < 0)
+                return false;
+        if (!S_ISREG(st.st_mode))
+                return true;
+        return fstat(STDOUT_FILENO, &out) >= 0 && out.st_dev == st.st_dev && out.st_ino == st.st_ino;
+}
+
+static int write_file(const char *path, const char *text) {
+        int r;
+
+        r = is_stream(path) ? write_into(path, text) : replace_file(path, text);
         return r < 0 ? log_error_errno(r, "Cannot write %s: %m", path) : 0;
 }
 
