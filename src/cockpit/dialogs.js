@@ -137,15 +137,12 @@ class SetForm extends Form {
         select.value = value;
     }
 
-    /** CachePolicy= is always among them: it takes the place of all that is configured. */
+    /** All of them: a key that is not named would stay what it is, and an empty field means nothing. */
     #settings() {
-        const more = {
-            CachePolicyOptions: $("set-options").value.trim(),
-            CacheScanThreads: $("set-scan").value.trim(),
-            CacheAdmission: $("set-admission").value,
-        };
         return [`CachePolicy=${$("set-policy").value}`,
-                ...Object.entries(more).filter(([, value]) => value).map(([key, value]) => `${key}=${value}`)];
+                `CachePolicyOptions=${$("set-options").value.trim()}`,
+                `CacheScanThreads=${$("set-scan").value.trim()}`,
+                `CacheAdmission=${$("set-admission").value}`];
     }
 
     #unit() {
