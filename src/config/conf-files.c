@@ -34,6 +34,13 @@ static void collect_names(const char *path, GHashTable *names) {
                     g_hash_table_contains(names, de->d_name))
                         continue;
 
+                if (!utf8_is_valid_n(de->d_name, strlen(de->d_name))) {
+                        g_autofree char *shown = g_strescape(de->d_name, NULL);
+
+                        log_warning("Ignoring '%s/%s': its name is not valid UTF-8.", path, shown);
+                        continue;
+                }
+
                 if (g_hash_table_size(names) >= CONF_FILES_MAX) {
                         log_warning("More than %u files in '%s', ignoring the rest.", CONF_FILES_MAX, path);
                         break;

@@ -72,7 +72,7 @@ static PolicyTunable *get_tunable(Policy *p, struct bpf_object *obj, int var_id,
         tunable.is_signed = btf_int_encoding(t) & BTF_INT_SIGNED;
         tunable.default_value = read_integer(value, tunable.size, tunable.is_signed);
         tunable.name = g_strdup(name);
-        tunable.type = g_strdup(strna(type_name(btf, var)));
+        tunable.type = g_utf8_make_valid(strna(type_name(btf, var)), -1);
         g_array_append_val(p->tunables, tunable);
         return &g_array_index(p->tunables, PolicyTunable, p->tunables->len - 1);
 }
@@ -93,6 +93,8 @@ static void apply_tag(Policy *p, struct bpf_object *obj, const char *ops_name, i
         if (!var || !btf_is_var(var))
                 return;
         name = btf__name_by_offset(btf, var->name_off);
+        if (!utf8_is_valid_n(name, strlen(name))) /* no C compiler wrote that */
+                return;
 
         if (streq(name, ops_name)) {
                 set_text(tag, "description=", &p->description);
@@ -169,12 +171,15 @@ void policy_read_object(Policy *p) {
         btf = bpf_object__btf(obj);
         for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
                 const struct btf_type *t = btf__type_by_id(btf, id);
+                g_autofree char *text = NULL;
                 const char *tag;
 
                 if (!btf_is_decl_tag(t) || btf_decl_tag(t)->component_idx != -1)
                         continue;
 
-                tag = startswith(btf__name_by_offset(btf, t->name_off), TAG_PREFIX);
+                /* Whoever wrote the object chose the bytes; where they are shown, text is UTF-8. */
+                text = g_utf8_make_valid(btf__name_by_offset(btf, t->name_off), -1);
+                tag = startswith(text, TAG_PREFIX);
                 if (tag)
                         apply_tag(p, obj, bpf_map__name(ops), t->type, tag);
         }

@@ -75,5 +75,5 @@ void bpf_log_reset(void) {
 char *bpf_log_cause(void) {
         const char *s = last_verifier ?: last_warning;
 
-        return s ? strdup(s) : NULL;
+        return s ? g_utf8_make_valid(s, -1) : NULL; /* it may quote the object */
 }

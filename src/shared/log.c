@@ -3,6 +3,7 @@
 /* sd_journal_sendv() gets the code location in our own fields, not this file's. */
 #define SD_JOURNAL_SUPPRESS_LOCATION 1
 
+#include <glib.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -130,7 +131,8 @@ static int write_to_journal(int level, int error, const LogFields *f,
 
 int log_internalv(int level, int error, const LogFields *fields,
                   const char *file, int line, const char *func, const char *format, va_list ap) {
-        char message[LOG_LINE_MAX];
+        char buffer[LOG_LINE_MAX];
+        g_autofree char *message = NULL;
         int saved = errno;
 
         error = abs(error);
@@ -139,7 +141,9 @@ int log_internalv(int level, int error, const LogFields *fields,
                 return -error;
 
         errno = error; /* for %m */
-        (void) vsnprintf(message, sizeof(message), format, ap);
+        (void) vsnprintf(buffer, sizeof(buffer), format, ap);
+        /* A file may have any name, and a long line is cut anywhere; journal and bus want UTF-8. */
+        message = g_utf8_make_valid(buffer, -1);
 
         if (log_hook)
                 log_hook(level, fields, message, log_hook_userdata);

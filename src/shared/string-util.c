@@ -101,7 +101,7 @@ bool policy_name_is_valid(const char *s) {
                 return false;
 
         for (; *s; s++, n++)
-                if (!isalnum((unsigned char) *s) && *s != '-' && *s != '_')
+                if (!g_ascii_isalnum(*s) && *s != '-' && *s != '_')
                         return false;
 
         return n <= POLICY_NAME_MAX;

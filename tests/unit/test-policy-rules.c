@@ -83,6 +83,7 @@ static void test_masks(void **state) {
         free(link);
         write_rule(lib, "50-d.conf~", "[Match]\nUnit=d.slice\n[Policy]\nCachePolicy=lfu\n");
         write_rule(lib, ".50-d.conf", "[Match]\nUnit=d.slice\n[Policy]\nCachePolicy=lfu\n");
+        write_rule(lib, "60-\xe9.conf", "[Match]\nUnit=d.slice\n[Policy]\nCachePolicy=lfu\n"); /* no UTF-8 */
 
         rules = policy_rules_load(dirs);
         assert_int_equal(rules.rules->len, 1);

@@ -106,6 +106,29 @@ static void test_registry(void **state) {
         assert_non_null(strstr(policies_find(policies, "none")->problem, "0 variables"));
 }
 
+/* A description, and the name of a type, in Latin-1: what is shown is UTF-8. */
+static void test_not_utf8(void **state) {
+        static const char description[] = "A policy for a test", type[] = "\0__u32";
+        _cleanup_ptr_array_ GPtrArray *policies = NULL;
+        const char *dirs[] = { dir, NULL };
+        const Policy *p;
+        char *content, *at;
+        size_t size;
+
+        content = read_object("sample.bpf.o", &size);
+        while ((at = memmem(content, size, description, strlen(description)))) /* DWARF has it, too */
+                *at = '\xc4';
+        while ((at = memmem(content, size, type, sizeof(type))))
+                at[1] = '\xc4';
+        free(test_file_write(dir, "latin.bpf.o", content, size));
+        free(content);
+
+        policies = policies_load(dirs);
+        p = policies_find(policies, "latin");
+        assert_string_equal(p->description, "\xef\xbf\xbd policy for a test");
+        assert_string_equal(((PolicyTunable *) p->tunables->data)->type, "\xef\xbf\xbd_u32");
+}
+
 static void test_members(void **state) {
         _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
         struct bpf_map *ops;
@@ -239,6 +262,7 @@ static void test_damaged_first(void **state) {
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_registry),
+                cmocka_unit_test(test_not_utf8),
                 cmocka_unit_test(test_members),
                 cmocka_unit_test(test_damaged),
                 cmocka_unit_test(test_damaged_first),
