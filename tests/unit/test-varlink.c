@@ -5,6 +5,7 @@
 #include "varlink-fixture.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared/cleanup.h"
@@ -102,6 +103,22 @@ static void test_stats(void **state) {
                             "{\"unit\":\"plain.slice\",\"policy\":\"none\",\"counters\":{}} ");
 }
 
+/* What the kernel counts, but for lines that are none of its numbers. */
+static void test_counters(void **state) {
+        _cleanup_free_ char *cgroups = NULL, *directory = NULL;
+        Unit *u = manager_find_unit(fixture->manager, "a.slice");
+        struct stat st;
+
+        assert_true(asprintf(&cgroups, "%s/cgroup", dir) > 0 && asprintf(&directory, "%s/1", cgroups) > 0);
+        free(test_file(dir, "cgroup/1/memory.cachebpf.stat", "hits 40\nmisses 2\nodd\nworse x\n"));
+        fixture->manager->paths.kernel.cgroup = cgroups;
+        assert_int_equal(stat(directory, &st), 0);
+        u->cgroup_id = fixture->kernel.cgroups[1].inode = st.st_ino;
+        assert_contains(one("GetStats", "{\"unit\":\"a.slice\"}"),
+                        "\"counters\":{\"hits\":40,\"misses\":2}} ");
+        fixture->manager->paths.kernel.cgroup = "/nonexistent";
+}
+
 static void test_policies(void **state) {
         const char *text = one("ListPolicies", "{\"name\":\"lfu\"}");
 
@@ -195,6 +212,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_units),
                 TEST(test_stats),
+                TEST(test_counters),
                 TEST(test_policies),
                 TEST(test_status),
                 TEST(test_settings),

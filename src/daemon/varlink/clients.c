@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <limits.h>
 #include <malloc.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "clients.h"
+#include "shared/cleanup.h"
+#include "shared/file-util.h"
 #include "shared/log.h"
 
 /* That are not root's. */
@@ -10,7 +15,7 @@
 /* Root, the bus and the reconcile go first, whatever others have to say. */
 #define OTHERS_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 20)
 /* More than what is in use without them, before some have to go. */
-#define MEMORY_MAX ((size_t) 16 << 20)
+#define MEMORY_MAX ((size_t) 24 << 20)
 /* What a unit may take that came since then. */
 #define MEMORY_PER_UNIT ((size_t) 16 << 10)
 
@@ -38,10 +43,23 @@ static int on_exit_loop(sd_event_source *s, void *userdata) {
         return 0;
 }
 
-static size_t memory_in_use(void) {
+static size_t memory_allocated(void) {
         struct mallinfo2 info = mallinfo2();
 
         return info.uordblks + info.hblkhd;
+}
+
+/* What is allocated and has been touched: sd-varlink has 192 KiB for each client, most of which is not. And
+ * what was freed may stay resident. */
+static size_t memory_in_use(void) {
+        size_t allocated = memory_allocated(), resident, shared;
+        _cleanup_free_ char *text = NULL;
+
+        if (read_full_file("/proc/self/statm", LINE_MAX, &text, NULL) < 0 ||
+            sscanf(text, "%*u %zu %zu", &resident, &shared) != 2)
+                return allocated;
+
+        return MIN(allocated, (resident - shared) * (size_t) sysconf(_SC_PAGESIZE));
 }
 
 static uid_t uid_of(sd_varlink *link) {
@@ -50,43 +68,47 @@ static uid_t uid_of(sd_varlink *link) {
         return sd_varlink_get_peer_uid(link, &uid) < 0 ? (uid_t) -1 : uid;
 }
 
-/* Those of the user who has the most of them; returns how many. */
-static unsigned drop_largest_user(Varlink *v) {
-        unsigned most = 0;
-        uid_t user = 0;
+/* The latest of the user who has the most. */
+static sd_varlink *find_first_to_go(Varlink *v) {
+        _cleanup_hash_table_ GHashTable *counts = g_hash_table_new(NULL, NULL); /* of connections, by user */
+        sd_varlink *found = NULL;
+        guint most = 0;
 
         for (guint i = 0; i < v->others->len; i++) {
-                uid_t uid = uid_of(v->others->pdata[i]);
-                unsigned n = 0;
+                gpointer user = GUINT_TO_POINTER(uid_of(v->others->pdata[i]));
+                guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, user)) + 1;
 
-                for (guint k = i; k < v->others->len; k++)
-                        n += uid_of(v->others->pdata[k]) == uid;
-                if (n > most) {
+                g_hash_table_insert(counts, user, GUINT_TO_POINTER(n));
+                if (n >= most) {
                         most = n;
-                        user = uid;
+                        found = v->others->pdata[i];
                 }
         }
 
-        for (guint i = v->others->len; i-- > 0;)
-                if (uid_of(v->others->pdata[i]) == user)
-                        drop(v, v->others->pdata[i]);
-        return most;
+        return found;
 }
 
-/* After each event: what is kept for clients, besides what the daemon itself has come to need. */
+/* After each event: what is kept for clients, besides what the daemon itself has come to need. Who goes then
+ * makes room for a while. */
 static int on_any_event(sd_event_source *s, void *userdata) {
         Varlink *v = ASSERT_PTR(userdata);
         guint n_units = g_hash_table_size(v->control->manager->units);
         size_t limit = v->memory_base + MEMORY_MAX +
                 MEMORY_PER_UNIT * (n_units - MIN(n_units, v->units_base)), used;
+        unsigned n = 0;
 
-        while (v->others->len > 0 && (used = memory_in_use()) > limit) {
-                unsigned n = drop_largest_user(v);
+        if (v->others->len == 0 || memory_allocated() <= limit)
+                return 0; /* no need to look at what is resident */
+        used = memory_in_use();
+        if (used <= limit)
+                return 0;
 
-                log_warning("Closed the connections of %u clients of varlink: %zu KiB were kept for all.", n,
-                            (used - v->memory_base) >> 10);
-        }
+        for (; v->others->len > 0 && memory_in_use() > limit - MEMORY_MAX / 2; n++)
+                drop(v, find_first_to_go(v));
+        (void) malloc_trim(0); /* glibc keeps what was freed between what is in use */
 
+        log_warning("Closed the connections of %u clients of varlink: %zu KiB were kept for all.", n,
+                    (used - v->memory_base) >> 10);
         return 0;
 }
 
@@ -146,5 +168,5 @@ void varlink_clients_remove(Varlink *v, sd_varlink *link) {
                 return;
 
         (void) g_ptr_array_remove_fast(v->clients, link);
-        (void) g_ptr_array_remove_fast(v->others, link);
+        (void) g_ptr_array_remove(v->others, link); /* the others stay in their order */
 }

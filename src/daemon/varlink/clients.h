@@ -6,8 +6,8 @@
 /* Those that are connected: they leave when the daemon ends, and root gets in whatever others do.
  *
  * sd-varlink keeps up to 16 MiB for a client that sends a call without an end, and as much for one that does
- * not read its answers. As soon as that adds up, clients of the user who has the most have to go,
- * unless that is root. */
+ * not read its answers. As soon as that adds up, clients have to go, one by one: the latest of the user who
+ * has the most, unless that is root. */
 int varlink_clients_start(Varlink *v);
 void varlink_clients_stop(Varlink *v);
 
