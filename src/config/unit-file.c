@@ -17,7 +17,6 @@ static const struct {
 
 /* As systemd has them; none is a slash. */
 #define UNIT_NAME_CHARACTERS "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ:-_.\\@"
-#define UNIT_NAME_MAX 255U
 
 typedef struct UnitFileContext {
         const char *section;

@@ -406,9 +406,9 @@ static void test_names(void **state) {
                 if (unit_name_is_valid(bad[i]))
                         fail_msg("%s is not valid", bad[i]);
 
-        (void) snprintf(longest, sizeof(longest), "%0249d.slice", 0);
+        (void) snprintf(longest, sizeof(longest), "%0244d.slice", 0);
         assert_true(unit_name_is_valid(longest));
-        (void) snprintf(longest, sizeof(longest), "%0250d.slice", 0);
+        (void) snprintf(longest, sizeof(longest), "%0245d.slice", 0);
         assert_false(unit_name_is_valid(longest));
 }
 

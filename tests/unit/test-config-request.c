@@ -106,9 +106,14 @@ static void test_who_may(void **state) {
 }
 
 static void test_units(void **state) {
+        char longer[300];
+
         assert_int_equal(ask("../a.slice", true, false, 0), -EINVAL);
         assert_string_equal(last_problem, "'../a.slice' is not the name of a slice, service or scope");
         assert_int_equal(ask("", true, true, NOBODY), -EINVAL);
+        (void) snprintf(longer, sizeof(longer), "%0245d.slice", 0);
+        assert_int_equal(ask(longer, true, true, 0), -EINVAL);
+        assert_non_null(strstr(last_problem, "is too long: at most 250 characters"));
 
         assert_int_equal(ask("unknown.slice", true, false, 0), -EAGAIN);
         assert_string_equal(last_problem, "systemd cannot be asked about the unit, there is no system bus");
@@ -205,6 +210,36 @@ static void test_reload(void **state) {
         /* And not to those who did not ask. */
         log_warning("This is for the journal.");
         assert_null(fixture->control->problems);
+}
+
+/* Whoever asks is told in UTF-8, whatever files are called and wherever a long line is cut. */
+static void test_reload_not_utf8(void **state) {
+        g_autofree char *text = NULL;
+        GString *rule = g_string_new("[Match]\nUnit=a.slice\n");
+
+        fixture->manager->paths.policies = rules;
+        free(test_file(dir, "\xe9.bpf.o", ""));
+        free(test_file(dir, "run/\xe9.slice.conf", "[Slice]\nCachePolicy=lfu\n"));
+        for (unsigned i = 0; i < 2; i++) { /* one of the two is cut in the middle of a character */
+                g_string_append(rule, i == 0 ? "" : "x");
+                for (unsigned k = 0; k < 1500; k++)
+                        g_string_append(rule, "é");
+                g_string_append(rule, "=x\n");
+        }
+        g_string_append(rule, "[Policy]\nCachePolicy=lfu\n");
+        free(test_file(dir, "10.conf", rule->str));
+        g_string_free(rule, TRUE);
+
+        assert_int_equal(ask(NULL, false, false, 0), 0);
+        assert_int_equal(problems->len, 4);
+        for (guint i = 0; i < problems->len; i++)
+                if (!g_utf8_validate(problems->pdata[i], -1, NULL))
+                        fail_msg("not UTF-8: %s", (char *) problems->pdata[i]);
+
+        g_ptr_array_add(problems, NULL);
+        text = g_strjoinv("\n", (char **) problems->pdata);
+        assert_non_null(strstr(text, "/\xef\xbf\xbd.bpf.o': a policy is named by"));
+        assert_non_null(strstr(text, "/run/\xef\xbf\xbd.slice.conf': "));
 }
 
 /* What was set before is in files, which are read, too. */
@@ -314,6 +349,7 @@ int main(void) {
                 TEST(test_units),
                 TEST(test_wait),
                 TEST(test_reload),
+                TEST(test_reload_not_utf8),
                 TEST(test_reload_keeps),
                 TEST(test_reload_waits),
                 TEST(test_limits),

@@ -71,8 +71,11 @@ static void refuse(ConfigRequest *q, int error, const char *problem) {
 }
 
 static void refuse_name(ConfigRequest *q) {
-        g_autofree char *problem = g_strdup_printf("'%s' is not the name of a slice, service or scope",
-                                                   q->pending.unit);
+        const char *unit = q->pending.unit;
+        g_autofree char *problem = strlen(unit) > UNIT_NAME_MAX ?
+                g_strdup_printf("'%s' is too long: at most %zu characters fit into the name of the "
+                                "file for its settings", unit, UNIT_NAME_MAX) :
+                g_strdup_printf("'%s' is not the name of a slice, service or scope", unit);
 
         refuse(q, -EINVAL, problem);
 }
