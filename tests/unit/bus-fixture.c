@@ -105,6 +105,7 @@ int start_bus(void **state) {
         (void) close(ends[1]);
         if (read(ends[0], &said, 1) != 1) /* said when it listens; the socket is there before */
                 return -1;
+        (void) close(ends[0]);
 
         return setenv("DBUS_SYSTEM_BUS_ADDRESS", address, true);
 }

@@ -50,6 +50,15 @@ static int on_objects(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
+static void listen_to_signals(void) {
+        assert_true(sd_bus_match_signal_async(client, NULL, BUS_NAME, NULL, NULL, NULL, on_signal, NULL,
+                                              NULL) >= 0);
+        assert_true(sd_bus_flush(client) >= 0);
+        for (unsigned i = 0; i < 10; i++) /* until the bus knows that */
+                (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
+        g_string_truncate(heard, 0);
+}
+
 static void test_objects_and_signals(void **state) {
         Unit *a, *b;
 
@@ -66,19 +75,35 @@ static void test_objects_and_signals(void **state) {
         assert_non_null(strstr(heard->str, A_PATH " "));
         assert_null(strstr(heard->str, "plain"));
 
-        assert_true(sd_bus_match_signal_async(client, NULL, BUS_NAME, NULL, NULL, NULL, on_signal, NULL,
-                                              NULL) >= 0);
-        assert_true(sd_bus_flush(client) >= 0);
-        for (unsigned i = 0; i < 10; i++) /* until the bus knows that */
-                (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
-        g_string_truncate(heard, 0);
-
+        listen_to_signals();
         configure(a, "mru");
         run_until("PropertiesChanged:" A_PATH, heard_text);
         b = add_unit("b.slice", "lfu", 3);
         run_until("InterfacesAdded:/org/cachebpf1 ", heard_text);
         run_until("PropertiesChanged:/org/cachebpf1 ", heard_text); /* the counts */
         configure(b, NULL);
+        run_until("InterfacesRemoved:/org/cachebpf1 ", heard_text);
+
+        g_string_free(heard, TRUE);
+}
+
+/* The objects were there before the connection; they change and go like others. */
+static void test_after_lost_connection(void **state) {
+        Unit *a;
+
+        need_bus();
+        heard = g_string_new(NULL);
+        a = add_unit("a.slice", "lfu", 1);
+        run();
+        client = sd_bus_flush_close_unref(client);
+        disconnect_bus();
+        connect_bus();
+
+        listen_to_signals();
+        configure(a, "mru");
+        run_until("PropertiesChanged:" A_PATH, heard_text);
+        assert_null(strstr(heard->str, "InterfacesAdded"));
+        configure(a, NULL);
         run_until("InterfacesRemoved:/org/cachebpf1 ", heard_text);
 
         g_string_free(heard, TRUE);
@@ -337,6 +362,7 @@ static void test_example(void **state) {
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 BUS_TEST(test_objects_and_signals),
+                BUS_TEST(test_after_lost_connection),
                 BUS_TEST(test_name),
                 BUS_TEST(test_holds),
                 BUS_TEST(test_questions),

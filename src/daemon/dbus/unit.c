@@ -169,6 +169,7 @@ static const ManagerObserver observer = {
 };
 
 int unit_objects_new(Manager *m, sd_bus *bus, UnitObjects **ret) {
+        _cleanup_ptr_array_ GPtrArray *units = manager_list_units(m, unit_is_managed);
         UnitObjects *o;
         int r;
 
@@ -183,6 +184,8 @@ int unit_objects_new(Manager *m, sd_bus *bus, UnitObjects **ret) {
         o->manager = m;
         o->bus = sd_bus_ref(bus);
         o->shown = g_hash_table_new(NULL, NULL);
+        for (guint i = 0; i < units->len; i++)
+                g_hash_table_add(o->shown, units->pdata[i]);
         manager_observe(m, &observer, o);
         *ret = o;
         return 0;
