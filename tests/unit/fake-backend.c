@@ -63,6 +63,8 @@ static int fake_open(void *userdata, uint64_t id, PolicyLink **ret) {
         FakeCgroup *c = get(k, id);
 
         k->n_open++;
+        if (k->open_error < 0)
+                return k->open_error;
         return c->pinned && c->policy[0] ? link_to(c, id, ret) : -ENOENT;
 }
 
@@ -130,6 +132,8 @@ static int fake_read_policy(void *userdata, const char *cgroup, uint64_t id, Ker
         assert_string_equal(cgroup, path);
         if (!c->exists)
                 return -ENOENT;
+        if (k->read_error < 0)
+                return k->read_error;
 
         *ret = (KernelPolicy) {
                 .name = c->policy[0] ? strdup(c->policy) : NULL,

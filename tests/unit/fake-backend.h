@@ -24,7 +24,9 @@ typedef struct FakeKernel {
         PolicyBackend backend;
         FakeCgroup cgroups[FAKE_CGROUPS];
         uint64_t last_policy_id;
-        int attach_error;    /* what the next calls fail with */
+        int open_error;      /* what the next calls fail with */
+        int read_error;
+        int attach_error;
         int update_error;
         bool attach_lies;    /* attaching succeeds, and nothing runs */
         bool attach_unwatchable; /* and the link cannot be watched */

@@ -211,6 +211,29 @@ static void test_orphans(void **state) {
         assert_false(fixture->kernel.cgroups[2].pinned);
 }
 
+/* It cannot be opened for a while: nobody takes it away, and it is adopted later. */
+static void test_adopt_fails(void **state) {
+        Unit *u;
+
+        (void) find_left_over(1, "lfu");
+        (void) find_left_over(2, "mru");
+        fixture->kernel.open_error = -EACCES;
+        u = add_unit("a.slice", "lfu", 1);
+        manager_set_settled(fixture->manager, true);
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_true(fixture->kernel.cgroups[1].pinned);
+
+        fixture->kernel.open_error = 0;
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_true(u->adopted);
+        assert_int_equal(fixture->kernel.n_attach, 0);
+        assert_int_equal(fixture->kernel.n_detach, 1);
+        assert_false(fixture->kernel.cgroups[2].pinned);
+}
+
 static void test_foreign_policy(void **state) {
         Unit *u = add_unit("a.slice", "lfu", 1);
 
@@ -233,6 +256,7 @@ int main(void) {
                 FIXTURE_TEST(test_adopt_interrupted_update),
                 FIXTURE_TEST(test_no_orphan),
                 FIXTURE_TEST(test_orphans),
+                FIXTURE_TEST(test_adopt_fails),
                 FIXTURE_TEST(test_foreign_policy),
         };
 

@@ -205,6 +205,22 @@ static void test_lasting_failure(void **state) {
         assert_int_equal(fixture->kernel.n_attach, 1);
 }
 
+/* To read fails before anything was tried; it works later, and then the policy is attached. */
+static void test_not_readable(void **state) {
+        Unit *u;
+
+        fixture->kernel.read_error = -EOPNOTSUPP;
+        u = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "the memory controller is not enabled");
+
+        fixture->kernel.read_error = 0;
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+}
+
 static void test_vanishes_while_attaching(void **state) {
         Unit *u = add_unit("a.slice", "lfu", 1);
 
@@ -258,6 +274,7 @@ int main(void) {
                 FIXTURE_TEST(test_transient_failure),
                 FIXTURE_TEST(test_unwatchable),
                 FIXTURE_TEST(test_lasting_failure),
+                FIXTURE_TEST(test_not_readable),
                 FIXTURE_TEST(test_vanishes_while_attaching),
                 FIXTURE_TEST(test_journal),
         };

@@ -15,30 +15,29 @@
                 unit_set_state(u, state, _reason);                              \
         })
 
-static bool take_pin(Manager *m, uint64_t cgroup_id) {
-        return cgroup_id != 0 && g_hash_table_remove(m->pinned, &cgroup_id);
+static bool has_pin_left(const Unit *u) {
+        return u->cgroup_id != 0 && g_hash_table_contains(u->manager->pinned, &u->cgroup_id);
 }
 
-/* Opens the pin that an earlier instance left for the unit's control group. */
+/* Opens the pin that an earlier instance left for the unit's control group. If that fails, it stays for
+ * another time. */
 static int adopt(Unit *u) {
         const PolicyBackend *b = u->manager->backend;
         _cleanup_(policy_link_freep) PolicyLink *link = NULL;
         int r;
 
-        if (u->link || !take_pin(u->manager, u->cgroup_id))
+        if (u->link || !has_pin_left(u))
                 return 0;
 
         r = b->open(b->userdata, u->cgroup_id, &link);
-        if (r == -ENOENT) /* hung up since */
-                return 0;
-        if (r < 0)
+        if (r >= 0)
+                r = unit_set_link(u, link, NULL, /* adopted= */ true);
+        if (r < 0 && r != -ENOENT) /* that is: hung up since */
                 return r;
 
-        r = unit_set_link(u, link, NULL, /* adopted= */ true);
-        if (r < 0)
-                return r;
-
-        TAKE_PTR(link);
+        if (r >= 0)
+                TAKE_PTR(link);
+        g_hash_table_remove(u->manager->pinned, &u->cgroup_id);
         return 0;
 }
 
@@ -99,6 +98,13 @@ static void failed(Unit *u, int error, const char *reason) {
 
         set_statef(u, UNIT_FAILED, "%s%s", reason ?: strerror(abs(error)),
                    u->link ? "; the policy attached before keeps running" : "");
+}
+
+/* The kernel cannot be asked what there is. That was no attempt to attach, so it rules out none. */
+static void not_readable(Unit *u, int error, const char *reason) {
+        failed(u, error, reason);
+        if (u->retry_at == UINT64_MAX)
+                u->retry_at = 0;
 }
 
 /* Attaches, or replaces in place what is attached, and believes only the kernel about the outcome. */
@@ -165,15 +171,16 @@ static void reconcile_active(Unit *u) {
 
         r = adopt(u);
         if (r < 0)
-                return failed(u, r, NULL);
+                return not_readable(u, r, NULL);
 
         r = b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k);
         if (r == -ENOENT)
                 return control_group_gone(u);
         if (r == -EOPNOTSUPP)
-                return failed(u, r, "the memory controller is not enabled in the unit's control group");
+                return not_readable(u, r,
+                                    "the memory controller is not enabled in the unit's control group");
         if (r < 0)
-                return failed(u, r, NULL);
+                return not_readable(u, r, NULL);
 
         own = kernel_policy_own(&k);
 
@@ -283,15 +290,20 @@ static void remove_orphans(Manager *m) {
         }
 }
 
-/* A unit whose answer is on its way was passed over, and its pin may be one of those that are left. */
-static bool is_asked_about_any(Manager *m) {
+/* A unit whose answer is on its way, or of which systemd cannot tell the files, was passed over, and its pin
+ * may be one of those that are left; so is that of one that could not adopt it. */
+static bool is_passed_over_any(Manager *m) {
         GHashTableIter it;
-        gpointer u;
+        gpointer p;
 
         g_hash_table_iter_init(&it, m->units);
-        while (g_hash_table_iter_next(&it, NULL, &u))
-                if (((Unit *) u)->fetching)
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                const Unit *u = p;
+
+                if (u->fetching || (u->loaded && u->active && !u->files_known) ||
+                    (u->setting.policy && has_pin_left(u)))
                         return true;
+        }
 
         return false;
 }
@@ -317,7 +329,7 @@ bool manager_reconcile(Manager *m, uint64_t budget_usec) {
         if (n < work->len)
                 return false;
 
-        if (m->settled && g_hash_table_size(m->pinned) > 0 && !is_asked_about_any(m))
+        if (m->settled && g_hash_table_size(m->pinned) > 0 && !is_passed_over_any(m))
                 remove_orphans(m);
         return true;
 }
