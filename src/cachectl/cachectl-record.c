@@ -24,6 +24,7 @@
 typedef struct Output {
         char *path; /* NULL: the standard output */
         int fd;
+        bool created; /* the file, and nothing was written yet */
         FILE *text;
         RecordWriter *writer;
         uint64_t n_accesses, n_pages;
@@ -34,6 +35,8 @@ static void output_done(Output *o) {
                 (void) fclose(o->text);
         record_writer_free(o->writer);
         safe_close(o->fd);
+        if (o->created)
+                (void) unlink(o->path);
         free(o->path);
 }
 
@@ -41,33 +44,52 @@ static int output_error(const Output *o, int error) {
         return log_error_errno(error, "Cannot write %s: %m", o->path ?: "the trace");
 }
 
-/* A file that was named is written over, one that was not is not. */
-static int output_open(Output *o, const char *name) {
-        bool zstd = false;
-        int r;
+static int open_file(Output *o) {
+        o->fd = open(o->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        o->created = o->fd >= 0;
+        if (o->fd < 0 && errno == EEXIST && arg_output)
+                o->fd = open(o->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666); /* also what a link leads to */
+        if (o->fd >= 0)
+                return 0;
 
-        if (arg_output && streq(arg_output, "-"))
-                o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-        else {
-                o->path = g_strconcat(arg_output ?: name,
-                                      arg_output ? "" : arg_text ? ".trace" : ".trace.zst", NULL);
-                o->fd = open(o->path, O_WRONLY | O_CREAT | O_CLOEXEC | (arg_output ? O_TRUNC : O_EXCL),
-                             0666);
-                zstd = endswith(o->path, ".zst");
-        }
-        if (o->fd < 0 && errno == EEXIST)
+        if (errno == EEXIST)
                 return log_error_errno(EEXIST, "%s exists already; -o FILE names the file to write.",
                                        o->path);
-        if (o->fd < 0)
-                return output_error(o, errno);
+        return output_error(o, errno);
+}
 
-        if (!arg_text && isatty(o->fd))
-                return log_error_errno(EINVAL,
-                                       "A recording is no text; write it to a file, or give --text.");
-        if (arg_text && zstd)
-                return log_error_errno(EINVAL,
-                                       "Text is not written compressed: choose another name than %s.",
-                                       o->path);
+/* A file that was named may exist, one that was not may not. What is in it stays until there is something to
+ * write. */
+static int output_open(Output *o, const char *name) {
+        int r;
+
+        if (arg_output && streq(arg_output, "-")) {
+                o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+                if (o->fd < 0)
+                        return output_error(o, errno);
+        } else {
+                o->path = g_strconcat(arg_output ?: name,
+                                      arg_output ? "" : arg_text ? ".trace" : ".trace.zst", NULL);
+                r = open_file(o);
+                if (r < 0)
+                        return r;
+        }
+
+        if (!arg_text && isatty(o->fd)) {
+                log_error("A recording is no text; write it to a file, or give --text.");
+                return EXIT_USAGE;
+        }
+
+        return 0;
+}
+
+/* Is written over now. */
+static int output_begin(Output *o) {
+        int r;
+
+        if (o->path && ftruncate(o->fd, 0) < 0 && errno != EINVAL) /* a device or a FIFO */
+                return output_error(o, errno);
+        o->created = false;
 
         if (arg_text) {
                 o->text = fdopen(o->fd, "we");
@@ -78,7 +100,8 @@ static int output_open(Output *o, const char *name) {
                 return 0;
         }
 
-        r = record_writer_new(o->fd, zstd, (uint64_t) g_get_real_time() * 1000, &o->writer);
+        r = record_writer_new(o->fd, o->path && endswith(o->path, ".zst"),
+                              (uint64_t) g_get_real_time() * 1000, &o->writer);
         return r < 0 ? output_error(o, r) : 0;
 }
 
@@ -162,6 +185,10 @@ static int record(const Cgroup *cgroup, Output *output) {
         if (r < 0)
                 return log_error_errno(r, "Cannot record: %s.", error ?: strerror(-r));
 
+        r = output_begin(output);
+        if (r < 0)
+                return r;
+
         /* after this, everything is in the trace */
         if (!arg_quiet)
                 log_info("Recording %s to %s; Ctrl-C ends it.", cgroup->name,
@@ -196,6 +223,11 @@ int verb_record(char **arguments, size_t n_arguments) {
                 return EXIT_USAGE;
         }
 
+        if (arg_text && arg_output && endswith(arg_output, ".zst")) {
+                log_error("Text is not written compressed: choose another name than %s.", arg_output);
+                return EXIT_USAGE;
+        }
+
         r = cgroup_find(arguments[0], &cgroup);
         if (r == -ESRCH)
                 return EXIT_UNKNOWN;
@@ -206,7 +238,7 @@ int verb_record(char **arguments, size_t n_arguments) {
                 return log_error_errno(EPERM, "Only root may record what other processes do.");
 
         r = output_open(&output, cgroup.name);
-        if (r < 0)
+        if (r != 0)
                 return r;
 
         return record(&cgroup, &output);

@@ -137,6 +137,21 @@ succeeds 'a control group by its path, for a time' cachectl record --quiet --dur
         /sys/fs/cgroup/recordt.slice
 succeeds 'it went into a file of its name, compressed' test -s recordt.slice.trace.zst
 fails 'that is not written over' cachectl record --quiet --duration=100ms recordt.slice
+echo kept >kept.trace
+for name in kept.trace new.trace; do
+        output=$(setpriv --bounding-set=-bpf,-sys_admin,-perfmon --inh-caps=-bpf,-sys_admin,-perfmon \
+                cachectl record --duration=1ms --output=$name recordt.slice 2>&1)
+        is $? 1 "$name, who may not load programs: exit status"
+        like "$output" 'Cannot record: ' "$name, who may not load programs: message"
+done
+is "$(<kept.trace)" kept 'what was in a file stays'
+fails 'and none is made' test -e new.trace
+succeeds 'a file that is named may exist' cachectl record --quiet --text --duration=100ms --output=kept.trace \
+        recordt.slice
+unlike "$(<kept.trace)" kept 'and is written over'
+ln -s there.trace link.trace
+succeeds 'or be a link' cachectl record --quiet --text --duration=100ms --output=link.trace recordt.slice
+succeeds 'to a file that is made' test -s there.trace
 cachectl record --duration=1ms nosuch.slice 2>"$directory/said"
 is $? 4 'a unit that does not run: exit status'
 like "$(<"$directory/said")" 'nosuch.slice is not active' 'a unit that does not run: message'

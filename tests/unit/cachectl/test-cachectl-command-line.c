@@ -10,7 +10,7 @@
 
 static void test_usage(void **state) {
         static const struct {
-                const char *arguments[3];
+                const char *arguments[4];
                 const char *message;
         } cases[] = {
                 { { "frobnicate" },              "Unknown verb \"frobnicate\"" },
@@ -39,12 +39,14 @@ static void test_usage(void **state) {
                 { { "record", "--duration=1y", "x" }, "not \"1y\"" },
                 { { "list", "--readahead" },     "Option --readahead means nothing for \"list\"" },
                 { { "record", "x", "-o" },       "Option \"-o\" needs a value" },
+                { { "record", "--text", "-ox.zst", "x" }, "choose another name than x.zst." },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
                 _cleanup_(outcome_done) Outcome o = {};
 
-                run(&o, cases[i].arguments[0], cases[i].arguments[1], cases[i].arguments[2]);
+                run(&o, cases[i].arguments[0], cases[i].arguments[1], cases[i].arguments[2],
+                    cases[i].arguments[3]);
                 assert_int_equal(o.status, EXIT_USAGE);
                 assert_string_equal(o.out, "");
                 assert_contains(o.err, cases[i].message);
