@@ -32,9 +32,10 @@ static void print_heading(const char *glyph, TerminalColor color, const char *na
                color_on(color), state, color_off(color));
 }
 
+/* A line may also say that there is none. */
 static void add_configured(Table *t, const UnitInfo *u) {
-        if (u->configured && u->source)
-                details_addf(t, "Configured", "%s (%s)", u->configured, u->source);
+        if (u->source)
+                details_addf(t, "Configured", "%s (%s)", u->configured ?: "the stock policy", u->source);
         else
                 details_add(t, "Configured", u->configured ?: "-");
 }

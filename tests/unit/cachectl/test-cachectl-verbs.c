@@ -156,7 +156,8 @@ static void test_status(void **state) {
 
         run(&default_verb, "--no-pager");
         assert_int_equal(default_verb.status, EXIT_SUCCESS);
-        assert_contains(default_verb.out, "○ user.slice: unconfigured\n");
+        assert_contains(default_verb.out, "○ user.slice: unconfigured\n"
+                        "   Configured: the stock policy (/run/cachebpf/units.d/user.slice.conf:3)\n");
 }
 
 static void test_status_units(void **state) {
