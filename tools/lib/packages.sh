@@ -89,10 +89,12 @@ configure_kernel_package() { # FLAVOUR
 }
 
 # kernel_package_make FLAVOUR VERSION: packages go into the parent directory of the objects, which is the build root's.
+# ccache asks gcc for what a file includes in place of preprocessing it, which takes an eighth of the time; that finds
+# less of what other kernels compiled, but none compiles the same. The package is compressed when it is finished.
 kernel_package_make() {
         rm -f "$BUILDROOT"/build/*.deb
         in_kernel "package-$1" env DEBFULLNAME='cachebpf maintainers' DEBEMAIL=maintainers@cachebpf.example \
-                KDEB_PKGVERSION="$2" KDEB_CHANGELOG_DIST=UNRELEASED \
+                KDEB_PKGVERSION="$2" KDEB_CHANGELOG_DIST=UNRELEASED KDEB_COMPRESS=none CCACHE_DEPEND=1 \
                 make -C /build/linux O=/build/objects CC='ccache gcc' -j"$JOBS" \
                 DPKG_FLAGS=--target=binary-image bindeb-pkg
 }
