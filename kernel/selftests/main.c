@@ -3,7 +3,8 @@
  * Runs the selftests of page cache policies, on a kernel that has them:
  *
  *	cachebpf-selftest [SUBJECT[/TEST]...]
- *	cachebpf-selftest -SUBJECT...			all but these
+ *	cachebpf-selftest -SUBJECT[/TEST]...		all but these
+ *	cachebpf-selftest --pinned|--spread ...		those on one processor, or on any
  *
  * The environment names what is not where it usually is:
  *
@@ -69,24 +70,31 @@ static const struct subject *const subjects[] = { SUBJECTS(POINTER_TO_SUBJECT) }
 static int nr_points, nr_bad;
 static char *budget;
 
-static bool selected(const char *subject, const char *test, char **wanted, int nr)
+static bool means(const char *wanted, const char *subject, const struct test *test)
 {
-	bool all = true;
 	char name[256];
-	int i;
 
-	snprintf(name, sizeof(name), "%s/%s", subject, test);
-	for (i = 0; i < nr; i++) {
-		if (wanted[i][0] == '-') {
-			if (!strcmp(wanted[i] + 1, subject))
+	snprintf(name, sizeof(name), "%s/%s", subject, test->name);
+	return !strcmp(wanted, subject) || !strncmp(wanted, name, strlen(wanted));
+}
+
+static bool selected(const char *subject, const struct test *test, char **wanted)
+{
+	bool all = true, named = false;
+
+	for (; *wanted; wanted++) {
+		if (!strcmp(*wanted, "--pinned") || !strcmp(*wanted, "--spread")) {
+			if (test->spread != !strcmp(*wanted, "--spread"))
 				return false;
-			continue;
+		} else if ((*wanted)[0] == '-') {
+			if (means(*wanted + 1, subject, test))
+				return false;
+		} else {
+			all = false;
+			named = named || means(*wanted, subject, test);
 		}
-		if (!strcmp(wanted[i], subject) || !strncmp(wanted[i], name, strlen(wanted[i])))
-			return true;
-		all = false;
 	}
-	return all;
+	return all || named;
 }
 
 static void stay_here(void)
@@ -194,7 +202,7 @@ int main(int argc, char **argv)
 
 	for (i = 0; i < ARRAY_SIZE(subjects); i++)
 		for (j = 0; j < subjects[i]->nr_tests; j++)
-			if (selected(subjects[i]->name, subjects[i]->tests[j].name, argv + 1, argc - 1))
+			if (selected(subjects[i]->name, &subjects[i]->tests[j], argv + 1))
 				run_test(subjects[i], &subjects[i]->tests[j]);
 
 	rmdir(scratch_cgroup);

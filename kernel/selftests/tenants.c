@@ -163,7 +163,7 @@ static void beside_slow_reader(const char *policy)
 
 	cg_start(tenant, file_keep_mapped, new_file("kept", NR_KEPT));
 	cg_start(tenant, page_out_for_ever, new_file("out", NR_OUT));
-	for (i = 0; i < NR / NR_PIECE && !link_hung_up(link); i++) {
+	for (i = 0; i < NR / 2 / NR_PIECE && !link_hung_up(link); i++) {
 		cg_read_file(reader, file, i * NR_PIECE, NR_PIECE);
 		if (!EVENTUALLY(link_hung_up(link) ||
 				not_chosen() > 16 * cg_stat(top, "evict_reclaimed")))
