@@ -185,6 +185,16 @@ static void test_wait(void **state) {
         start_change("a.slice", "mru"); /* fixture_teardown() frees the manager */
 }
 
+/* systemd has loaded it to answer a question: nothing is known of it but that it does not run. */
+static void test_wait_announced(void **state) {
+        Unit *u = add_unit("a.slice", NULL, 0);
+
+        u->files_known = false;
+        run();
+        check_change("lfu", UNIT_INACTIVE);
+        check_change("", UNIT_UNCONFIGURED);
+}
+
 static void test_reload(void **state) {
         static const char rule[] = "[Match]\nUnit=a.slice\nUnti=x\n[Policy]\nCachePolicy=lfu\n";
         Unit *u = add_unit("a.slice", NULL, 1);
@@ -348,6 +358,7 @@ int main(void) {
                 TEST(test_who_may),
                 TEST(test_units),
                 TEST(test_wait),
+                TEST(test_wait_announced),
                 TEST(test_reload),
                 TEST(test_reload_not_utf8),
                 TEST(test_reload_keeps),

@@ -91,10 +91,13 @@ static void answer_changed(ConfigRequest *q) {
         Unit *u = manager_find_unit(manager_of(q), q->pending.unit);
         bool pending = is_pending(manager_of(q), u);
 
+        if (u && !u->active && !u->files_known) /* systemd has it loaded to answer a question */
+                u = NULL;
+
         send_reply(q, &(const ConfigReply) {
                               .unit = q->pending.unit,
                               .outcome = &q->outcome,
-                              /* one that is not loaded has what was set to look forward to */
+                              /* one that does not run has what was set to look forward to */
                               .state = pending ? UNIT_PENDING : u ? u->state :
                                        q->outcome.setting.policy ? UNIT_INACTIVE : UNIT_UNCONFIGURED,
                               .reason = pending || !u ? NULL : u->reason,
