@@ -33,15 +33,14 @@ def idle(n):
 def endless(n):
     """Calls that do not end: 12 MiB of a string, to each connection in turn."""
     clients = idle(n)
-    part, begin = b'x' * 65536, time.monotonic()
+    first, part, end = b'{"method":"', b'x' * 65536, time.monotonic() + 60
     sent = dict.fromkeys(clients, 0)
     for s in clients:
-        s.send(b'{"method":"')
         s.setblocking(False)
-    while sent and time.monotonic() < begin + 120:
+    while sent and time.monotonic() < end:
         for s in list(sent):
             try:
-                sent[s] += s.send(part)
+                sent[s] += s.send(part if sent[s] else first)
             except BlockingIOError:
                 continue
             except OSError: # it was closed
