@@ -221,6 +221,31 @@ static void test_not_readable(void **state) {
         assert_state(u, UNIT_ATTACHED);
 }
 
+/* It works again after a moment; what was given up before is given up still. */
+static void test_not_readable_for_a_moment(void **state) {
+        Unit *a, *b;
+
+        fixture->kernel.attach_error = -EINVAL;
+        a = add_unit("a.slice", "lfu", 1);
+        run();
+        assert_state(a, UNIT_FAILED);
+        fixture->kernel.attach_error = 0;
+
+        fixture->kernel.read_error = -ENOMEM;
+        manager_mark_dirty(fixture->manager, a);
+        b = add_unit("b.slice", "lfu", 2);
+        run();
+        assert_state(b, UNIT_FAILED);
+        assert_int_equal(b->n_attempts, 0);
+
+        fixture->kernel.read_error = 0;
+        assert_int_equal(sd_event_source_set_time(a->look_source, 0), 0);
+        assert_int_equal(sd_event_source_set_time(b->look_source, 0), 0);
+        run();
+        assert_state(a, UNIT_FAILED);
+        assert_state(b, UNIT_ATTACHED);
+}
+
 static void test_vanishes_while_attaching(void **state) {
         Unit *u = add_unit("a.slice", "lfu", 1);
 
@@ -275,6 +300,7 @@ int main(void) {
                 FIXTURE_TEST(test_unwatchable),
                 FIXTURE_TEST(test_lasting_failure),
                 FIXTURE_TEST(test_not_readable),
+                FIXTURE_TEST(test_not_readable_for_a_moment),
                 FIXTURE_TEST(test_vanishes_while_attaching),
                 FIXTURE_TEST(test_journal),
         };

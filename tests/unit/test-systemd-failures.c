@@ -225,28 +225,40 @@ static void test_half_refused(void **state) {
         assert_false(fixture->manager->settled);
 }
 
-/* Of one unit systemd cannot tell the files. The others do not wait for it, and what an earlier daemon
- * attached to it goes on running: it may be what the files want. */
-static void test_refused_at_start(void **state) {
+/* Of one unit systemd cannot tell something. The others do not wait for it, and what an earlier daemon
+ * attached to it goes on running: it may be what is wanted. */
+static void refused_at_start(const char *property, const char *expected) {
+        g_autofree char *question = g_strdup_printf("a.service:%s", property);
         uint64_t id = 1;
+        Unit *u;
 
         need_bus();
         (void) play_unit("a.service", "active", id, "lfu");
         fake_cgroup_attach(&fixture->kernel, id, "lfu", true);
         g_hash_table_add(fixture->manager->pinned, g_memdup2(&id, sizeof(id)));
         (void) play_unit("b.service", "active", 2, "mru");
-        play_oddly("a.service:DropInPaths", REFUSED);
+        play_oddly(question, REFUSED);
         start();
         assert_true(fixture->manager->settled);
-        expect_unit("a.service", "active - - 0 unconfigured");
+        expect_unit("a.service", expected);
         expect_unit("b.service", "active mru /2 2 attached");
         assert_true(fixture->kernel.cgroups[1].pinned);
+        u = manager_find_unit(fixture->manager, "a.service");
+        assert_non_null(strstr(u->reason, "systemd cannot tell the unit's "));
 
-        play_oddly("a.service:DropInPaths", NULL);
+        play_oddly(question, NULL);
         play_reloading(false);
         run_until_quiet();
         expect_unit("a.service", "active lfu /1 1 attached");
-        assert_true(manager_find_unit(fixture->manager, "a.service")->adopted);
+        assert_true(u->adopted);
+}
+
+static void test_files_refused_at_start(void **state) {
+        refused_at_start("DropInPaths", "active - - 0 failed");
+}
+
+static void test_cgroup_refused_at_start(void **state) {
+        refused_at_start("ControlGroupId", "active lfu /1 0 failed");
 }
 
 /* Unloaded between the list and the question. */
@@ -526,7 +538,8 @@ int main(void) {
                 PLAY_TEST(test_no_reply),
                 PLAY_TEST(test_malformed),
                 PLAY_TEST(test_half_refused),
-                PLAY_TEST(test_refused_at_start),
+                PLAY_TEST(test_files_refused_at_start),
+                PLAY_TEST(test_cgroup_refused_at_start),
                 PLAY_TEST(test_unknown),
                 PLAY_TEST(test_stopped_meanwhile),
                 PLAY_TEST(test_removed_meanwhile),

@@ -59,6 +59,7 @@ struct Unit {
         bool active;
         bool files_known;           /* file_setting is what its files say */
         bool fetching;              /* more of this is on its way; half of it is worse than the old */
+        bool refused;               /* systemd cannot tell some of this, however often it is asked */
         bool asked;                 /* somebody waits for that: it is not forgotten before */
         char *cgroup;
         uint64_t cgroup_id;         /* 0: no control group now */
@@ -85,6 +86,7 @@ struct Unit {
         unsigned n_attempts;        /* failed in a row */
         uint64_t retry_at;          /* CLOCK_MONOTONIC; UINT64_MAX: not before something changes */
         sd_event_source *retry_source;
+        sd_event_source *look_source; /* armed: the kernel could not be asked just now */
 };
 
 /* What others want to hear of: the core knows none of them. Each member may be NULL. */

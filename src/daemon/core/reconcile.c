@@ -93,18 +93,23 @@ static void attached(Unit *u, const KernelPolicy *k) {
         unit_set_state(u, UNIT_ATTACHED, NULL);
 }
 
-static void failed(Unit *u, int error, const char *reason) {
-        unit_schedule_retry(u, policy_error_is_transient(error));
-
+static void set_failed(Unit *u, int error, const char *reason) {
         set_statef(u, UNIT_FAILED, "%s%s", reason ?: strerror(abs(error)),
                    u->link ? "; the policy attached before keeps running" : "");
 }
 
-/* The kernel cannot be asked what there is. That was no attempt to attach, so it rules out none. */
+static void failed(Unit *u, int error, const char *reason) {
+        unit_schedule_retry(u, policy_error_is_transient(error));
+        set_failed(u, error, reason);
+}
+
+/* The kernel cannot be asked what there is. That was no attempt to attach: it changes nothing for those that
+ * follow, nor why there are none any more. */
 static void not_readable(Unit *u, int error, const char *reason) {
-        failed(u, error, reason);
-        if (u->retry_at == UINT64_MAX)
-                u->retry_at = 0;
+        if (policy_error_is_transient(error))
+                unit_look_again(u);
+        if (u->retry_at != UINT64_MAX)
+                set_failed(u, error, reason);
 }
 
 /* Attaches, or replaces in place what is attached, and believes only the kernel about the outcome. */
@@ -240,7 +245,8 @@ static void unit_reconcile(Unit *u) {
                                 control_group_gone(u);
                         policy_setting_done(&u->setting);
                         unit_set_state(u, UNIT_UNCONFIGURED, NULL);
-                }
+                } else if (u->refused)
+                        unit_set_state(u, UNIT_FAILED, "systemd cannot tell the unit's files");
                 return;
         }
 
@@ -259,6 +265,8 @@ static void unit_reconcile(Unit *u) {
                 unit_set_state(u, UNIT_UNSUPPORTED, m->kernel.reason);
         else if (u->cgroup_id != 0)
                 reconcile_active(u);
+        else if (u->active && u->refused)
+                unit_set_state(u, UNIT_FAILED, "systemd cannot tell the unit's control group");
         else if (find_policy(u, &config)) /* a wrong name is worth knowing before the unit starts */
                 unit_set_state(u, UNIT_INACTIVE, NULL);
 }
@@ -290,8 +298,8 @@ static void remove_orphans(Manager *m) {
         }
 }
 
-/* A unit whose answer is on its way, or of which systemd cannot tell the files, was passed over, and its pin
- * may be one of those that are left; so is that of one that could not adopt it. */
+/* A unit whose answer is on its way, or of which systemd cannot tell all, was passed over, and its pin may
+ * be one of those that are left; so is that of one that could not adopt it. */
 static bool is_passed_over_any(Manager *m) {
         GHashTableIter it;
         gpointer p;
@@ -300,7 +308,7 @@ static bool is_passed_over_any(Manager *m) {
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 const Unit *u = p;
 
-                if (u->fetching || (u->loaded && u->active && !u->files_known) ||
+                if (u->fetching || (u->loaded && u->active && u->refused) ||
                     (u->setting.policy && has_pin_left(u)))
                         return true;
         }

@@ -11,6 +11,7 @@
 
 #define RETRY_MAX 5U
 #define RETRY_FIRST_USEC (1 * USEC_PER_SEC)
+#define LOOK_AGAIN_USEC (5 * USEC_PER_SEC)
 /* A policy that ran this long before it was lost did not fail to start: count from one again. */
 #define RETRY_FORGET_USEC (300 * USEC_PER_SEC)
 
@@ -32,6 +33,7 @@ Unit *unit_free(Unit *u) {
         manager_forget_unit(u->manager, u);
         sd_event_source_disable_unref(u->link_source);
         sd_event_source_disable_unref(u->retry_source);
+        sd_event_source_disable_unref(u->look_source);
         policy_events_free(u->events);
         policy_link_free(u->link);
         policy_setting_done(&u->file_setting);
@@ -227,6 +229,23 @@ void unit_reset_retry(Unit *u) {
         u->retry_source = sd_event_source_disable_unref(u->retry_source);
         u->retry_at = 0;
         u->n_attempts = 0;
+}
+
+static int on_look_again(sd_event_source *s, uint64_t usec, void *userdata) {
+        Unit *u = ASSERT_PTR(userdata);
+
+        manager_mark_dirty(u->manager, u);
+        return 0;
+}
+
+void unit_look_again(Unit *u) {
+        int r;
+
+        u->look_source = sd_event_source_disable_unref(u->look_source);
+        r = sd_event_add_time_relative(u->manager->event, &u->look_source, CLOCK_MONOTONIC, LOOK_AGAIN_USEC,
+                                       0, on_look_again, u);
+        if (r < 0)
+                log_warning_errno(r, "%s: Cannot arm the timer to look again, ignoring: %m", u->name);
 }
 
 bool unit_may_try(const Unit *u) {

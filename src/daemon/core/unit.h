@@ -32,6 +32,9 @@ void unit_schedule_retry(Unit *u, bool transient);
 void unit_reset_retry(Unit *u);
 bool unit_may_try(const Unit *u);
 
+/* The kernel could not be asked, which was no attempt: has the unit looked at once more, soon. */
+void unit_look_again(Unit *u);
+
 /* The policy in force, inherited or own, "none" for the stock one, or NULL if the kernel cannot be asked.
  * The result is valid as long as k, which gets the details. */
 const char *unit_read_verified(Unit *u, KernelPolicy *k);

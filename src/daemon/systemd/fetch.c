@@ -22,6 +22,9 @@ static bool is_asked_about(const SystemdUnit *s) {
 
 static void update_fetching(SystemdUnit *s) {
         s->unit->fetching = s->queued || is_asked_about(s);
+        s->unit->refused = false;
+        for (UnitFetch i = 0; i < _UNIT_FETCH_MAX; i++)
+                s->unit->refused = s->unit->refused || s->refused[i];
 }
 
 void systemd_fetch_queue(SystemdUnit *s, bool files, bool cgroup) {
