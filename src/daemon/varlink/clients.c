@@ -50,7 +50,7 @@ static size_t memory_allocated(void) {
 }
 
 /* What is allocated and has been touched: sd-varlink has 192 KiB for each client, most of which is not. And
- * what was freed may stay resident. */
+ * what was freed may stay resident. Nothing is swapped out (MemorySwapMax=0). */
 static size_t memory_in_use(void) {
         size_t allocated = memory_allocated(), resident, shared;
         _cleanup_free_ char *text = NULL;
@@ -68,24 +68,61 @@ static uid_t uid_of(sd_varlink *link) {
         return sd_varlink_get_peer_uid(link, &uid) < 0 ? (uid_t) -1 : uid;
 }
 
-/* The latest of the user who has the most. */
-static sd_varlink *find_first_to_go(Varlink *v) {
+static unsigned count_clients(Varlink *v, uid_t user) {
+        unsigned n = 0;
+
+        for (guint i = 0; i < v->others->len; i++)
+                n += uid_of(v->others->pdata[i]) == user;
+        return n;
+}
+
+/* Who has the most of them; of equals, who came last. */
+static uid_t find_largest_user(Varlink *v) {
         _cleanup_hash_table_ GHashTable *counts = g_hash_table_new(NULL, NULL); /* of connections, by user */
-        sd_varlink *found = NULL;
+        uid_t largest = (uid_t) -1;
         guint most = 0;
 
         for (guint i = 0; i < v->others->len; i++) {
-                gpointer user = GUINT_TO_POINTER(uid_of(v->others->pdata[i]));
-                guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, user)) + 1;
+                uid_t uid = uid_of(v->others->pdata[i]);
+                guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, GUINT_TO_POINTER(uid))) + 1;
 
-                g_hash_table_insert(counts, user, GUINT_TO_POINTER(n));
+                g_hash_table_insert(counts, GUINT_TO_POINTER(uid), GUINT_TO_POINTER(n));
                 if (n >= most) {
                         most = n;
-                        found = v->others->pdata[i];
+                        largest = uid;
                 }
         }
 
-        return found;
+        return largest;
+}
+
+/* The later half of a user's clients; returns how many they were. */
+static unsigned drop_later_half(Varlink *v, uid_t user) {
+        unsigned n = (count_clients(v, user) + 1) / 2, left = n;
+
+        for (guint i = v->others->len; left > 0 && i-- > 0;)
+                if (uid_of(v->others->pdata[i]) == user) {
+                        drop(v, v->others->pdata[i]);
+                        left--;
+                }
+        return n;
+}
+
+/* Has clients go until no more than that is in use; returns how many did. */
+static unsigned make_room(Varlink *v, size_t enough) {
+        uid_t user = (uid_t) -1;
+        unsigned n = 0, dropped;
+
+        while (v->others->len > 0 && memory_in_use() > enough) {
+                dropped = drop_later_half(v, user);
+                if (dropped == 0) /* nobody else before all of theirs are gone */
+                        user = find_largest_user(v);
+                else
+                        (void) malloc_trim(0);
+                n += dropped;
+        }
+
+        return n;
 }
 
 /* After each event: what is kept for clients, besides what the daemon itself has come to need. Who goes then
@@ -95,18 +132,18 @@ static int on_any_event(sd_event_source *s, void *userdata) {
         guint n_units = g_hash_table_size(v->control->manager->units);
         size_t limit = v->memory_base + MEMORY_MAX +
                 MEMORY_PER_UNIT * (n_units - MIN(n_units, v->units_base)), used;
-        unsigned n = 0;
+        unsigned n;
 
         if (v->others->len == 0 || memory_allocated() <= limit)
                 return 0; /* no need to look at what is resident */
+        if (memory_in_use() <= limit)
+                return 0;
+        (void) malloc_trim(0); /* glibc keeps what was freed between what is in use */
         used = memory_in_use();
         if (used <= limit)
                 return 0;
 
-        for (; v->others->len > 0 && memory_in_use() > limit - MEMORY_MAX / 2; n++)
-                drop(v, find_first_to_go(v));
-        (void) malloc_trim(0); /* glibc keeps what was freed between what is in use */
-
+        n = make_room(v, limit - MEMORY_MAX / 2);
         log_warning("Closed the connections of %u clients of varlink: %zu KiB were kept for all.", n,
                     (used - v->memory_base) >> 10);
         return 0;
