@@ -104,6 +104,7 @@ class SetForm extends Form {
         $("set-options").value = unit?.PolicyOptions.join(" ") ?? "";
         $("set-scan").value = unit?.ScanThreads.join(" ") ?? "";
         this.#fillAdmission(unit?.Admission.join(" ") ?? "");
+        this.before = this.#fields();
         this.result.textContent = "";
         this.open();
         $(unit ? "set-policy" : "set-unit").focus();
@@ -137,12 +138,19 @@ class SetForm extends Form {
         select.value = value;
     }
 
-    /** All of them: a key that is not named would stay what it is, and an empty field means nothing. */
+    #fields() {
+        return {
+            CachePolicyOptions: $("set-options").value.trim(),
+            CacheScanThreads: $("set-scan").value.trim(),
+            CacheAdmission: $("set-admission").value,
+        };
+    }
+
+    /** A key that is not named stays what it is. A field that was emptied takes away what it said; one that always
+     * was empty, as all are where no unit was chosen, says nothing. */
     #settings() {
-        return [`CachePolicy=${$("set-policy").value}`,
-                `CachePolicyOptions=${$("set-options").value.trim()}`,
-                `CacheScanThreads=${$("set-scan").value.trim()}`,
-                `CacheAdmission=${$("set-admission").value}`];
+        const said = Object.entries(this.#fields()).filter(([key, value]) => value || this.before[key]);
+        return [`CachePolicy=${$("set-policy").value}`, ...said.map(([key, value]) => `${key}=${value}`)];
     }
 
     #unit() {
