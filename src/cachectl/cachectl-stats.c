@@ -177,27 +177,31 @@ static int replace_file(const char *path, const char *text) {
         return r < 0 ? r : file_update_commit(&update);
 }
 
+/* A device, or a FIFO. */
 static int write_into(const char *path, const char *text) {
-        _cleanup_close_ int fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+        _cleanup_close_ int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
 
         return fd < 0 ? -errno : write_all(fd, text, strlen(text));
 }
 
-/* A device, a FIFO, or /dev/stdout, wherever that leads. */
-static bool is_stream(const char *path) {
-        struct stat st, out;
+static bool is_stdout(const struct stat *st) {
+        struct stat out;
 
-        if (stat(path, &st) < 0)
-                return false;
-        if (!S_ISREG(st.st_mode))
-                return true;
-        return fstat(STDOUT_FILENO, &out) >= 0 && out.st_dev == st.st_dev && out.st_ino == st.st_ino;
+        return fstat(STDOUT_FILENO, &out) >= 0 && out.st_dev == st->st_dev && out.st_ino == st->st_ino;
 }
 
+/* What is there and is no file is not replaced, nor is what the standard output writes to already. */
 static int write_file(const char *path, const char *text) {
+        struct stat st;
+        bool there = stat(path, &st) >= 0;
         int r;
 
-        r = is_stream(path) ? write_into(path, text) : replace_file(path, text);
+        if (there && is_stdout(&st))
+                r = write_all(STDOUT_FILENO, text, strlen(text));
+        else if (there && !S_ISREG(st.st_mode))
+                r = write_into(path, text);
+        else
+                r = replace_file(path, text);
         return r < 0 ? log_error_errno(r, "Cannot write %s: %m", path) : 0;
 }
 
