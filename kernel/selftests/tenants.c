@@ -171,6 +171,7 @@ static void beside_slow_reader(const char *policy)
 		if (cg_stat(top, "evict_fallback") > 3 * WINDOW)
 			break;
 	}
+	EXPECT_OP(not_chosen(), >, WINDOW);
 	expect_kept(link, cg_name(top));
 }
 
