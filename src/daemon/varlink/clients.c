@@ -18,6 +18,8 @@
 #define MEMORY_MAX ((size_t) 24 << 20)
 /* What a unit may take that came since then. */
 #define MEMORY_PER_UNIT ((size_t) 16 << 10)
+/* Looked at after so many events: each reads 64 KiB of one client at most, and to look takes its time. */
+#define MEMORY_EVENTS 16U
 
 static void drop(Varlink *v, sd_varlink *client) {
         sd_varlink *link = sd_varlink_ref(client);
@@ -125,8 +127,8 @@ static unsigned make_room(Varlink *v, size_t enough) {
         return n;
 }
 
-/* After each event: what is kept for clients, besides what the daemon itself has come to need. Who goes then
- * makes room for a while. */
+/* What is kept for clients, besides what the daemon itself has come to need. Who goes then makes room for a
+ * while. */
 static int on_any_event(sd_event_source *s, void *userdata) {
         Varlink *v = ASSERT_PTR(userdata);
         guint n_units = g_hash_table_size(v->control->manager->units);
@@ -134,7 +136,9 @@ static int on_any_event(sd_event_source *s, void *userdata) {
                 MEMORY_PER_UNIT * (n_units - MIN(n_units, v->units_base)), used;
         unsigned n;
 
-        if (v->others->len == 0 || memory_allocated() <= limit)
+        if (v->others->len == 0 || ++v->n_events % MEMORY_EVENTS != 0)
+                return 0;
+        if (memory_allocated() <= limit)
                 return 0; /* no need to look at what is resident */
         if (memory_in_use() <= limit)
                 return 0;

@@ -16,5 +16,6 @@ typedef struct Varlink {
         sd_event_source *exit_source, *memory_source;
         size_t memory_base;              /* in use without the others, in bytes, */
         guint units_base;                /* when there were so many units */
+        unsigned n_events;               /* since then */
         Monitor *monitor;
 } Varlink;
