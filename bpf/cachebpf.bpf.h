@@ -22,7 +22,7 @@
  *
  * - "in" which callbacks they may be called: the kernel does not load a policy
  *   that calls them elsewhere.  "With a folio" are folio_added(),
- *   folio_accessed(), folio_removed() and evict_folios().
+ *   folio_accessed(), folio_removed(), evict_folios() and advise().
  *
  * - "cost".  "The lock" is that of all lists of the policy on one NUMA node.  It
  *   is held inside of functions, never while the policy runs.
@@ -56,7 +56,21 @@ enum {
 	CACHEBPF_LIST_USED_HEAD		= 1 << 2,
 	/* or to its tail */
 	CACHEBPF_LIST_USED_TAIL		= 1 << 3,
+	/*
+	 * the last 8 of the policy's bytes of a folio on this list are the kernel's: when it
+	 * was used last, or added; a number that goes on with each folio that is added, and
+	 * with each batch of uses
+	 */
+	CACHEBPF_LIST_STAMPED		= 1 << 4,
+	/* with USED, see LIST_USED_TO() */
+	CACHEBPF_LIST_USED_ELSEWHERE	= 1 << 5,
 };
+
+/*
+ * list_create(): with USED_HEAD or USED_TAIL, a folio on this list that is used again
+ * moves to that end of @list, which was created before.
+ */
+#define LIST_USED_TO(list)	(CACHEBPF_LIST_USED_ELSEWHERE | (list) << 16)
 
 /* bpf_cachebpf_rank_list(): what the score is */
 enum {
@@ -112,6 +126,14 @@ enum {
 	CACHEBPF_ITER_REVERSE		= 1 << 0,
 	/* what was looked at moves to the end that the walk comes to last */
 	CACHEBPF_ITER_ROTATE		= 1 << 1,
+};
+
+/* advise() */
+enum {
+	/* numbers of posix_fadvise() that have this upper half are policies' alone */
+	CACHEBPF_ADVICE_OWN		= 0x43420000,
+	/* to be returned: show me the folios */
+	CACHEBPF_ADVICE_WALK		= 1 << 30,
 };
 
 /* A folio that enters the cache, on behalf of the current task. */
@@ -175,6 +197,14 @@ struct cachebpf_ops {
 	 * CACHEBPF_POLICY() has one for all policies, see lib/admission.bpf.h.
 	 */
 	bool (*admit_folio)(struct cachebpf_policy *policy, struct cachebpf_admission *admission);
+	/*
+	 * The current task says something by posix_fadvise(): a standard advice, which
+	 * takes effect afterwards, or one of CACHEBPF_ADVICE_OWN, which is answered by
+	 * what this returns: 0 or more, or a negative errno.  With CACHEBPF_ADVICE_WALK
+	 * it is called again for the folios of the range that are cached, the policy's
+	 * and the manager's, some at a time, as long as it returns that.
+	 */
+	__s32 (*advise)(struct cachebpf_policy *policy, struct cachebpf_advice *advice);
 	/* of the control group to attach to; whoever loads the policy sets it */
 	__u64 cgroup_id;
 	/* CACHEBPF_F_* */
@@ -188,10 +218,30 @@ struct bpf_iter_cachebpf_list {
 	__u64 __opaque[15];
 } __attribute__((aligned(8)));
 
+/* The folio that has a number. */
+struct bpf_iter_cachebpf_folio {
+	__u64 __opaque[1];
+} __attribute__((aligned(8)));
+
+/* What is told of a folio without it. */
+struct cachebpf_seen {
+	/* see bpf_cachebpf_number() */
+	__u32 number;
+	/* it has 1 << order pages */
+	__u32 order;
+	/* the policy's bytes */
+	__u64 data[2];
+};
+
+/* A way through the folios that advice is about. */
+struct bpf_iter_cachebpf_advice {
+	__u64 __opaque[2];
+} __attribute__((aligned(8)));
+
 /*
  * Create a list, on all NUMA nodes; @flags are CACHEBPF_LIST_*.  See list_create().
  * Returns its number, from 1 up; -EINVAL: unknown flags, or both of two; -EEXIST:
- * there is a list for new folios; -ENOSPC: there are 127 lists; -ENOMEM.
+ * there is a list for new folios; -ENOSPC: there are 1022 lists; -ENOMEM.
  * In policy_init().  Cost: sleeps for memory.
  */
 int bpf_cachebpf_list_create(struct cachebpf_policy *policy, __u32 flags) __ksym;
@@ -212,6 +262,16 @@ int bpf_cachebpf_list_add(struct cachebpf_policy *policy, struct cachebpf_folio 
  */
 int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
 			   bool tail) __ksym;
+
+/*
+ * Put @folio on @list, whatever list it is on, which is in the order of the first 8 of
+ * the policy's bytes, signed numbers, the least at the head: behind all that have no more
+ * than it has, but not further than @nr_max folios from the tail.  Returns 0; -ENOENT,
+ * -ESTALE as above.
+ * With a folio.  Cost: O(@nr_max), at most 1024; the lock.
+ */
+int bpf_cachebpf_list_insert(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+			     __u32 list, __u32 nr_max) __ksym;
 
 /*
  * Take @folio off its list: it goes to the tail of list 0.  Returns 0; -ESTALE as
@@ -243,6 +303,39 @@ __u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const __u64 rdwr_buf_size)
  * it: note in the policy's bytes what is needed there.  Cost: O(1), no lock.
  */
 __u64 bpf_cachebpf_key(struct cachebpf_folio *folio) __ksym;
+
+/*
+ * Fill in @file with the page that @folio holds.  Returns 0; -ESTALE: it was taken out
+ * of its file at this moment.
+ * In folio_added(), folio_accessed(), folio_removed() and advise().  Cost: O(1), no lock.
+ */
+int bpf_cachebpf_file(struct cachebpf_folio *folio, struct cachebpf_file *file) __ksym;
+
+/*
+ * Returns whose @folio is: the id of the control group that it is charged to, of those
+ * right below the policy's; or the policy's own.  See stat(2) of its directory.
+ * With a folio.  Cost: O(levels in between), no lock.
+ */
+__u64 bpf_cachebpf_owner(struct cachebpf_policy *policy, struct cachebpf_folio *folio) __ksym;
+
+/*
+ * Returns a number, never 0, that no other folio has as long as @folio is cached.
+ * With a folio.  Cost: O(1), no lock.
+ */
+__u32 bpf_cachebpf_number(struct cachebpf_folio *folio) __ksym;
+
+/*
+ * What for_folio() is made of: begin, the folio or NULL, end.
+ * In all callbacks but policy_init() and policy_exit().  Cost: O(1), no lock.
+ */
+int bpf_iter_cachebpf_folio_new(struct bpf_iter_cachebpf_folio *it, struct cachebpf_policy *policy,
+				__u32 number) __ksym;
+
+/* In all callbacks but policy_init() and policy_exit().  Cost: O(1), no lock. */
+struct cachebpf_folio *bpf_iter_cachebpf_folio_next(struct bpf_iter_cachebpf_folio *it) __ksym;
+
+/* In all callbacks but policy_init() and policy_exit().  Cost: O(1), no lock. */
+void bpf_iter_cachebpf_folio_destroy(struct bpf_iter_cachebpf_folio *it) __ksym;
 
 /*
  * Get memory in buckets of 64 bytes, all 0, as many as it takes for @bytes_per_page, 1
@@ -287,6 +380,30 @@ void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf_folio *foli
  */
 int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, __u32 list, __u32 nr_scan,
 			   __u32 key) __ksym;
+
+/*
+ * Tell in @seen of the folio at the head of @list, or with CACHEBPF_ITER_REVERSE of that at
+ * the tail, of those that reclaim could take now.  It stays there: move it, or it is the
+ * same the next time.  What is passed over at the head of a list in the order of use
+ * (CACHEBPF_LIST_STAMPED) counts as used.  Returns 0; -ENOENT: no such list, or nothing on
+ * it; -EINVAL: unknown flags.
+ * In evict_folios().  Cost: O(1) and what is passed over; the lock, if there is any folio.
+ */
+int bpf_cachebpf_first(struct cachebpf_evict *evict, __u32 list, __u32 flags,
+		       struct cachebpf_seen *seen) __ksym;
+
+/*
+ * What for_each_advised_folio() is made of: begin, the next folio or NULL, end.
+ * In advise().  Cost: O(1), no lock.
+ */
+int bpf_iter_cachebpf_advice_new(struct bpf_iter_cachebpf_advice *it,
+				 struct cachebpf_advice *advice) __ksym;
+
+/* In advise().  Cost: O(1), no lock. */
+struct cachebpf_folio *bpf_iter_cachebpf_advice_next(struct bpf_iter_cachebpf_advice *it) __ksym;
+
+/* In advise().  Cost: O(1), no lock. */
+void bpf_iter_cachebpf_advice_destroy(struct bpf_iter_cachebpf_advice *it) __ksym;
 
 /*
  * Begin a walk; what for_each_folio() is made of, for two walks at a time.  Returns 0;
@@ -340,6 +457,16 @@ static __always_inline int list_create(struct cachebpf_policy *policy, __u32 *li
  */
 #define for_each_folio(folio, evict, list, nr_max, flags) \
 	bpf_for_each(cachebpf_list, folio, evict, list, nr_max, flags)
+
+/*
+ * @folio is the folio of @policy that has @number now, if there is one: "for" is "if".  It
+ * may be another one than it was when the number was noted.
+ * In all callbacks but policy_init() and policy_exit().  Cost: O(1), no lock.
+ */
+#define for_folio(folio, policy, number) bpf_for_each(cachebpf_folio, folio, policy, number)
+
+/* In advise(): @folio is, one after the other, each folio of this call. */
+#define for_each_advised_folio(folio, advice) bpf_for_each(cachebpf_advice, folio, advice)
 
 /* Returns the size of @folio in pages.  With a folio.  Cost: O(1), no lock. */
 static __always_inline __u32 folio_pages(const struct cachebpf_folio *folio)

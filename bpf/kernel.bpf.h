@@ -25,9 +25,9 @@ struct cachebpf_policy {
 struct cachebpf_folio {
 	/*
 	 * Number of the list that it is on, 0: of none; in folio_removed(), that it was on;
-	 * 255: it is just added, and the policy has no list for new folios.
+	 * 65535: it is just added, and the policy has no list for new folios.
 	 */
-	__u8 list;
+	__u16 list;
 	/* it has 1 << order pages */
 	__u8 order;
 	/*
@@ -46,6 +46,34 @@ struct cachebpf_evict {
 	__u32 nr_proposed;
 	/* NUMA node that is being reclaimed; walks know it */
 	int nid;
+} __kernel_type;
+
+/* A page of a file. */
+struct cachebpf_file {
+	/* as in stat(2) */
+	__u64 ino;
+	/* which page of it */
+	__u64 index;
+	/* of the file system, as in stat(2) */
+	__u32 dev;
+	/* tells a file from one that had its inode number before */
+	__u32 generation;
+} __kernel_type;
+
+/* What a program says of a part of a file: the current task, by posix_fadvise(). */
+struct cachebpf_advice {
+	/* the manager, as bpf_cachebpf_owner() has it */
+	__u64 manager;
+	/* the file; its index is that of the first page */
+	struct cachebpf_file file;
+	/* the first page of the range */
+	__u64 first;
+	/* the last one */
+	__u64 last;
+	/* POSIX_FADV_*, or one of CACHEBPF_ADVICE_OWN */
+	__s32 advice;
+	/* the first call for this advice; it has no folios */
+	bool begins;
 } __kernel_type;
 
 /* bpf_get_current_task_btf(): who uses a folio or brings it in, where that is known. */

@@ -152,6 +152,7 @@ static void test_verifier(void)
 		{ "may_fault",		"must be sleepable" },
 		{ "long_data",		"invalid access to memory, mem_size=16 off=16" },
 		{ "key_evict",		"bpf_cachebpf_key is not allowed" },
+		{ "key_by_number",	"expected pointer to STRUCT cachebpf_held_folio" },
 		{ "buckets_late",	"bpf_cachebpf_buckets_create is not allowed" },
 		{ "bucket_init",	"bpf_cachebpf_bucket is not allowed" },
 		{ "long_bucket",	"invalid access to memory, mem_size=64 off=64" },

@@ -266,6 +266,21 @@ __struct_ops struct cachebpf_ops key_evict = {
 	.evict_folios	= (void *)key_evict_evict,
 };
 
+/* found by its number it may be a folio that somebody frees just now */
+void CACHEBPF_OP(key_by_number_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	struct cachebpf_folio *found;
+
+	for_folio(found, policy, bpf_cachebpf_number(folio))
+		folio->accesses = bpf_cachebpf_key(found);
+}
+
+__struct_ops struct cachebpf_ops key_by_number = {
+	.name		= "key_by_number",
+	.folio_added	= (void *)key_by_number_added,
+	.evict_folios	= (void *)evict_nothing,
+};
+
 void CACHEBPF_OP(buckets_late_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
 	bpf_cachebpf_buckets_create(policy, 8);

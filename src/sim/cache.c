@@ -4,10 +4,11 @@
  * folio.c and reclaim.c would do, and calls the policy where they do.
  *
  * Unlike in the kernel, lists in the order of use (CACHEBPF_LIST_USED_*) are in order after each use, not
- * after 16 of them. */
+ * after 32 of them. */
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "cache.h"
 #include "host-state.h"
@@ -55,8 +56,6 @@ static void reconfigure(void) {
 
 /* __cachebpf_folio_accessed() */
 static void use(struct cachebpf_folio *f) {
-        List *l;
-
         stock_use(f);
         if ((int16_t) f->accesses > 0)
                 f->accesses++;
@@ -68,14 +67,7 @@ static void use(struct cachebpf_folio *f) {
 
         if (ops->folio_accessed)
                 CALL(CALLBACK_ACCESSED, folio_accessed, f);
-
-        if (f->list == NO_LIST)
-                return;
-        l = host.lists + f->list;
-        if (l->flags & CACHEBPF_LIST_USED_HEAD)
-                list_move_to_end(l, f, false);
-        else if (l->flags & CACHEBPF_LIST_USED_TAIL)
-                list_move_to_end(l, f, true);
+        host_use(f);
 }
 
 static void leave(struct cachebpf_folio *f, uint32_t why) {
@@ -130,11 +122,11 @@ static void enter(struct cachebpf_folio *f) {
 
         /* a policy that is told puts it on a list itself, or wants to find it there */
         if (!ops->folio_added || host.new_list != UNLISTED)
-                host_enlist(f, host.new_list, host.new_at_tail);
+                host_enlist_new(f, host.new_list, host.new_at_tail);
         if (ops->folio_added)
                 CALL(CALLBACK_ADDED, folio_added, f, why_by_refault[refault]);
         if (f->list == NO_LIST)
-                host_enlist(f, UNLISTED, true);
+                host_enlist_new(f, UNLISTED, true);
 }
 
 /* ---- reclaim */
@@ -186,7 +178,27 @@ static void make_room(uint32_t batch) {
 
 /* ---- requests */
 
-static void request(uint32_t object, uint8_t flags, const CacheSettings *settings) {
+static void advise(const CacheSettings *settings) {
+        for (size_t i = 0; ops->advise && i < settings->n_advice; i++) {
+                const SimAdvice *said = settings->advice + i;
+                struct cachebpf_advice a = {
+                        .manager = host_manager_id(said->manager),
+                        .file = { .ino = host_file_ino(said->file), .dev = 1 },
+                        .last = UINT64_MAX,
+                        .advice = said->advice,
+                        .begins = true,
+                };
+                int r;
+
+                host.callback = CALLBACK_ADVISE;
+                r = ops->advise(&host.instance, &a);
+                host.callback = CALLBACK_NONE;
+                if (r < 0)
+                        host_fail("it refuses what a manager says: %s", strerror(-r));
+        }
+}
+
+static void request(uint32_t object, uint8_t flags, uint8_t manager, const CacheSettings *settings) {
         struct cachebpf_folio *f = host.folios + object + 1;
 
         if (flags & TRACE_REMOVE) {
@@ -200,7 +212,9 @@ static void request(uint32_t object, uint8_t flags, const CacheSettings *setting
                 stats.readahead++;
         else {
                 stats.requests++;
+                stats.managers[manager].requests++;
                 stats.misses += !(f->seen & SEEN_SINCE_ADDED);
+                stats.managers[manager].misses += !(f->seen & SEEN_SINCE_ADDED);
                 stats.cold_misses += !(f->seen & SEEN_EVER);
                 f->seen |= SEEN_EVER;
         }
@@ -210,6 +224,7 @@ static void request(uint32_t object, uint8_t flags, const CacheSettings *setting
                         make_room(settings->batch);
                 if (settings->admission && ops->admit_folio && !admit(object, flags))
                         return;
+                f->manager = manager;
                 enter(f);
         }
         if (!(flags & TRACE_READAHEAD)) {
@@ -247,10 +262,12 @@ int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *
                         goto out;
         }
 
+        advise(settings);
         for (size_t i = 0; i < trace->n_requests; i++) {
                 if (i + PREFETCH_DISTANCE < trace->n_requests)
                         __builtin_prefetch(host.folios + trace->objects[i + PREFETCH_DISTANCE] + 1, 1);
-                request(trace->objects[i], trace->flags ? trace->flags[i] : 0, settings);
+                request(trace->objects[i], trace_flags(trace, i), trace->managers ? trace->managers[i] : 0,
+                        settings);
         }
 
         if (ops->policy_exit)

@@ -24,12 +24,24 @@ typedef struct SimStats {
         uint64_t admit_asked;
         uint64_t admit_rejected;
         uint64_t reconfigurations;
+        struct {
+                uint64_t requests, misses;
+        } managers[TRACE_MAX_MANAGERS + 1]; /* by the numbers of the trace */
 } SimStats;
+
+/* What a manager of the trace says, by advice of bpf/lib/advice.bpf.h, before it begins. */
+typedef struct SimAdvice {
+        uint8_t manager;
+        int32_t advice;
+        uint32_t file; /* its number; where none is meant, any */
+} SimAdvice;
 
 typedef struct CacheSettings {
         uint32_t capacity; /* pages, at least 1 */
         uint32_t batch;    /* pages per eviction request, 1 to CACHEBPF_BATCH */
         bool admission;    /* ask the policy's admit_folio, if it has one */
+        const SimAdvice *advice;
+        size_t n_advice;
 } CacheSettings;
 
 /* Runs a policy over a whole trace, in this process, from an empty cache. Returns a negative errno; what the

@@ -56,11 +56,22 @@ void list_move_to_end(List *l, struct cachebpf_folio *f, bool tail) {
         list_link(l, f, tail);
 }
 
-void host_enlist(struct cachebpf_folio *f, uint8_t list, bool tail) {
+/* f is on a list that it was not put on by moving it. */
+static void stamp(struct cachebpf_folio *f) {
+        if (host.lists[f->list].flags & CACHEBPF_LIST_STAMPED)
+                f->data[1] = ++host.clock;
+}
+
+void host_enlist(struct cachebpf_folio *f, uint16_t list, bool tail) {
         assert(f->list == NO_LIST);
 
         list_link(host.lists + list, f, tail);
         f->list = list;
+}
+
+void host_enlist_new(struct cachebpf_folio *f, uint16_t list, bool tail) {
+        host_enlist(f, list, tail);
+        stamp(f);
 }
 
 void host_delist(struct cachebpf_folio *f) {
@@ -68,13 +79,42 @@ void host_delist(struct cachebpf_folio *f) {
         f->list = NO_LIST;
 }
 
+void host_use(struct cachebpf_folio *f) {
+        List *l;
+        bool tail;
+
+        if (f->list == NO_LIST)
+                return;
+        l = host.lists + f->list;
+        if (!(l->flags & LIST_USED))
+                return;
+        tail = l->flags & CACHEBPF_LIST_USED_TAIL;
+
+        if (l->flags & CACHEBPF_LIST_USED_ELSEWHERE) {
+                host_delist(f);
+                host_enlist(f, l->flags >> 16, tail);
+        } else
+                list_move_to_end(l, f, tail);
+        stamp(f);
+}
+
 /* ---- kfuncs */
+
+static bool are_list_flags(uint32_t flags) {
+        const uint32_t known = LIST_NEW | LIST_USED | CACHEBPF_LIST_STAMPED | CACHEBPF_LIST_USED_ELSEWHERE;
+        uint32_t elsewhere = flags >> 16;
+
+        flags &= UINT16_MAX;
+        if ((flags & ~known) || (flags & LIST_NEW) == LIST_NEW || (flags & LIST_USED) == LIST_USED)
+                return false;
+        return flags & CACHEBPF_LIST_USED_ELSEWHERE ?
+                       flags & LIST_USED && elsewhere > 0 && elsewhere < host.n_lists : elsewhere == 0;
+}
 
 int bpf_cachebpf_list_create(struct cachebpf_policy *policy, __u32 flags) {
         host_check_callback(1 << CALLBACK_INIT, __func__);
 
-        if ((flags & ~(LIST_NEW | LIST_USED)) || (flags & LIST_NEW) == LIST_NEW ||
-            (flags & LIST_USED) == LIST_USED)
+        if (!are_list_flags(flags))
                 return -EINVAL;
         if ((flags & LIST_NEW) && host.new_list != UNLISTED)
                 return -EEXIST;
@@ -102,11 +142,14 @@ int bpf_cachebpf_list_add(struct cachebpf_policy *policy, struct cachebpf_folio 
                 return -EEXIST;
 
         host_enlist(folio, list, tail);
+        stamp(folio);
         return 0;
 }
 
 int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
                            bool tail) {
+        uint16_t from;
+
         if (list >= host.n_lists)
                 return -ENOENT;
         if (!folio->cached)
@@ -117,10 +160,47 @@ int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio
                 return 0;
         }
 
+        from = folio->list;
         /* still in folio_added(): there is nothing to take it from */
-        if (folio->list != NO_LIST)
+        if (from != NO_LIST)
                 host_delist(folio);
         host_enlist(folio, list, tail);
+        if (from == NO_LIST || from == UNLISTED)
+                stamp(folio);
+        return 0;
+}
+
+/* Behind before, which is not the last one. */
+static void link_behind(List *l, struct cachebpf_folio *f, struct cachebpf_folio *before) {
+        f->prev = pfn_of(before);
+        f->next = before->next;
+        host.folios[before->next].prev = pfn_of(f);
+        before->next = pfn_of(f);
+        l->n_folios++;
+}
+
+int bpf_cachebpf_list_insert(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
+                             __u32 nr_max) {
+        uint32_t before;
+        List *l;
+
+        if (list >= host.n_lists)
+                return -ENOENT;
+        if (!folio->cached)
+                return -ESTALE;
+
+        if (folio->list != NO_LIST)
+                host_delist(folio);
+        l = host.lists + list;
+        nr_max = MIN(nr_max, 1024U);
+        before = l->tail;
+        while (before && nr_max-- > 0 && (int64_t) host.folios[before].data[0] > (int64_t) folio->data[0])
+                before = host.folios[before].prev;
+        if (before && host.folios[before].next) {
+                link_behind(l, folio, host.folios + before);
+                folio->list = list;
+        } else
+                host_enlist(folio, list, before);
         return 0;
 }
 
@@ -140,4 +220,60 @@ __u64 bpf_cachebpf_key(struct cachebpf_folio *folio) {
         host_check_callback(1 << CALLBACK_ADDED | 1 << CALLBACK_ACCESSED | 1 << CALLBACK_REMOVED, __func__);
 
         return host.keys[pfn_of(folio) - 1];
+}
+
+int bpf_cachebpf_file(struct cachebpf_folio *folio, struct cachebpf_file *file) {
+        uint64_t id = host.trace->ids[pfn_of(folio) - 1];
+
+        host_check_callback(1 << CALLBACK_ADDED | 1 << CALLBACK_ACCESSED | 1 << CALLBACK_REMOVED |
+                            1 << CALLBACK_ADVISE, __func__);
+
+        *file = (struct cachebpf_file) { .ino = 1, .index = id, .dev = 1 };
+        if (host.trace->has_files) {
+                file->ino = host_file_ino(id >> TRACE_PAGE_BITS);
+                file->index = id & ((UINT64_C(1) << TRACE_PAGE_BITS) - 1);
+        }
+        return 0;
+}
+
+__u64 bpf_cachebpf_owner(struct cachebpf_policy *policy, struct cachebpf_folio *folio) {
+        return host_manager_id(folio->manager);
+}
+
+__u32 bpf_cachebpf_number(struct cachebpf_folio *folio) {
+        return pfn_of(folio);
+}
+
+int bpf_iter_cachebpf_folio_new(struct bpf_iter_cachebpf_folio *it, struct cachebpf_policy *policy,
+                                __u32 number) {
+        struct cachebpf_folio *f = host.folios + number;
+
+        host_check_callback(~(1U << CALLBACK_INIT | 1U << CALLBACK_EXIT), __func__);
+
+        it->__opaque[0] = number > 0 && number <= host.n_objects && f->cached && f->list != NO_LIST ?
+                                  (uintptr_t) f : 0;
+        return 0;
+}
+
+struct cachebpf_folio *bpf_iter_cachebpf_folio_next(struct bpf_iter_cachebpf_folio *it) {
+        struct cachebpf_folio *f = (struct cachebpf_folio *) (uintptr_t) it->__opaque[0];
+
+        it->__opaque[0] = 0;
+        return f;
+}
+
+void bpf_iter_cachebpf_folio_destroy(struct bpf_iter_cachebpf_folio *it) {
+}
+
+/* ---- advice is about files of which nothing is cached yet */
+
+int bpf_iter_cachebpf_advice_new(struct bpf_iter_cachebpf_advice *it, struct cachebpf_advice *advice) {
+        return 0;
+}
+
+struct cachebpf_folio *bpf_iter_cachebpf_advice_next(struct bpf_iter_cachebpf_advice *it) {
+        return NULL;
+}
+
+void bpf_iter_cachebpf_advice_destroy(struct bpf_iter_cachebpf_advice *it) {
 }

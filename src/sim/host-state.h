@@ -12,11 +12,11 @@
 #include "shared/macro.h"
 #include "trace.h"
 
-#define MAX_LISTS 128
+#define MAX_LISTS 1023
 /* What the policy did not put anywhere. */
 #define UNLISTED 0
 /* cachebpf_folio.list while folio_added() runs: on no list at all. */
-#define NO_LIST 0xff
+#define NO_LIST 0xffff
 
 /* Which callback runs: not every kfunc may be called in each. */
 typedef enum Callback {
@@ -28,6 +28,7 @@ typedef enum Callback {
         CALLBACK_ACCESSED,
         CALLBACK_REMOVED,
         CALLBACK_ADMIT,
+        CALLBACK_ADVISE,
         CALLBACK_RECONFIGURE,
         _CALLBACK_MAX,
 } Callback;
@@ -37,7 +38,7 @@ typedef struct Walk Walk;
 
 typedef struct List {
         uint32_t head, tail; /* page frame numbers, 0: empty */
-        uint32_t flags;      /* CACHEBPF_LIST_* */
+        uint32_t flags;      /* CACHEBPF_LIST_*, and in the upper half where folios go that are used */
         uint32_t n_folios;
         Walk *walks;         /* whose cursors must not dangle */
 } List;
@@ -58,17 +59,19 @@ typedef struct Host {
         struct cachebpf_folio *folios;
         uint32_t n_objects;
         const uint64_t *keys;
+        const Trace *trace;
 
         uint32_t capacity; /* pages */
         uint32_t n_cached;
 
         List lists[MAX_LISTS];
         uint32_t n_lists;
-        uint8_t new_list; /* where folios go that are added */
+        uint16_t new_list; /* where folios go that are added */
         bool new_at_tail;
 
         Buckets buckets;
         uint64_t random;
+        uint64_t clock;      /* of the stamps of folios */
         uint32_t task_class; /* of the current request */
         bool events;         /* there is something in a ring buffer */
 } Host;
@@ -94,6 +97,15 @@ static inline uint32_t pfn_of(const struct cachebpf_folio *f) {
         return (uint32_t) (f - host.folios);
 }
 
+/* What policies know managers and files of the trace by, which have numbers there. */
+static inline uint64_t host_manager_id(uint8_t number) {
+        return (uint64_t) number + 1;
+}
+
+static inline uint64_t host_file_ino(uint64_t number) {
+        return number + 1;
+}
+
 /* ---- host-lists.c */
 
 void list_link(List *l, struct cachebpf_folio *f, bool tail);
@@ -102,8 +114,12 @@ void list_unlink(List *l, struct cachebpf_folio *f);
 void list_move_to_end(List *l, struct cachebpf_folio *f, bool tail);
 
 /* Puts a folio that is on no list on one, or takes it off. */
-void host_enlist(struct cachebpf_folio *f, uint8_t list, bool tail);
+void host_enlist(struct cachebpf_folio *f, uint16_t list, bool tail);
+/* The same for one that was added just now. */
+void host_enlist_new(struct cachebpf_folio *f, uint16_t list, bool tail);
 void host_delist(struct cachebpf_folio *f);
+/* What a list in the order of use does with a folio on it that was used. */
+void host_use(struct cachebpf_folio *f);
 
 /* ---- host-walk.c: a walk that was to visit f next goes on behind it */
 void walks_advance(List *l, const struct cachebpf_folio *f);

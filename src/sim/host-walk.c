@@ -86,6 +86,28 @@ int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it, struct cachebp
         return 0;
 }
 
+int bpf_cachebpf_first(struct cachebpf_evict *evict, __u32 list, __u32 flags, struct cachebpf_seen *seen) {
+        const struct cachebpf_folio *f;
+        uint32_t pfn;
+
+        if (flags & ~(__u32) CACHEBPF_ITER_REVERSE)
+                return -EINVAL;
+        if (list >= host.n_lists || evict->visits_left == 0)
+                return -ENOENT;
+
+        pfn = flags ? host.lists[list].tail : host.lists[list].head;
+        if (pfn == 0)
+                return -ENOENT;
+        evict->visits_left--;
+        f = host.folios + pfn;
+        *seen = (struct cachebpf_seen) {
+                .number = pfn,
+                .order = f->order,
+                .data = { f->data[0], f->data[1] },
+        };
+        return 0;
+}
+
 struct cachebpf_folio *bpf_iter_cachebpf_list_next(struct bpf_iter_cachebpf_list *it) {
         Walk *w = (Walk *) it;
 

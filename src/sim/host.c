@@ -46,6 +46,7 @@ const char *callback_to_string(Callback callback) {
                 [CALLBACK_ACCESSED]    = "folio_accessed",
                 [CALLBACK_REMOVED]     = "folio_removed",
                 [CALLBACK_ADMIT]       = "admit_folio",
+                [CALLBACK_ADVISE]      = "advise",
                 [CALLBACK_RECONFIGURE] = "the reconfigure program",
         };
 
@@ -71,6 +72,7 @@ int host_start(const SimPolicy *policy, const Trace *trace, uint32_t capacity) {
                 .policy = policy,
                 .n_objects = trace->n_objects,
                 .keys = trace->keys,
+                .trace = trace,
                 .capacity = capacity,
                 .n_lists = 1, /* the one for unlisted folios */
                 .new_list = UNLISTED,

@@ -30,11 +30,12 @@ struct cachebpf_policy {
 struct cachebpf_folio {
         __u32 prev, next; /* page frame numbers of the neighbours, 0 at the ends */
         __u16 accesses;
-        __u8 list;
+        __u16 list;
         __u8 order;
-        __u8 cached; /* boolean; the kernel's "owner" */
-        __u8 lru;    /* LRU_*, see stock.h */
-        __u16 seen;  /* SEEN_*, see cache.c */
+        __u8 cached : 1;  /* boolean; the kernel's "owner" */
+        __u8 seen : 7;    /* SEEN_*, see cache.c */
+        __u8 lru;         /* LRU_*, see stock.h */
+        __u8 manager;     /* who brought it in */
         __u64 data[CACHEBPF_DATA_SIZE / sizeof(__u64)];
 };
 
@@ -48,6 +49,23 @@ struct cachebpf_evict {
                 __s64 score;
                 struct cachebpf_folio *folio;
         } candidates[CACHEBPF_BATCH + 1]; /* one is sorted in before the last is dropped */
+};
+
+struct cachebpf_file {
+        __u64 ino;
+        __u64 index;
+        __u32 dev;
+        __u32 generation;
+};
+
+/* What is said of a whole file, before anything of it is cached: there are no folios to go through. */
+struct cachebpf_advice {
+        __u64 manager;
+        struct cachebpf_file file;
+        __u64 first;
+        __u64 last;
+        __s32 advice;
+        bool begins;
 };
 
 struct task_struct {

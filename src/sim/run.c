@@ -72,6 +72,8 @@ static int execute(const Trace *trace, const SimRun *run, SimStats *ret) {
                                  .capacity = run->capacity,
                                  .batch = run->batch,
                                  .admission = run->admission,
+                                 .advice = run->advice,
+                                 .n_advice = run->n_advice,
                          }, ret);
 }
 

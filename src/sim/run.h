@@ -28,6 +28,8 @@ typedef struct SimRun {
         /* those of other policies are passed over */
         const SimSetting *settings;
         size_t n_settings;
+        const SimAdvice *advice;
+        size_t n_advice;
 } SimRun;
 
 typedef struct SimResult {

@@ -44,6 +44,17 @@ static int add(TraceReader *r, uint64_t id, uint8_t flags) {
         return k;
 }
 
+int trace_reader_set_manager(TraceReader *r, const char *name) {
+        int k;
+
+        k = trace_set_manager(r->trace, name);
+        if (k == -E2BIG)
+                return trace_input_fail(r->input, E2BIG, "more than %u managers", TRACE_MAX_MANAGERS);
+        if (k == -ENOMEM)
+                return trace_input_fail(r->input, ENOMEM, "not enough memory for the trace from here on");
+        return k;
+}
+
 static int check_n_pages(TraceReader *r, uint64_t n_pages) {
         if (n_pages > TRACE_MAX_PAGES)
                 return trace_input_fail(r->input, EBADMSG,
@@ -67,6 +78,7 @@ int trace_reader_add_pages(TraceReader *r, uint64_t file, uint64_t page, uint64_
         if (file >> TRACE_FILE_BITS)
                 return trace_input_fail(r->input, E2BIG, "more than 2^%u files", TRACE_FILE_BITS);
 
+        r->trace->has_files = true;
         for (uint64_t i = 0; i < n_pages; i++) {
                 k = add(r, file << TRACE_PAGE_BITS | (page + i), flags);
                 if (k < 0)
@@ -191,6 +203,23 @@ static int read_as(TraceReader *r, TraceFormat format) {
         }
 }
 
+/* Of files, by their numbers. */
+static int keep_names(TraceReader *r) {
+        GHashTableIter it;
+        gpointer name, number;
+
+        if (!r->names)
+                return 0;
+        r->trace->files = calloc(g_hash_table_size(r->names), sizeof(char *));
+        if (!r->trace->files)
+                return -ENOMEM;
+        r->trace->n_files = g_hash_table_size(r->names);
+        g_hash_table_iter_init(&it, r->names);
+        while (g_hash_table_iter_next(&it, &name, &number))
+                r->trace->files[GPOINTER_TO_UINT(number) - 1] = strdup(name);
+        return 0;
+}
+
 static int read_input(TraceInput *in, TraceFormat format, const TraceOptions *options, Trace **ret) {
         static const TraceOptions defaults = TRACE_OPTIONS_DEFAULT;
         _cleanup_(trace_freep) Trace *trace = NULL;
@@ -209,6 +238,8 @@ static int read_input(TraceInput *in, TraceFormat format, const TraceOptions *op
         }
 
         r = read_as(&reader, format);
+        if (r >= 0 && trace->has_files)
+                r = keep_names(&reader);
         g_clear_pointer(&reader.names, g_hash_table_unref);
         if (r < 0)
                 return r;

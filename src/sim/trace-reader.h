@@ -15,10 +15,6 @@
 #  define TRACE_MAX_PAGES (UINT64_C(1) << 20)
 #endif
 
-/* Files and their pages in one 64-bit number. */
-#define TRACE_FILE_BITS 24U
-#define TRACE_PAGE_BITS 40U
-
 typedef struct TraceReader {
         TraceInput *input;
         const TraceOptions *options;
@@ -35,6 +31,10 @@ int trace_reader_add_bytes(TraceReader *r, uint64_t file, uint64_t offset, uint6
 /* A request for an object of a key-value trace, which is as many pages as its size needs (but with the
  * option ignore-obj-size one). */
 int trace_reader_add_object(TraceReader *r, uint64_t id, uint64_t size, uint8_t flags);
+
+/* Whose the requests are that follow; NULL: nobody's in particular. Fails with a message if there are too
+ * many managers. */
+int trace_reader_set_manager(TraceReader *r, const char *name);
 
 /* Numbers names from 0 in the order they come up. */
 uint32_t trace_reader_number(TraceReader *r, const char *name);

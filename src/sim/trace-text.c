@@ -2,7 +2,7 @@
 
 /* The text form, a line an access:
  *
- *      [OP] [FILE] WHERE [thread=NAME] [class=CLASS]
+ *      [OP] [FILE] WHERE [thread=NAME] [class=CLASS] [manager=NAME]
  *
  * OP is r (read, the default), w (write), a (read ahead) or d (deleted, truncated); FILE any word; WHERE is
  * PAGE or PAGE+COUNT, or in bytes @OFFSET or @OFFSET+LENGTH. In words, blanks and what is not printable are
@@ -118,12 +118,17 @@ const char *trace_text_parse(char *line, TraceTextAccess *ret) {
                         if (!unescape(value))
                                 return "the name of the thread is not escaped correctly";
                         ret->thread = value;
+                } else if ((value = startswith(word, "manager="))) {
+                        if (!unescape(value))
+                                return "the name of the manager is not escaped correctly";
+                        ret->manager = value;
                 } else if ((value = startswith(word, "class=")))
                         class = value;
-                else if (ret->thread || class)
-                        return "only thread= and class= can come behind those";
+                else if (ret->thread || class || ret->manager)
+                        return "only thread=, class= and manager= can come behind those";
                 else if (n == ELEMENTSOF(words))
-                        return "too many words; a line is [OP] [FILE] WHERE [thread=NAME] [class=CLASS]";
+                        return "too many words; a line is [OP] [FILE] WHERE [thread=NAME] [class=CLASS] "
+                               "[manager=NAME]";
                 else
                         words[n++] = word;
 
@@ -179,6 +184,9 @@ int trace_read_text(TraceReader *r) {
                 if (!(a.flags & TRACE_CLASS_MASK))
                         a.flags |= trace_thread_class(r->options, a.thread);
 
+                k = trace_reader_set_manager(r, a.manager);
+                if (k < 0)
+                        return k;
                 file = a.file ? trace_reader_number(r, a.file) : 0;
                 k = a.in_bytes ? trace_reader_add_bytes(r, file, a.page, a.n, a.flags) :
                                  trace_reader_add_pages(r, file, a.page, a.n, a.flags);
@@ -224,6 +232,10 @@ int trace_text_write(FILE *f, const TraceTextAccess *a) {
         }
         if (class != TRACE_CLASS_NONE)
                 fprintf(f, " class=%s", class_names[class]);
+        if (a->manager) {
+                fputs(" manager=", f);
+                write_word(f, a->manager);
+        }
         fputc('\n', f);
 
         return ferror(f) ? -EIO : 0;

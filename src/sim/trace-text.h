@@ -11,6 +11,7 @@ typedef struct TraceTextAccess {
         uint64_t n;         /* pages or bytes, at least 1 */
         uint8_t flags;      /* TRACE_*; 0: a read */
         const char *thread; /* its name; NULL: unknown */
+        const char *manager; /* likewise */
         int in_bytes;
 } TraceTextAccess;
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "shared/macro.h"
 #include "trace.h"
@@ -81,6 +82,15 @@ static size_t find_bucket(const TraceIndex *x, uint64_t id) {
         return i;
 }
 
+static bool grow(uint64_t **array, size_t n) {
+        uint64_t *grown = reallocarray(*array, n, sizeof(*grown));
+
+        if (!grown)
+                return false;
+        *array = grown;
+        return true;
+}
+
 /* Finds the number of an object, or gives it the next one. */
 static int number_of(Trace *t, uint64_t id, uint32_t *ret) {
         TraceIndex *x = t->index;
@@ -104,16 +114,14 @@ static int number_of(Trace *t, uint64_t id, uint32_t *ret) {
 
         if (t->n_objects == x->n_keys_allocated) {
                 size_t n = x->n_keys_allocated > 0 ? x->n_keys_allocated * 2 : INITIAL_BUCKETS;
-                uint64_t *keys;
 
-                keys = reallocarray(t->keys, n, sizeof(*keys));
-                if (!keys)
+                if (!grow(&t->keys, n) || !grow(&t->ids, n))
                         return -ENOMEM;
-                t->keys = keys;
                 x->n_keys_allocated = n;
         }
 
         t->keys[t->n_objects] = mix(id);
+        t->ids[t->n_objects] = id;
         x->buckets[i].id = id;
         x->buckets[i].number = t->n_objects + 1;
         *ret = t->n_objects++;
@@ -142,6 +150,14 @@ static int grow_requests(Trace *t) {
                 if (!flags)
                         return -ENOMEM;
                 t->flags = flags;
+        }
+        if (t->managers) {
+                uint8_t *managers;
+
+                managers = realloc(t->managers, n);
+                if (!managers)
+                        return -ENOMEM;
+                t->managers = managers;
         }
 
         t->n_allocated = n;
@@ -172,6 +188,11 @@ int trace_add(Trace *t, uint64_t id, uint8_t flags) {
                 if (!t->flags)
                         return -ENOMEM;
         }
+        if (t->manager != 0 && !t->managers) {
+                t->managers = calloc(t->n_allocated, 1);
+                if (!t->managers)
+                        return -ENOMEM;
+        }
 
         r = number_of(t, id, t->objects + t->n_requests);
         if (r < 0)
@@ -179,7 +200,29 @@ int trace_add(Trace *t, uint64_t id, uint8_t flags) {
 
         if (t->flags)
                 t->flags[t->n_requests] = flags;
+        if (t->managers)
+                t->managers[t->n_requests] = t->manager;
         t->n_requests++;
+        return 0;
+}
+
+int trace_set_manager(Trace *t, const char *name) {
+        uint8_t i = 0;
+
+        assert(t);
+
+        if (name)
+                for (i = 1; i != 0 && t->manager_names[i]; i++)
+                        if (strcmp(t->manager_names[i], name) == 0)
+                                break;
+        if (name && i == 0)
+                return -E2BIG;
+        if (name && !t->manager_names[i]) {
+                t->manager_names[i] = strdup(name);
+                if (!t->manager_names[i])
+                        return -ENOMEM;
+        }
+        t->manager = i;
         return 0;
 }
 
@@ -204,6 +247,13 @@ Trace *trace_free(Trace *t) {
         index_free(t->index);
         free(t->objects);
         free(t->flags);
+        free(t->managers);
         free(t->keys);
+        free(t->ids);
+        for (size_t i = 0; i < t->n_files; i++)
+                free(t->files[i]);
+        free(t->files);
+        for (size_t i = 0; i <= TRACE_MAX_MANAGERS; i++)
+                free(t->manager_names[i]);
         return mfree(t);
 }

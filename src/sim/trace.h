@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,10 @@
  * only. */
 
 #define TRACE_PAGE_SIZE 4096U
+
+/* Files and their pages in one 64-bit number. */
+#define TRACE_FILE_BITS 24U
+#define TRACE_PAGE_BITS 40U
 
 /* Requests and objects that a trace can have at most;
  * an object number also is a page frame number less 1. */
@@ -28,6 +33,9 @@ enum {
         TRACE_CLASS_MASK  = 3 << TRACE_CLASS_SHIFT,
 };
 
+/* Managers that a trace can have: control groups below that of the policy. Number 0 is that itself. */
+#define TRACE_MAX_MANAGERS 255U
+
 /* Classes of tasks, as policies know them. */
 enum {
         TRACE_CLASS_NONE,
@@ -40,9 +48,16 @@ typedef struct Trace {
         uint32_t n_objects;
         uint32_t *objects; /* the object of each request */
         uint8_t *flags;    /* of each request; NULL: all 0 */
+        uint8_t *managers; /* of each request: whose it is; NULL: all 0 */
         uint64_t *keys;    /* of each object: what bpf_cachebpf_key() returns, a hash of its identity */
+        uint64_t *ids;     /* of each object: with has_files file << TRACE_PAGE_BITS | page */
+        bool has_files;
+        char **files;      /* their names; NULL: none, or they have none */
+        size_t n_files;
+        char *manager_names[TRACE_MAX_MANAGERS + 1]; /* NULL: there is none of that number */
 
         /* private, to trace_add() */
+        uint8_t manager;
         struct TraceIndex *index;
         size_t n_allocated;
 } Trace;
@@ -67,6 +82,10 @@ int trace_new(Trace **ret);
  * the identity is more than 64 bits (device, inode, page index). The removal of a page that was not asked
  * for is left out. -E2BIG: more requests or objects than there are numbers; -ENOMEM. */
 int trace_add(Trace *t, uint64_t id, uint8_t flags);
+
+/* Whose the requests are that are added from now on, by name; NULL: nobody's in particular. -E2BIG: there
+ * are too many; -ENOMEM. */
+int trace_set_manager(Trace *t, const char *name);
 
 /* Ends the filling: gives back what is only needed for that. A trace without requests is valid. */
 void trace_seal(Trace *t);

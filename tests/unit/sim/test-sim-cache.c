@@ -230,7 +230,7 @@ __s32 CACHEBPF_SLEEPABLE_OP(t_two_init, struct cachebpf_policy *policy)
 
 void CACHEBPF_OP(t_two_added, struct cachebpf_policy *policy, struct cachebpf_folio *f, __u32 why)
 {
-        assert_int_equal(f->list, 255);
+        assert_int_equal(f->list, UINT16_MAX);
         if (letter(f) == 'a')
                 bpf_cachebpf_list_add(policy, f, other, TAIL);
         /* others are on no list, and must not be lost */

@@ -6,7 +6,9 @@ static void test_create(void **state) {
         _test_host_ h = test_host_begin(0);
         struct cachebpf_policy *p = &host.instance;
 
-        assert_int_equal(bpf_cachebpf_list_create(p, 16), -EINVAL);
+        assert_int_equal(bpf_cachebpf_list_create(p, 1 << 6), -EINVAL);
+        assert_int_equal(bpf_cachebpf_list_create(p, 1 << 16), -EINVAL);
+        assert_int_equal(bpf_cachebpf_list_create(p, CACHEBPF_LIST_USED_TAIL | LIST_USED_TO(1)), -EINVAL);
         assert_int_equal(bpf_cachebpf_list_create(p, CACHEBPF_LIST_NEW_HEAD | CACHEBPF_LIST_NEW_TAIL),
                          -EINVAL);
         assert_int_equal(bpf_cachebpf_list_create(p, CACHEBPF_LIST_USED_HEAD | CACHEBPF_LIST_USED_TAIL),
@@ -19,7 +21,9 @@ static void test_create(void **state) {
         assert_false(host.new_at_tail);
         assert_int_equal(bpf_cachebpf_list_create(p, CACHEBPF_LIST_NEW_TAIL), -EEXIST);
 
-        for (int i = 3; i < 128; i++)
+        assert_int_equal(bpf_cachebpf_list_create(p, LIST_USED_TO(1)), -EINVAL);
+        assert_int_equal(bpf_cachebpf_list_create(p, CACHEBPF_LIST_USED_TAIL | LIST_USED_TO(1)), 3);
+        for (int i = 4; i < 1023; i++)
                 assert_int_equal(bpf_cachebpf_list_create(p, 0), i);
         assert_int_equal(bpf_cachebpf_list_create(p, 0), -ENOSPC);
 }

@@ -68,6 +68,14 @@ enum cachebpf_list_flags {
 	/* a folio on it that is used again moves to its head, or to its tail */
 	CACHEBPF_LIST_USED_HEAD		= 1 << 2,
 	CACHEBPF_LIST_USED_TAIL		= 1 << 3,
+	/* of its folios the last 8 bytes of the policy's data say when they were used last */
+	CACHEBPF_LIST_STAMPED		= 1 << 4,
+	/*
+	 * With USED: to that of another list, whose number is in the upper half; it was
+	 * created before, and is STAMPED or not as this one is
+	 */
+	CACHEBPF_LIST_USED_ELSEWHERE	= 1 << 5,
+	CACHEBPF_LIST_ELSEWHERE_SHIFT	= 16,
 };
 
 /* what bpf_cachebpf_rank_list() takes for the score */
@@ -91,13 +99,13 @@ enum cachebpf_iter_flags {
  * @prev:	pfn of the neighbour towards the head of its list, 0 at the end
  * @next:	pfn of the neighbour towards the tail of its list, 0 at the end
  * @owner:	number of the policy that manages the folio, 0 for none
- * @list:	eviction list it is on, 0 if the policy did not put it on one, 255
+ * @list:	eviction list it is on, 0 if the policy did not put it on one, 65535
  *		if it is added just now; in folio_removed() it is still there
  * @order:	folio order
  * @accesses:	uses since it was added, the one that brought it in included;
  *		ends at 32768; kept by the kernel, a policy may overwrite it (ageing);
  *		1 to 3, by what the LRU knows, for a folio cached before the policy
- * @slot:	index inside its table block
+ * @slot:	index inside its table block; never changes
  * @fresh:	looks of reclaim at its mappings that say no more than that a fault
  *		has brought it in
  * @data:	belongs to the policy, zero when the folio is added
@@ -106,11 +114,11 @@ struct cachebpf_folio {
 	u32	prev;
 	u32	next;
 	u16	owner;
-	u8	list;
-	u8	order;
+	u16	list;
 	u16	accesses;
-	u8	slot;
-	u8	fresh;
+	u8	order;
+	u8	slot:2;
+	u8	fresh:2;
 	union {
 		u64	data[CACHEBPF_DATA_SIZE / sizeof(u64)];
 		/*
@@ -120,6 +128,17 @@ struct cachebpf_folio {
 		 */
 		void	*not_plain_memory;
 	};
+};
+
+/**
+ * struct cachebpf_held_folio - one that is locked or referenced
+ * @f:		the same
+ *
+ * Of it the file is known, too: bpf_cachebpf_key() and bpf_cachebpf_file() take
+ * no other.  Where a policy may have any folio it may have this one.
+ */
+struct cachebpf_held_folio {
+	struct cachebpf_folio	f;
 };
 
 struct cachebpf_policy;
@@ -161,6 +180,63 @@ struct cachebpf_admission {
 	u32	dev;
 	u32	nr_pages;
 	u32	flags;
+};
+
+/* Advice numbers of posix_fadvise() that are policies' alone: all with this upper half. */
+#define CACHEBPF_ADVICE_OWN		0x43420000
+#define CACHEBPF_ADVICE_OWN_MASK	(~0xffff)
+/* what advise() returns to be called for what of the range is cached */
+#define CACHEBPF_ADVICE_WALK		BIT(30)
+/* folios in one call of advise(): as many as find their way into a folio_batch */
+#define CACHEBPF_ADVICE_BATCH		31
+
+/**
+ * struct cachebpf_file - a page of a file
+ * @ino:	inode number
+ * @index:	which page
+ * @dev:	device of the file system, encoded as stat(2) does
+ * @generation:	of the inode: tells files that had the same number from each other
+ */
+struct cachebpf_file {
+	u64	ino;
+	u64	index;
+	u32	dev;
+	u32	generation;
+};
+
+/**
+ * struct cachebpf_seen - what bpf_cachebpf_first() tells of a folio
+ * @number:	to be found by; see bpf_cachebpf_number()
+ * @order:	folio order
+ * @data:	the policy's data
+ */
+struct cachebpf_seen {
+	u32	number;
+	u32	order;
+	u64	data[CACHEBPF_DATA_SIZE / sizeof(u64)];
+};
+
+/**
+ * struct cachebpf_advice - what a program says of a part of a file, for advise()
+ * @manager:	id of the cgroup who speaks: a child of the policy's, or that
+ * @file:	the file, and the first page of the range
+ * @first:	the first page of the range
+ * @last:	the last one
+ * @advice:	POSIX_FADV_*, or a number of %CACHEBPF_ADVICE_OWN
+ * @begins:	the first call for this advice, without folios
+ *
+ * The rest is private to the kernel.
+ */
+struct cachebpf_advice {
+	u64			manager;
+	struct cachebpf_file	file;
+	u64			first;
+	u64			last;
+	s32			advice;
+	bool			begins;
+	u64			policy_serial;
+	u32			nr_folios;
+	struct cachebpf_folio	*folios[CACHEBPF_ADVICE_BATCH];
 };
 
 /**
@@ -218,17 +294,18 @@ struct cachebpf_ops {
 	 * @folio_added: A folio entered the page cache; @why: enum cachebpf_added.
 	 * It is on the list that was created for new folios, if there is one.
 	 */
-	void (*folio_added)(struct cachebpf_policy *policy, struct cachebpf_folio *folio, u32 why);
+	void (*folio_added)(struct cachebpf_policy *policy, struct cachebpf_held_folio *folio,
+			    u32 why);
 
 	/**
 	 * @folio_accessed: A cached folio was used again.  The use that belongs
 	 * to the insertion itself, and the first one after readahead, are not
 	 * reported: they are not re-uses.
 	 */
-	void (*folio_accessed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio);
+	void (*folio_accessed)(struct cachebpf_policy *policy, struct cachebpf_held_folio *folio);
 
 	/** @folio_removed: A folio left the cache or this policy; @why: enum cachebpf_removed */
-	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+	void (*folio_removed)(struct cachebpf_policy *policy, struct cachebpf_held_folio *folio,
 			      u32 why);
 
 	/**
@@ -240,6 +317,16 @@ struct cachebpf_ops {
 	 */
 	bool (*admit_folio)(struct cachebpf_policy *policy,
 			    struct cachebpf_admission *admission);
+
+	/**
+	 * @advise: The current task gives advice.  For numbers of
+	 * %CACHEBPF_ADVICE_OWN what it returns is the answer, a negative errno or
+	 * not; standard advice has its usual effect afterwards.  If it returns
+	 * %CACHEBPF_ADVICE_WALK it is called once more for each batch of folios
+	 * of the range that are cached, the policy's, and of the manager who
+	 * speaks, as long as it returns that again.
+	 */
+	s32 (*advise)(struct cachebpf_policy *policy, struct cachebpf_advice *advice);
 
 	/** @cgroup_id: id of the cgroup to attach to */
 	u64 cgroup_id;
@@ -339,6 +426,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new);
 void __cachebpf_folio_split(struct folio *head, struct folio *tail);
 void __cachebpf_drop_behind(struct folio_batch *fbatch, loff_t pos, loff_t size);
 void __cachebpf_drop_spliced(struct page *page, unsigned int end);
+int __cachebpf_advise(struct address_space *mapping, loff_t start, loff_t end, int advice);
 
 void cachebpf_memcg_online(struct mem_cgroup *memcg);
 void cachebpf_memcg_offline(struct mem_cgroup *memcg);
@@ -375,6 +463,12 @@ static inline void __cachebpf_drop_spliced(struct page *page, unsigned int end) 
 static inline void cachebpf_memcg_online(struct mem_cgroup *memcg) {}
 static inline void cachebpf_memcg_offline(struct mem_cgroup *memcg) {}
 static inline void __cachebpf_folios_kept(struct list_head *folios) {}
+
+static inline int __cachebpf_advise(struct address_space *mapping, loff_t start, loff_t end,
+				    int advice)
+{
+	return -EOPNOTSUPP;
+}
 
 static inline bool cachebpf_serves(struct lruvec *lruvec)
 {
@@ -451,6 +545,23 @@ static __always_inline void cachebpf_drop_spliced(struct page *page, unsigned in
 {
 	if (cachebpf_admission_enabled())
 		__cachebpf_drop_spliced(page, end);
+}
+
+/*
+ * The current task gives advice about a part of a file.  True if it was for
+ * policies alone: then *@advice is the answer.
+ */
+static inline bool cachebpf_advise(struct address_space *mapping, loff_t start, loff_t end,
+				   int *advice)
+{
+	bool own = (*advice & CACHEBPF_ADVICE_OWN_MASK) == CACHEBPF_ADVICE_OWN;
+	int ret = -EOPNOTSUPP;
+
+	if (cachebpf_enabled())
+		ret = __cachebpf_advise(mapping, start, end, *advice);
+	if (own)
+		*advice = ret;
+	return own;
 }
 
 #endif /* _LINUX_CACHEBPF_H */

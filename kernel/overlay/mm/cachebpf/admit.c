@@ -31,15 +31,10 @@
 DEFINE_STATIC_KEY_FALSE(cachebpf_admission_key);
 
 /* @policy, not yet published, has admit_folio(). */
-int cachebpf_admission_start(struct cachebpf_policy *policy)
+void cachebpf_admission_start(struct cachebpf_policy *policy)
 {
-	int err = cachebpf_lists_create(policy, CACHEBPF_REJECTED, 0);
-
-	if (err)
-		return err;
 	policy->admits = true;
 	static_branch_inc(&cachebpf_admission_key);
-	return 0;
 }
 
 /* @policy has no folios any more. */
@@ -367,7 +362,7 @@ void __cachebpf_drop_spliced(struct page *page, unsigned int end)
  */
 bool cachebpf_some_rejected_used(struct cachebpf_policy *policy, int nid)
 {
-	struct cachebpf_list *list = policy->nodes[nid]->lists[CACHEBPF_REJECTED];
+	struct cachebpf_list *list = &policy->nodes[nid]->rejected;
 	struct cachebpf_folio *f = READ_ONCE(list->head.f);
 
 	return f && READ_ONCE(f->accesses);
@@ -402,7 +397,7 @@ void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_lef
 {
 	struct cachebpf_policy *policy = evict->policy;
 	struct cachebpf_node *node = policy->nodes[evict->nid];
-	struct cachebpf_list *list = node->lists[CACHEBPF_REJECTED];
+	struct cachebpf_list *list = &node->rejected;
 	int nr_vain = 0;
 
 	spin_lock_irq(&node->lock);

@@ -94,7 +94,7 @@ void cachebpf_check_list(struct check *c, struct cachebpf_policy *policy, int ni
 {
 	struct walk w = {
 		.policy = policy,
-		.list = policy->nodes[nid]->lists[list_id],
+		.list = cachebpf_list_of(policy->nodes[nid], list_id),
 		.nid = nid,
 		.list_id = list_id,
 	};

@@ -94,11 +94,11 @@ static const char *wrong_links(struct cachebpf_policy *policy, struct cachebpf_f
 		wrong = "the owner changes";
 		goto out;
 	}
-	if (f->list >= policy->nr_lists && !(policy->admits && f->list == CACHEBPF_REJECTED)) {
+	if (f->list >= policy->nr_lists && f->list != CACHEBPF_REJECTED) {
 		wrong = "its entry is on no list";
 		goto out;
 	}
-	list = node->lists[f->list];
+	list = cachebpf_list_of(node, f->list);
 	if (f->prev ? !is_neighbour(f, f->prev, true, pfn) : !is_end(&list->head, f, pfn))
 		wrong = "its entry and the one before do not agree";
 	else if (f->next ? !is_neighbour(f, f->next, false, pfn) : !is_end(&list->tail, f, pfn))
@@ -301,8 +301,7 @@ static void check_policy(struct check *c, struct cachebpf_policy *policy)
 	for_each_node_state(nid, N_MEMORY) {
 		for (i = 0; i < policy->nr_lists; i++)
 			cachebpf_check_list(c, policy, nid, i);
-		if (policy->admits)
-			cachebpf_check_list(c, policy, nid, CACHEBPF_REJECTED);
+		cachebpf_check_list(c, policy, nid, CACHEBPF_REJECTED);
 	}
 }
 

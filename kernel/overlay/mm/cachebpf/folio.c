@@ -64,14 +64,16 @@ static __always_inline bool disown_entry(struct cachebpf_policy *policy, struct 
  * does not own it any more.
  */
 static __always_inline void enlist_entry(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-					 struct folio *folio, u8 list, bool tail)
+					 struct folio *folio, u16 list, bool tail)
 {
 	struct cachebpf_node *node = policy->nodes[folio_nid(folio)];
 	unsigned long flags;
 
 	spin_lock_irqsave(&node->lock, flags);
-	if (likely(f->owner == policy->id && f->list == CACHEBPF_NO_LIST))
+	if (likely(f->owner == policy->id && f->list == CACHEBPF_NO_LIST)) {
 		cachebpf_link(node, f, folio_pfn(folio), list, tail);
+		cachebpf_stamp_new(node, f);
+	}
 	spin_unlock_irqrestore(&node->lock, flags);
 }
 
@@ -86,7 +88,7 @@ static noinline void tell_added(struct cachebpf_policy *policy, struct cachebpf_
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
 
 	if (ops)
-		ops->folio_added(policy, f, why);
+		ops->folio_added(policy, cachebpf_held(f), why);
 	if (READ_ONCE(f->list) == CACHEBPF_NO_LIST)
 		enlist_entry(policy, f, folio, CACHEBPF_UNLISTED, true);
 }
@@ -115,7 +117,7 @@ static noinline void tell_removed(struct cachebpf_policy *policy, struct cachebp
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
 
 	if (ops)
-		ops->folio_removed(policy, f, why);
+		ops->folio_removed(policy, cachebpf_held(f), why);
 }
 
 /*
@@ -338,7 +340,7 @@ static noinline void tell_of_use(struct cachebpf_policy *policy, struct cachebpf
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
 
 	if (ops)
-		ops->folio_accessed(policy, f);
+		ops->folio_accessed(policy, cachebpf_held(f));
 }
 
 static noinline void tell_and_note_use(struct cachebpf_policy *policy, struct cachebpf_folio *f)
@@ -518,7 +520,8 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 		cachebpf_list_replace(node, from, to);
 		spin_unlock_irqrestore(&node->lock, flags);
 	} else {
-		enlist_entry(policy, to, new, from->list, true);
+		node = policy->nodes[folio_nid(old)];
+		enlist_entry(policy, to, new, cachebpf_settled_list(node, from), true);
 	}
 	disown_entry(policy, from, old);
 out:
@@ -529,13 +532,14 @@ out:
  * @f, the entry of @head that has shrunk, gets its new size.  Returns the list
  * it is on, and its policy in @policy; detach may be handing it over.
  */
-static u8 shrink_entry(struct cachebpf_folio *f, struct folio *head,
-		       struct cachebpf_policy **policy)
+static u16 shrink_entry(struct cachebpf_folio *f, struct folio *head,
+			struct cachebpf_policy **policy)
 {
 	struct cachebpf_node *node;
 	unsigned long flags;
+	unsigned long nr_gone;
 	bool owned;
-	u8 list;
+	u16 list;
 
 	do {
 		*policy = cachebpf_owner_of(f);
@@ -547,7 +551,9 @@ static u8 shrink_entry(struct cachebpf_folio *f, struct folio *head,
 		owned = f->owner == (*policy)->id;
 		list = f->list;
 		if (owned) {
-			node->lists[list]->nr_pages -= (1UL << f->order) - folio_nr_pages(head);
+			nr_gone = (1UL << f->order) - folio_nr_pages(head);
+			cachebpf_list_of(node, list)->nr_pages -= nr_gone;
+			node->nr_pages -= nr_gone;
 			f->order = folio_order(head);
 		}
 		spin_unlock_irqrestore(&node->lock, flags);
@@ -560,7 +566,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 {
 	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f, *new;
-	u8 list;
+	u16 list;
 
 	rcu_read_lock();
 	cachebpf_delay(CACHEBPF_AT_SPLIT);

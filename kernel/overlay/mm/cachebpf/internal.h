@@ -28,19 +28,20 @@
 #include "table.h"
 
 #define CACHEBPF_MAX_POLICIES	4096
-#define CACHEBPF_MAX_LISTS	128
+#define CACHEBPF_MAX_LISTS	1023
 /* list 0 holds what the policy did not put anywhere */
 #define CACHEBPF_UNLISTED	0
-/* rejected folios: beyond the lists that a policy can name, and only if it has admit_folio() */
-#define CACHEBPF_REJECTED	CACHEBPF_MAX_LISTS
+/* rejected folios: beyond the lists that a policy can name */
+#define CACHEBPF_REJECTED	0xfffd
 /* cachebpf_folio.list while folio_added() runs: on no list at all */
-#define CACHEBPF_NO_LIST	0xff
+#define CACHEBPF_NO_LIST	0xffff
 /* never in cachebpf_folio.list */
-#define CACHEBPF_NEVER_LIST	0xfe
+#define CACHEBPF_NEVER_LIST	0xfffe
 
 #define CACHEBPF_LIST_NEW	(CACHEBPF_LIST_NEW_HEAD | CACHEBPF_LIST_NEW_TAIL)
 #define CACHEBPF_LIST_USED	(CACHEBPF_LIST_USED_HEAD | CACHEBPF_LIST_USED_TAIL)
-#define CACHEBPF_LIST_FLAGS	(CACHEBPF_LIST_NEW | CACHEBPF_LIST_USED)
+#define CACHEBPF_LIST_FLAGS	(CACHEBPF_LIST_NEW | CACHEBPF_LIST_USED |		\
+				 CACHEBPF_LIST_STAMPED | CACHEBPF_LIST_USED_ELSEWHERE)
 
 enum cachebpf_stat {
 	CACHEBPF_STAT_HITS,
@@ -91,8 +92,9 @@ struct cachebpf_end {
 struct cachebpf_list {
 	struct cachebpf_end	head;
 	struct cachebpf_end	tail;
-	/* enum cachebpf_list_flags */
-	u32			flags;
+	/* enum cachebpf_list_flags, and where folios go that are used */
+	u16			flags;
+	u16			elsewhere;
 	unsigned long		nr_folios;
 	unsigned long		nr_pages;
 	/* those in progress, whose cursors must not dangle */
@@ -102,7 +104,13 @@ struct cachebpf_list {
 struct cachebpf_node {
 	/* see the top of this file */
 	spinlock_t		lock;
-	struct cachebpf_list	*lists[CACHEBPF_REJECTED + 1];
+	/* of the stamps of folios: goes on with each that is added, and each batch of uses */
+	u64			clock;
+	/* on all lists together */
+	unsigned long		nr_pages;
+	struct cachebpf_list	**lists;
+	/* CACHEBPF_REJECTED */
+	struct cachebpf_list	rejected;
 	/*
 	 * See count_others(): pages that were there beside the policy's, when, in
 	 * jiffies, and pages of their part that the policy gave
@@ -172,7 +180,7 @@ struct cachebpf_policy {
 	u16				id;
 	u16				nr_lists;
 	/* where folios go that are added */
-	u8				new_list;
+	u16				new_list;
 	bool				new_at_tail;
 	/* which callbacks it has */
 	bool				hears_added;
@@ -223,17 +231,23 @@ struct cachebpf_iter {
 	u32			cursor;
 	u32			nr_left;
 	u32			nr_offers;
-	u8			list_id;
+	u16			list_id;
 	u8			flags;
 	/* read ahead, of which the first nr_used were offered */
-	u8			nr_used;
-	u8			nr_batch;
+	u8			nr_used:4;
+	u8			nr_batch:4;
 	struct cachebpf_folio	*batch[CACHEBPF_ITER_BATCH];
 };
 
 static inline void cachebpf_count(struct cachebpf_policy *policy, enum cachebpf_stat item, long nr)
 {
 	this_cpu_add(policy->pcpu->count[item], nr);
+}
+
+/* Pages on the node @nid that @policy may be asked for. */
+static inline unsigned long cachebpf_pages_on(const struct cachebpf_policy *policy, int nid)
+{
+	return READ_ONCE(policy->nodes[nid]->nr_pages);
 }
 
 /* The node of @policy that the folio of @f lies on. */
@@ -243,16 +257,23 @@ static inline struct cachebpf_node *cachebpf_node_of(struct cachebpf_policy *pol
 	return policy->nodes[page_to_nid(pfn_to_page(cachebpf_folio_pfn(f)))];
 }
 
+/* Of @node; it is there. */
+static inline struct cachebpf_list *cachebpf_list_of(struct cachebpf_node *node, u16 nr)
+{
+	return likely(nr != CACHEBPF_REJECTED) ? node->lists[nr] : &node->rejected;
+}
+
 /* list.c: eviction lists; all under the node's lock; see list.h too */
-int cachebpf_lists_create(struct cachebpf_policy *policy, int nr, u32 flags);
 int cachebpf_lists_add(struct cachebpf_policy *policy, u32 flags);
 void cachebpf_lists_free(struct cachebpf_policy *policy);
-unsigned long cachebpf_pages_on(const struct cachebpf_policy *policy, int nid);
 void cachebpf_move_to_end(struct cachebpf_list *list, struct cachebpf_folio *f, u32 pfn,
 			  bool tail);
+void cachebpf_link_sorted(struct cachebpf_node *node, struct cachebpf_folio *f, u32 pfn,
+			  u16 list_id, u32 nr_max);
 void cachebpf_move_run(struct cachebpf_list *list, struct cachebpf_folio *last);
 void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *old,
 			   struct cachebpf_folio *new);
+u16 cachebpf_settled_list(struct cachebpf_node *node, struct cachebpf_folio *f);
 
 /* buckets.c: what a policy remembers of folios that are not cached */
 void cachebpf_buckets_resize(struct cachebpf_policy *policy);
@@ -302,7 +323,7 @@ void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f
 void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio, bool again);
 
 /* admit.c: folios that the policy does not want */
-int cachebpf_admission_start(struct cachebpf_policy *policy);
+void cachebpf_admission_start(struct cachebpf_policy *policy);
 void cachebpf_admission_stop(struct cachebpf_policy *policy);
 bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,
 		    struct cachebpf_folio *f, gfp_t gfp);
@@ -312,6 +333,12 @@ bool cachebpf_some_rejected_used(struct cachebpf_policy *policy, int nid);
 void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_left,
 			     unsigned long nr_spared);
 
+/* For a callback that is about a folio which the caller has locked or referenced. */
+static inline struct cachebpf_held_folio *cachebpf_held(struct cachebpf_folio *f)
+{
+	return container_of(f, struct cachebpf_held_folio, f);
+}
+
 /* Always false while no policy has admit_folio(): then it is one static branch. */
 static inline bool cachebpf_is_rejected(const struct cachebpf_folio *f)
 {
@@ -320,10 +347,12 @@ static inline bool cachebpf_is_rejected(const struct cachebpf_folio *f)
 
 static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy, int nid)
 {
-	struct cachebpf_list *list = policy->nodes[nid]->lists[CACHEBPF_REJECTED];
-
-	return list ? READ_ONCE(list->nr_folios) : 0;
+	return READ_ONCE(policy->nodes[nid]->rejected.nr_folios);
 }
+
+/* advise.c: what programs say */
+void cachebpf_file_of(struct cachebpf_file *file, const struct address_space *mapping,
+		      pgoff_t index);
 
 /* adopt.c: what was cached before a policy came, and what it could not have when it came in */
 void cachebpf_adopt_cached(struct cachebpf_policy *policy, bool again);

@@ -13,6 +13,7 @@
 #include <linux/btf_ids.h>
 
 #include "kfunc.h"
+#include "list.h"
 
 struct bpf_iter_cachebpf_list {
 	__u64 __opaque[15];
@@ -104,6 +105,68 @@ static void read_ahead(struct cachebpf_iter *iter)
 }
 
 __bpf_kfunc_start_defs();
+
+/**
+ * bpf_cachebpf_first - the first folio of a list, on the node that is being reclaimed
+ * @evict: the request, of the calling policy
+ * @list_id: number of the list
+ * @flags: 0, or %CACHEBPF_ITER_REVERSE: the last one
+ * @seen: where to tell about it
+ *
+ * Of those that a walk would offer, and with the walks' budget.  On a list in the order
+ * of use what is passed over counts as used.
+ *
+ * Return: 0; -ENOENT no such list, or nothing on it;
+ * -EINVAL unknown flags.
+ */
+__bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u32 flags,
+				   struct cachebpf_seen *seen)
+{
+	struct cachebpf_policy *policy = evict->policy;
+	struct cachebpf_node *node = policy->nodes[evict->nid];
+	u32 pfn, next, nr_left;
+	struct cachebpf_list *list;
+	struct cachebpf_folio *f;
+	int ret = -ENOENT;
+	unsigned long irq;
+	bool in_order;
+
+	if (flags & ~CACHEBPF_ITER_REVERSE)
+		return -EINVAL;
+	if (list_id >= policy->nr_lists)
+		return -ENOENT;
+	list = node->lists[list_id];
+	in_order = list->flags & CACHEBPF_LIST_STAMPED &&
+		   !(list->flags & CACHEBPF_LIST_USED_ELSEWHERE);
+	/* most of many lists are empty */
+	if (!READ_ONCE(list->nr_folios))
+		return -ENOENT;
+
+	spin_lock_irqsave(&node->lock, irq);
+	pfn = flags ? list->tail.pfn : list->head.pfn;
+	nr_left = list->nr_folios;
+	for (; pfn && nr_left && evict->visits_left; nr_left--) {
+		f = cachebpf_table_entry(pfn);
+		evict->visits_left--;
+		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn)))) {
+			seen->number = pfn;
+			seen->order = f->order;
+			seen->data[0] = f->data[0];
+			seen->data[1] = f->data[1];
+			ret = 0;
+			break;
+		}
+		next = flags ? f->prev : f->next;
+		/* what is blocked there would hide all that is behind it */
+		if (in_order && !flags) {
+			cachebpf_move_to_end(list, f, pfn, true);
+			cachebpf_stamp_new(node, f);
+		}
+		pfn = next;
+	}
+	spin_unlock_irqrestore(&node->lock, irq);
+	return ret;
+}
 
 /**
  * bpf_iter_cachebpf_list_new - walk a list, on the node that is being reclaimed

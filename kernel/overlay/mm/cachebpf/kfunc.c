@@ -20,6 +20,20 @@ static bool is_own(const struct cachebpf_policy *policy, const struct cachebpf_f
 	return likely(smp_load_acquire(&f->owner) == policy->id && !cachebpf_is_rejected(f));
 }
 
+/* How a number becomes a folio: of what kfuncs return only what iterators do is trusted. */
+struct bpf_iter_cachebpf_folio {
+	__u64 __opaque[1];
+} __aligned(8);
+
+struct number_iter {
+	struct cachebpf_folio	*f;
+};
+
+static_assert(sizeof(struct number_iter) == sizeof(struct bpf_iter_cachebpf_folio));
+
+/* with interrupts off: some microseconds */
+#define MAX_SORTED	1024U
+
 /* The finalizer of MurmurHash3: each bit of @x is worth half of those of the result. */
 static u64 mix(u64 x)
 {
@@ -76,6 +90,7 @@ __bpf_kfunc int bpf_cachebpf_list_add(struct cachebpf_policy *policy,
 		cachebpf_unlink(node, folio, pfn);
 	if (folio->list == CACHEBPF_NO_LIST) {
 		cachebpf_link(node, folio, pfn, list, tail);
+		cachebpf_stamp_new(node, folio);
 		ret = 0;
 	}
 out:
@@ -99,21 +114,64 @@ __bpf_kfunc int bpf_cachebpf_list_move(struct cachebpf_policy *policy,
 	u32 pfn = cachebpf_folio_pfn(folio);
 	unsigned long flags;
 	int ret = 0;
+	u16 from;
 
 	if (list >= policy->nr_lists)
 		return -ENOENT;
 
 	cachebpf_delay(CACHEBPF_AT_MOVE);
 	spin_lock_irqsave(&node->lock, flags);
+	from = folio->list;
 	if (!is_own(policy, folio)) {
 		ret = -ESTALE;
-	} else if (folio->list == list) {
+	} else if (from == list) {
 		cachebpf_move_to_end(node->lists[list], folio, pfn, tail);
 	} else {
 		/* still in folio_added(): there is nothing to take it from */
-		if (folio->list != CACHEBPF_NO_LIST)
+		if (from != CACHEBPF_NO_LIST)
 			cachebpf_unlink(node, folio, pfn);
 		cachebpf_link(node, folio, pfn, list, tail);
+		if (from == CACHEBPF_NO_LIST || from == CACHEBPF_UNLISTED)
+			cachebpf_stamp_new(node, folio);
+	}
+	spin_unlock_irqrestore(&node->lock, flags);
+	return ret;
+}
+
+/**
+ * bpf_cachebpf_list_insert - put a folio where it belongs on a list that is in order
+ * @policy: the calling policy
+ * @folio: one of its folios, on whatever list
+ * @list_id: number of the list; in the order of the first 8 bytes of the policy's data,
+ *	signed numbers, the least at the head
+ * @nr_max: folios to look at, from the tail; at most 1024
+ *
+ * Behind all of those that have no more than it has itself.
+ *
+ * Return: 0; -ENOENT no such list, -ESTALE not this policy's folio any more.
+ */
+__bpf_kfunc int bpf_cachebpf_list_insert(struct cachebpf_policy *policy,
+					 struct cachebpf_folio *folio, u32 list_id, u32 nr_max)
+{
+	struct cachebpf_node *node = cachebpf_node_of(policy, folio);
+	u32 pfn = cachebpf_folio_pfn(folio);
+	unsigned long flags;
+	int ret = 0;
+	u16 from;
+
+	if (list_id >= policy->nr_lists)
+		return -ENOENT;
+
+	spin_lock_irqsave(&node->lock, flags);
+	if (is_own(policy, folio)) {
+		from = folio->list;
+		if (from != CACHEBPF_NO_LIST)
+			cachebpf_unlink(node, folio, pfn);
+		cachebpf_link_sorted(node, folio, pfn, list_id, min(nr_max, MAX_SORTED));
+		if (from == CACHEBPF_NO_LIST || from == CACHEBPF_UNLISTED)
+			cachebpf_stamp_new(node, folio);
+	} else {
+		ret = -ESTALE;
 	}
 	spin_unlock_irqrestore(&node->lock, flags);
 	return ret;
@@ -163,7 +221,7 @@ __bpf_kfunc u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdw
 
 /**
  * bpf_cachebpf_key - what a folio holds, as a number
- * @f: a folio; only in folio_added(), folio_accessed() and folio_removed()
+ * @f: the folio of folio_added(), folio_accessed() or folio_removed(); or one of advise()
  *
  * A hash of device, inode number, generation of the inode, and position in the
  * file.  When the same page of the same file comes back it has the same key,
@@ -173,9 +231,9 @@ __bpf_kfunc u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdw
  *
  * Return: the key; 0 if the folio was taken out of its file just now.
  */
-__bpf_kfunc u64 bpf_cachebpf_key(struct cachebpf_folio *f)
+__bpf_kfunc u64 bpf_cachebpf_key(struct cachebpf_held_folio *f)
 {
-	struct folio *folio = pfn_folio(cachebpf_folio_pfn(f));
+	struct folio *folio = pfn_folio(cachebpf_folio_pfn(&f->f));
 	struct address_space *mapping = READ_ONCE(folio->mapping);
 	struct inode *inode;
 	u64 file;
@@ -189,6 +247,80 @@ __bpf_kfunc u64 bpf_cachebpf_key(struct cachebpf_folio *f)
 	file = (u64)inode->i_sb->s_dev << 32 | inode->i_generation;
 	file ^= inode->i_ino * GOLDEN_RATIO_64;
 	return mix(mix(file) + folio->index) ?: 1;
+}
+
+/**
+ * bpf_cachebpf_file - which page of which file a folio holds
+ * @f: the folio of folio_added(), folio_accessed() or folio_removed(), or one of advise()
+ * @file: where to put it
+ *
+ * Return: 0; -ESTALE: it was taken out of its file just now.
+ */
+__bpf_kfunc int bpf_cachebpf_file(struct cachebpf_held_folio *f, struct cachebpf_file *file)
+{
+	struct folio *folio = pfn_folio(cachebpf_folio_pfn(&f->f));
+	struct address_space *mapping = READ_ONCE(folio->mapping);
+
+	/* see bpf_cachebpf_key() */
+	if (unlikely(!mapping || (unsigned long)mapping & PAGE_MAPPING_FLAGS || !mapping->host))
+		return -ESTALE;
+	cachebpf_file_of(file, mapping, folio->index);
+	return 0;
+}
+
+/**
+ * bpf_cachebpf_number - what a policy may note of a folio, to find it again
+ * @f: a folio
+ *
+ * Return: a number that no other folio has at this time, never 0.
+ */
+__bpf_kfunc u32 bpf_cachebpf_number(struct cachebpf_folio *f)
+{
+	return cachebpf_folio_pfn(f);
+}
+
+/**
+ * bpf_iter_cachebpf_folio_new - the folio that has a number, as a walk of one
+ * @it: the iterator
+ * @policy: the calling policy
+ * @number: the number
+ *
+ * It may be another one than that of which the number was noted; none if the
+ * policy has none of that number now.
+ *
+ * Return: 0.
+ */
+__bpf_kfunc int bpf_iter_cachebpf_folio_new(struct bpf_iter_cachebpf_folio *it,
+					    struct cachebpf_policy *policy, u32 number)
+{
+	struct number_iter *iter = (void *)it;
+	struct cachebpf_folio *f = cachebpf_table_lookup(number);
+
+	iter->f = f && is_own(policy, f) && READ_ONCE(f->list) != CACHEBPF_NO_LIST ? f : NULL;
+	return 0;
+}
+
+/**
+ * bpf_iter_cachebpf_folio_next - the folio
+ * @it: the iterator
+ *
+ * Return: the folio; NULL if there is none, and the second time.
+ */
+__bpf_kfunc struct cachebpf_folio *bpf_iter_cachebpf_folio_next(struct bpf_iter_cachebpf_folio *it)
+{
+	struct number_iter *iter = (void *)it;
+	struct cachebpf_folio *f = iter->f;
+
+	iter->f = NULL;
+	return f;
+}
+
+/**
+ * bpf_iter_cachebpf_folio_destroy - end it
+ * @it: the iterator
+ */
+__bpf_kfunc void bpf_iter_cachebpf_folio_destroy(struct bpf_iter_cachebpf_folio *it)
+{
 }
 
 __bpf_kfunc_end_defs();

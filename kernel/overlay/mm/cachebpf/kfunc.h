@@ -5,6 +5,8 @@
 
 #include "internal.h"
 
+struct bpf_iter_cachebpf_advice;
+struct bpf_iter_cachebpf_folio;
 struct bpf_iter_cachebpf_list;
 
 /* kfunc.c: lists and folios */
@@ -13,10 +15,18 @@ int bpf_cachebpf_list_add(struct cachebpf_policy *policy, struct cachebpf_folio 
 			  u32 list, bool tail);
 int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 			   u32 list, bool tail);
+int bpf_cachebpf_list_insert(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+			     u32 list_id, u32 nr_max);
 int bpf_cachebpf_list_del(struct cachebpf_policy *policy, struct cachebpf_folio *folio);
 u64 bpf_cachebpf_list_len(struct cachebpf_policy *policy, u32 list);
 u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdwr_buf_size);
-u64 bpf_cachebpf_key(struct cachebpf_folio *f);
+u64 bpf_cachebpf_key(struct cachebpf_held_folio *f);
+int bpf_cachebpf_file(struct cachebpf_held_folio *f, struct cachebpf_file *file);
+u32 bpf_cachebpf_number(struct cachebpf_folio *f);
+int bpf_iter_cachebpf_folio_new(struct bpf_iter_cachebpf_folio *it,
+				struct cachebpf_policy *policy, u32 number);
+struct cachebpf_folio *bpf_iter_cachebpf_folio_next(struct bpf_iter_cachebpf_folio *it);
+void bpf_iter_cachebpf_folio_destroy(struct bpf_iter_cachebpf_folio *it);
 
 /* buckets.c: memory */
 int bpf_cachebpf_buckets_create(struct cachebpf_policy *policy, u32 bytes_per_page);
@@ -27,6 +37,16 @@ int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it, struct cachebp
 			       u32 list, u32 nr_max, u32 flags);
 struct cachebpf_folio *bpf_iter_cachebpf_list_next(struct bpf_iter_cachebpf_list *it);
 void bpf_iter_cachebpf_list_destroy(struct bpf_iter_cachebpf_list *it);
+
+int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u32 flags,
+		       struct cachebpf_seen *seen);
+
+/* advise.c: advice, and who gives it */
+u64 bpf_cachebpf_owner(struct cachebpf_policy *policy, struct cachebpf_folio *f);
+int bpf_iter_cachebpf_advice_new(struct bpf_iter_cachebpf_advice *it,
+				 struct cachebpf_advice *advice);
+struct cachebpf_held_folio *bpf_iter_cachebpf_advice_next(struct bpf_iter_cachebpf_advice *it);
+void bpf_iter_cachebpf_advice_destroy(struct bpf_iter_cachebpf_advice *it);
 
 /* propose.c: proposals */
 int bpf_cachebpf_evict(struct cachebpf_evict *evict, struct cachebpf_folio *folio);

@@ -8,23 +8,62 @@
 #include "internal.h"
 #include "list.h"
 
-/* Create the list @nr, on every node.  Returns 0 or a negative errno. */
-int cachebpf_lists_create(struct cachebpf_policy *policy, int nr, u32 flags)
+/* Room for the list @nr, and it.  What there is stays valid if there is no memory for more. */
+static int create_on_node(struct cachebpf_node *node, int nid, int nr, u32 flags)
 {
-	struct cachebpf_list *list;
-	int nid;
+	struct cachebpf_list **lists, *list;
+
+	/* their number was a power of two, or there are none yet */
+	if (!(nr & (nr - 1))) {
+		lists = krealloc_array(node->lists, nr ? 2 * nr : 1, sizeof(*lists), GFP_KERNEL);
+		if (!lists)
+			return -ENOMEM;
+		node->lists = lists;
+	}
+	list = kzalloc_node(sizeof(*list), GFP_KERNEL,
+			    node_state(nid, N_MEMORY) ? nid : NUMA_NO_NODE);
+	if (!list)
+		return -ENOMEM;
+	list->flags = flags;
+	list->elsewhere = flags >> CACHEBPF_LIST_ELSEWHERE_SHIFT;
+	node->lists[nr] = list;
+	return 0;
+}
+
+/* Create the list @nr, the next one, on every node. */
+static int create_list(struct cachebpf_policy *policy, int nr, u32 flags)
+{
+	int nid, last, err = 0;
 
 	for_each_node(nid) {
-		list = kzalloc_node(sizeof(*list), GFP_KERNEL,
-				    node_state(nid, N_MEMORY) ? nid : NUMA_NO_NODE);
-		if (!list)
-			return -ENOMEM;
-		list->flags = flags;
-		/* left by an attempt that found no memory for the other nodes */
-		kfree(policy->nodes[nid]->lists[nr]);
-		policy->nodes[nid]->lists[nr] = list;
+		err = create_on_node(policy->nodes[nid], nid, nr, flags);
+		if (err)
+			break;
 	}
-	return 0;
+	if (!err)
+		return 0;
+	last = nid;
+	for_each_node(nid) {
+		if (nid == last)
+			break;
+		kfree(policy->nodes[nid]->lists[nr]);
+	}
+	return err;
+}
+
+/* Is @flags what a list of @policy can be asked for? */
+static bool are_list_flags(struct cachebpf_policy *policy, u32 flags)
+{
+	u32 elsewhere = flags >> CACHEBPF_LIST_ELSEWHERE_SHIFT;
+
+	flags &= BIT(CACHEBPF_LIST_ELSEWHERE_SHIFT) - 1;
+	if (flags & ~CACHEBPF_LIST_FLAGS ||
+	    (flags & CACHEBPF_LIST_NEW) == CACHEBPF_LIST_NEW ||
+	    (flags & CACHEBPF_LIST_USED) == CACHEBPF_LIST_USED)
+		return false;
+	if (!(flags & CACHEBPF_LIST_USED_ELSEWHERE))
+		return !elsewhere;
+	return flags & CACHEBPF_LIST_USED && elsewhere && elsewhere < policy->nr_lists;
 }
 
 /**
@@ -38,15 +77,13 @@ int cachebpf_lists_add(struct cachebpf_policy *policy, u32 flags)
 {
 	int err, nr = policy->nr_lists;
 
-	if (flags & ~CACHEBPF_LIST_FLAGS ||
-	    (flags & CACHEBPF_LIST_NEW) == CACHEBPF_LIST_NEW ||
-	    (flags & CACHEBPF_LIST_USED) == CACHEBPF_LIST_USED)
+	if (!are_list_flags(policy, flags))
 		return -EINVAL;
 	if (flags & CACHEBPF_LIST_NEW && policy->new_list != CACHEBPF_UNLISTED)
 		return -EEXIST;
 	if (nr == CACHEBPF_MAX_LISTS)
 		return -ENOSPC;
-	err = cachebpf_lists_create(policy, nr, flags);
+	err = create_list(policy, nr, flags);
 	if (err)
 		return err;
 
@@ -68,23 +105,10 @@ void cachebpf_lists_free(struct cachebpf_policy *policy)
 	for_each_node(nid) {
 		if (!policy->nodes[nid])
 			continue;
-		for (i = 0; i < ARRAY_SIZE(policy->nodes[nid]->lists); i++)
+		for (i = 0; i < policy->nr_lists; i++)
 			kfree(policy->nodes[nid]->lists[i]);
+		kfree(policy->nodes[nid]->lists);
 	}
-}
-
-/* Pages on the node @nid that @policy may be asked for. */
-unsigned long cachebpf_pages_on(const struct cachebpf_policy *policy, int nid)
-{
-	struct cachebpf_list *const *lists = policy->nodes[nid]->lists;
-	unsigned long nr = 0;
-	int i;
-
-	for (i = 0; i < policy->nr_lists; i++)
-		nr += READ_ONCE(lists[i]->nr_pages);
-	if (lists[CACHEBPF_REJECTED])
-		nr += READ_ONCE(lists[CACHEBPF_REJECTED]->nr_pages);
-	return nr;
 }
 
 /* A walk that was to visit @f, of @pfn, next goes on behind it. */
@@ -105,6 +129,39 @@ void cachebpf_move_to_end(struct cachebpf_list *list, struct cachebpf_folio *f, 
 		cachebpf_move(list, f, pfn, true);
 	else
 		cachebpf_move(list, f, pfn, false);
+}
+
+/**
+ * cachebpf_link_sorted - put a folio on a list that is in the order of the policy's data
+ * @node: the node, locked
+ * @f: the folio's entry, on no list
+ * @pfn: its frame
+ * @list_id: the list
+ * @nr_max: how far from the tail it may come to be
+ */
+void cachebpf_link_sorted(struct cachebpf_node *node, struct cachebpf_folio *f, u32 pfn,
+			  u16 list_id, u32 nr_max)
+{
+	struct cachebpf_list *list = node->lists[list_id];
+	struct cachebpf_end before = list->tail;
+	u32 behind = 0;
+
+	for (; before.pfn && nr_max && (s64)before.f->data[0] > (s64)f->data[0]; nr_max--) {
+		behind = before.pfn;
+		cachebpf_set_end(&before, before.f->prev);
+	}
+	if (!before.pfn || !behind) {
+		cachebpf_link(node, f, pfn, list_id, !behind);
+		return;
+	}
+	/* as at the tail of a list that ends there; its counts are those of all */
+	cachebpf_link(node, f, pfn, list_id, true);
+	cachebpf_table_entry(f->prev)->next = 0;
+	cachebpf_set_end(&list->tail, f->prev);
+	f->prev = before.pfn;
+	f->next = behind;
+	before.f->next = pfn;
+	cachebpf_table_entry(behind)->prev = pfn;
 }
 
 /**
@@ -134,7 +191,7 @@ void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *ol
 			   struct cachebpf_folio *new)
 {
 	u32 old_pfn = cachebpf_folio_pfn(old), pfn = cachebpf_folio_pfn(new);
-	struct cachebpf_list *list = node->lists[old->list];
+	struct cachebpf_list *list = cachebpf_list_of(node, old->list);
 	struct cachebpf_iter *iter;
 
 	if (unlikely(new->list != CACHEBPF_NO_LIST))
@@ -154,6 +211,20 @@ void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *ol
 		cachebpf_table_entry(new->next)->prev = pfn;
 	else
 		cachebpf_set_end(&list->tail, pfn);
+	/* the policy may have written them since they were copied */
+	memcpy(new->data, old->data, sizeof(new->data));
 	WRITE_ONCE(new->list, old->list);
 	WRITE_ONCE(old->list, CACHEBPF_NO_LIST);
+}
+
+/* The list that @f, of @node, is on: it may just be on its way from one to another. */
+u16 cachebpf_settled_list(struct cachebpf_node *node, struct cachebpf_folio *f)
+{
+	unsigned long flags;
+	u16 list;
+
+	spin_lock_irqsave(&node->lock, flags);
+	list = f->list;
+	spin_unlock_irqrestore(&node->lock, flags);
+	return list == CACHEBPF_NO_LIST ? CACHEBPF_UNLISTED : list;
 }

@@ -100,11 +100,24 @@ static __always_inline void cachebpf_move(struct cachebpf_list *list, struct cac
 	cachebpf_move_before(list, end, f, pfn, tail);
 }
 
+/* Where the stamp of @f is, if it is on a list that has its folios stamped. */
+static __always_inline u64 *cachebpf_stamp(struct cachebpf_folio *f)
+{
+	return &f->data[1];
+}
+
+/* @f, added a moment ago, is on a list of its own for the first time. */
+static __always_inline void cachebpf_stamp_new(struct cachebpf_node *node, struct cachebpf_folio *f)
+{
+	if (unlikely(cachebpf_list_of(node, f->list)->flags & CACHEBPF_LIST_STAMPED))
+		WRITE_ONCE(*cachebpf_stamp(f), ++node->clock);
+}
+
 /* Put @f, which is on no list, on one. */
 static __always_inline void cachebpf_link(struct cachebpf_node *node, struct cachebpf_folio *f,
-					  u32 pfn, u8 list_id, bool tail)
+					  u32 pfn, u16 list_id, bool tail)
 {
-	struct cachebpf_list *list = node->lists[list_id];
+	struct cachebpf_list *list = cachebpf_list_of(node, list_id);
 
 	if (tail)
 		cachebpf_insert(list, f, pfn, true);
@@ -112,17 +125,19 @@ static __always_inline void cachebpf_link(struct cachebpf_node *node, struct cac
 		cachebpf_insert(list, f, pfn, false);
 	list->nr_folios++;
 	list->nr_pages += 1UL << f->order;
+	node->nr_pages += 1UL << f->order;
 	WRITE_ONCE(f->list, list_id);
 }
 
 static __always_inline void cachebpf_unlink(struct cachebpf_node *node, struct cachebpf_folio *f,
 					    u32 pfn)
 {
-	struct cachebpf_list *list = node->lists[f->list];
+	struct cachebpf_list *list = cachebpf_list_of(node, f->list);
 
 	cachebpf_extract(list, f, pfn);
 	list->nr_folios--;
 	list->nr_pages -= 1UL << f->order;
+	node->nr_pages -= 1UL << f->order;
 	WRITE_ONCE(f->list, CACHEBPF_NO_LIST);
 }
 

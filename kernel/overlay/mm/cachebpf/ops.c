@@ -19,34 +19,47 @@
 DECLARE_RWSEM(cachebpf_changes);
 
 static u32 ops_type_id;
-static const struct btf_type *folio_type;
+static const struct btf_type *folio_type, *held_folio_type;
 
 BTF_KFUNCS_START(cachebpf_kfunc_ids)
 BTF_ID_FLAGS(func, bpf_cachebpf_list_create, KF_TRUSTED_ARGS | KF_SLEEPABLE)
 BTF_ID_FLAGS(func, bpf_cachebpf_list_add, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_list_move, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_list_insert, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_list_del, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_list_len, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_data, KF_TRUSTED_ARGS | KF_RET_NULL)
 BTF_ID_FLAGS(func, bpf_cachebpf_key, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_file, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_owner, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_number, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_iter_cachebpf_folio_new, KF_ITER_NEW | KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_iter_cachebpf_folio_next, KF_ITER_NEXT | KF_RET_NULL)
+BTF_ID_FLAGS(func, bpf_iter_cachebpf_folio_destroy, KF_ITER_DESTROY)
 BTF_ID_FLAGS(func, bpf_cachebpf_buckets_create, KF_TRUSTED_ARGS | KF_SLEEPABLE)
 BTF_ID_FLAGS(func, bpf_cachebpf_bucket, KF_TRUSTED_ARGS | KF_RET_NULL)
 BTF_ID_FLAGS(func, bpf_cachebpf_evict, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_rank, KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_cachebpf_rank_list, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_cachebpf_first, KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_iter_cachebpf_advice_new, KF_ITER_NEW | KF_TRUSTED_ARGS)
+BTF_ID_FLAGS(func, bpf_iter_cachebpf_advice_next, KF_ITER_NEXT | KF_RET_NULL)
+BTF_ID_FLAGS(func, bpf_iter_cachebpf_advice_destroy, KF_ITER_DESTROY)
 BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_new, KF_ITER_NEW | KF_TRUSTED_ARGS)
 BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_next, KF_ITER_NEXT | KF_RET_NULL)
 BTF_ID_FLAGS(func, bpf_iter_cachebpf_list_destroy, KF_ITER_DESTROY)
 BTF_KFUNCS_END(cachebpf_kfunc_ids)
 
 /* those that are not for all callbacks */
-enum { LIST_CREATE, BUCKETS_CREATE, BUCKET, KEY };
+enum { LIST_CREATE, BUCKETS_CREATE, BUCKET, FOLIO, KEY, FILE };
 
 BTF_ID_LIST(special_ids)
 BTF_ID(func, bpf_cachebpf_list_create)
 BTF_ID(func, bpf_cachebpf_buckets_create)
 BTF_ID(func, bpf_cachebpf_bucket)
+BTF_ID(func, bpf_iter_cachebpf_folio_new)
 BTF_ID(func, bpf_cachebpf_key)
+BTF_ID(func, bpf_cachebpf_file)
 
 /* Where the callback that @prog implements is in struct cachebpf_ops. */
 static u32 callback_of(const struct bpf_prog *prog)
@@ -65,13 +78,14 @@ static bool belongs_in(u32 id, u32 callback)
 	if (id == special_ids[LIST_CREATE] || id == special_ids[BUCKETS_CREATE])
 		return at_start;
 	/* valid in an RCU read side, which these two are not */
-	if (id == special_ids[BUCKET])
+	if (id == special_ids[BUCKET] || id == special_ids[FOLIO])
 		return !at_start && !at_end;
 	/* where the folio is known to belong to a file still */
-	if (id == special_ids[KEY])
+	if (id == special_ids[KEY] || id == special_ids[FILE])
 		return callback == offsetof(struct cachebpf_ops, folio_added) ||
 		       callback == offsetof(struct cachebpf_ops, folio_accessed) ||
-		       callback == offsetof(struct cachebpf_ops, folio_removed);
+		       callback == offsetof(struct cachebpf_ops, folio_removed) ||
+		       callback == offsetof(struct cachebpf_ops, advise);
 	return true;
 }
 
@@ -103,7 +117,8 @@ static int ops_btf_struct_access(struct bpf_verifier_log *log, const struct bpf_
 {
 	const struct btf_type *t = btf_type_by_id(reg->btf, reg->btf_id);
 
-	if (t == folio_type && off == offsetof(struct cachebpf_folio, accesses) &&
+	if ((t == folio_type || t == held_folio_type) &&
+	    off == offsetof(struct cachebpf_folio, accesses) &&
 	    size == sizeof_field(struct cachebpf_folio, accesses))
 		return SCALAR_VALUE;
 
@@ -159,6 +174,11 @@ static int ops_init(struct btf *btf)
 	if (id < 0)
 		return id;
 	folio_type = btf_type_by_id(btf, id);
+
+	id = btf_find_by_name_kind(btf, "cachebpf_held_folio", BTF_KIND_STRUCT);
+	if (id < 0)
+		return id;
+	held_folio_type = btf_type_by_id(btf, id);
 	return 0;
 }
 
@@ -263,17 +283,24 @@ static void evict_folios_stub(struct cachebpf_policy *policy, struct cachebpf_ev
 {
 }
 
-static void folio_added_stub(struct cachebpf_policy *policy, struct cachebpf_folio *folio, u32 why)
+static void folio_added_stub(struct cachebpf_policy *policy, struct cachebpf_held_folio *folio,
+			     u32 why)
 {
 }
 
-static void folio_accessed_stub(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+static void folio_accessed_stub(struct cachebpf_policy *policy,
+				struct cachebpf_held_folio *folio)
 {
 }
 
-static void folio_removed_stub(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+static void folio_removed_stub(struct cachebpf_policy *policy, struct cachebpf_held_folio *folio,
 			       u32 why)
 {
+}
+
+static s32 advise_stub(struct cachebpf_policy *policy, struct cachebpf_advice *advice)
+{
+	return 0;
 }
 
 static bool admit_folio_stub(struct cachebpf_policy *policy, struct cachebpf_admission *admission)
@@ -289,6 +316,7 @@ static struct cachebpf_ops cfi_stubs = {
 	.folio_accessed	= folio_accessed_stub,
 	.folio_removed	= folio_removed_stub,
 	.admit_folio	= admit_folio_stub,
+	.advise		= advise_stub,
 };
 
 static struct bpf_struct_ops bpf_cachebpf_ops = {

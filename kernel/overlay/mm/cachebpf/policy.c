@@ -227,10 +227,10 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 	}
 	/* CACHEBPF_UNLISTED */
 	err = cachebpf_lists_add(policy, 0);
-	if (!err && ops->admit_folio)
-		err = cachebpf_admission_start(policy);
 	if (err < 0)
 		goto fail;
+	if (ops->admit_folio)
+		cachebpf_admission_start(policy);
 
 	err = ida_alloc_range(&policy_ids, 1, CACHEBPF_MAX_POLICIES - 1, GFP_KERNEL);
 	if (err < 0)
@@ -297,6 +297,7 @@ static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cac
 	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, successor->id);
 	cachebpf_link(next, f, pfn, successor->new_list, successor->new_at_tail);
+	cachebpf_stamp_new(next, f);
 	/* here, with its size: what is split off later is not counted again */
 	cachebpf_count(successor, CACHEBPF_STAT_ADOPTED, 1UL << f->order);
 	spin_unlock(&next->lock);
@@ -320,11 +321,11 @@ static void tell_successor(struct cachebpf_policy *policy, struct cachebpf_folio
 }
 
 /* Pass the folios of one list on, or let go of them. */
-static void hand_over_list(struct cachebpf_policy *policy, int nid, int list_id)
+static void hand_over_list(struct cachebpf_policy *policy, int nid, u16 list_id)
 {
 	struct cachebpf_policy *successor;
 	struct cachebpf_node *node = policy->nodes[nid];
-	struct cachebpf_list *list = node->lists[list_id];
+	struct cachebpf_list *list = cachebpf_list_of(node, list_id);
 	struct cachebpf_folio *f;
 	int batch;
 	u32 pfn;
@@ -388,8 +389,7 @@ static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *o
 		for (i = 0; i < policy->nr_lists; i++)
 			hand_over_list(policy, nid, i);
 		/* the answer was for this policy: to the next one they are like all others */
-		if (policy->admits)
-			hand_over_list(policy, nid, CACHEBPF_REJECTED);
+		hand_over_list(policy, nid, CACHEBPF_REJECTED);
 	}
 
 	/* reclaimers */

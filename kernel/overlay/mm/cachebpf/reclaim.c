@@ -64,7 +64,7 @@ static unsigned long share_of_node(struct cachebpf_policy *policy, unsigned long
 static unsigned long nr_to_spare(struct cachebpf_policy *policy, int nid, unsigned long nr)
 {
 	unsigned long max = max(REJECTED_SPARED, cachebpf_pages_on(policy, nid) / 32);
-	unsigned long pages = READ_ONCE(policy->nodes[nid]->lists[CACHEBPF_REJECTED]->nr_pages);
+	unsigned long pages = READ_ONCE(policy->nodes[nid]->rejected.nr_pages);
 
 	return pages > max ? mult_frac(nr, max, pages) : nr;
 }

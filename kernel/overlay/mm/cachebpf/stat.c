@@ -87,22 +87,17 @@ static int policy_show(struct seq_file *m, void *v)
 static void show_state(struct seq_file *m, struct cachebpf_policy *policy)
 {
 	unsigned long folios = 0, pages = 0, rejected = 0;
-	struct cachebpf_list *list;
+	struct cachebpf_list **lists;
 	int nid, i;
 
 	for_each_node_state(nid, N_MEMORY) {
-		for (i = 0; i < policy->nr_lists; i++) {
-			list = policy->nodes[nid]->lists[i];
-			folios += READ_ONCE(list->nr_folios);
-			pages += READ_ONCE(list->nr_pages);
-		}
-		if (policy->admits) {
-			list = policy->nodes[nid]->lists[CACHEBPF_REJECTED];
-			folios += READ_ONCE(list->nr_folios);
-			rejected += READ_ONCE(list->nr_pages);
-		}
+		lists = policy->nodes[nid]->lists;
+		for (i = 0; i < policy->nr_lists; i++)
+			folios += READ_ONCE(lists[i]->nr_folios);
+		folios += cachebpf_nr_rejected(policy, nid);
+		pages += cachebpf_pages_on(policy, nid);
+		rejected += READ_ONCE(policy->nodes[nid]->rejected.nr_pages);
 	}
-	pages += rejected;
 	seq_printf(m, "managed_folios %lu\n", folios);
 	seq_printf(m, "managed_pages %lu\n", pages);
 	seq_printf(m, "rejected_pages %lu\n", rejected);

@@ -38,14 +38,16 @@ static __always_inline struct cachebpf_node *node_of(const struct notes *n, u32 
  * Move folios to an end of the list @nr, until one is noted that is not on it.
  * The end stays in registers meanwhile.
  */
-static __always_inline void move_run(struct notes *n, struct cachebpf_node *node, u8 nr, bool tail)
+static __always_inline void move_run(struct notes *n, struct cachebpf_node *node, u16 nr, bool tail,
+				     bool stamped)
 {
 	struct cachebpf_list *list = node->lists[nr];
 	struct cachebpf_end end = *cachebpf_end_of(list, tail);
 	bool walked = !hlist_empty(&list->walks);
 	u16 id = n->policy->id;
+	u64 now = stamped ? ++node->clock : 0;
 	/* where several things have to be looked at, no folio's list is this one */
-	u8 easy = walked || num_node_state(N_MEMORY) > 1 ? CACHEBPF_NEVER_LIST : nr;
+	u16 easy = walked || num_node_state(N_MEMORY) > 1 ? CACHEBPF_NEVER_LIST : nr;
 
 	do {
 		u32 pfn = READ_ONCE(*n->next);
@@ -56,17 +58,48 @@ static __always_inline void move_run(struct notes *n, struct cachebpf_node *node
 		f = entries + pfn;
 		if (unlikely(f->owner != id))
 			continue;
-		if (unlikely(pfn == end.pfn))
+		if (unlikely(pfn == end.pfn)) {
+			if (stamped)
+				WRITE_ONCE(*cachebpf_stamp(f), now);
 			continue;
+		}
 		if (unlikely(f->list != easy)) {
 			if (READ_ONCE(f->list) != nr || node_of(n, pfn) != node)
 				break;
 			if (walked)
 				cachebpf_advance_walks(list, f, pfn);
 		}
+		if (stamped)
+			WRITE_ONCE(*cachebpf_stamp(f), now);
 		cachebpf_move_before(list, &end, f, pfn, tail);
 	} while (++n->next < n->end);
 	*cachebpf_end_of(list, tail) = end;
+}
+
+/* The same for the folio noted next, whose list has it go to another one. */
+static void move_elsewhere(struct notes *n, struct cachebpf_node *node, u16 nr, bool tail)
+{
+	u32 pfn = READ_ONCE(*n->next++);
+	struct cachebpf_folio *entries = cachebpf_table_known(pfn), *f = entries + pfn;
+
+	if (!entries || f->owner != n->policy->id || f->list != nr || node_of(n, pfn) != node)
+		return;
+	cachebpf_unlink(node, f, pfn);
+	cachebpf_link(node, f, pfn, node->lists[nr]->elsewhere, tail);
+	cachebpf_stamp_new(node, f);
+}
+
+static __always_inline void apply_run(struct notes *n, struct cachebpf_node *node, u16 nr,
+				      bool tail)
+{
+	u16 flags = node->lists[nr]->flags;
+
+	if (unlikely(flags & CACHEBPF_LIST_USED_ELSEWHERE))
+		move_elsewhere(n, node, nr, tail);
+	else if (unlikely(flags & CACHEBPF_LIST_STAMPED))
+		move_run(n, node, nr, tail, true);
+	else
+		move_run(n, node, nr, tail, false);
 }
 
 /*
@@ -79,7 +112,7 @@ static __always_inline bool apply_next_note(struct notes *n, bool wait)
 	struct cachebpf_folio *entries = cachebpf_table_known(pfn);
 	struct cachebpf_node *node;
 	unsigned long flags;
-	u8 nr;
+	u16 nr;
 
 	if (unlikely(!entries || entries[pfn].owner != n->policy->id))
 		goto skip;
@@ -98,9 +131,9 @@ static __always_inline bool apply_next_note(struct notes *n, bool wait)
 	else if (!spin_trylock_irqsave(&node->lock, flags))
 		return false;
 	if (order == CACHEBPF_LIST_USED_HEAD)
-		move_run(n, node, nr, false);
+		apply_run(n, node, nr, false);
 	else
-		move_run(n, node, nr, true);
+		apply_run(n, node, nr, true);
 	spin_unlock_irqrestore(&node->lock, flags);
 	return true;
 skip:
