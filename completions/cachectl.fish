@@ -158,6 +158,8 @@ complete -c cachectl -n '__cachectl_verb simulate' -l policy -x -a 'all static (
 complete -c cachectl -n '__cachectl_verb simulate' -l size -x -d 'simulate caches of these sizes'
 complete -c cachectl -n '__cachectl_verb simulate' -l batch -x -d 'evict this many pages at a time'
 complete -c cachectl -n '__cachectl_verb simulate' -l option -x -d 'set a tunable'
+complete -c cachectl -n '__cachectl_verb simulate' -l level -x -d 'what managers say of a level'
+complete -c cachectl -n '__cachectl_verb simulate' -l files -x -d 'what managers say of files'
 complete -c cachectl -n '__cachectl_verb simulate' -l admission -d 'turn on the admission filter'
 complete -c cachectl -n '__cachectl_verb simulate' -l format -x -a 'text oracleGeneral csv blkparse record' \
     -d 'form of the trace'

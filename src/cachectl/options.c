@@ -35,6 +35,8 @@ const char *arg_batch = NULL;
 const char *arg_plot = NULL;
 bool arg_admission = false;
 GSList *arg_options = NULL;
+GSList *arg_levels = NULL;
+GSList *arg_files = NULL;
 const char *arg_output = NULL;
 uint64_t arg_duration = UINT64_MAX;
 bool arg_readahead = false;
@@ -86,6 +88,10 @@ static const struct {
           "Evict this many pages at a time", .value = &arg_batch },
         { OPTION_OPTION, 0, "option", "NAME=VALUE",
           "Set a tunable of the policies; may be repeated" },
+        { OPTION_LEVEL, 0, "level", "LEVEL:lru|mru",
+          "What managers say of a level; may be repeated" },
+        { OPTION_FILES, 0, "files", "PATTERN=LEVEL",
+          "What managers say of files; may be repeated" },
         { OPTION_ADMISSION, 0, "admission", NULL,
           "Turn on the admission filter of the policies", .set = &arg_admission },
         { OPTION_FORMAT, 0, "format", "FORMAT",
@@ -211,6 +217,14 @@ static int apply(size_t line) {
 
         case OPTION_OPTION:
                 arg_options = g_slist_append(arg_options, optarg);
+                return 0;
+
+        case OPTION_LEVEL:
+                arg_levels = g_slist_append(arg_levels, optarg);
+                return 0;
+
+        case OPTION_FILES:
+                arg_files = g_slist_append(arg_files, optarg);
                 return 0;
 
         default:

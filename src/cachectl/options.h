@@ -37,7 +37,9 @@ extern const char *arg_size;
 extern const char *arg_batch;
 extern const char *arg_plot;
 extern bool arg_admission;
-extern GSList *arg_options; /* strings, in the order in which they were given */
+extern GSList *arg_options; /* strings, in the order in which they were given; so are: */
+extern GSList *arg_levels;
+extern GSList *arg_files;
 
 /* Of "top". */
 extern bool arg_plain;
@@ -81,6 +83,8 @@ typedef enum OptionMask {
         OPTION_HOST      = 1 << 28,
         OPTION_MACHINE   = 1 << 29,
         OPTION_NO_BLOCK  = 1 << 30,
+        OPTION_LEVEL     = INT64_C(1) << 31,
+        OPTION_FILES     = INT64_C(1) << 32,
 
         /* of all that talk to the daemon */
         OPTION_REMOTE    = OPTION_HOST | OPTION_MACHINE,

@@ -127,6 +127,25 @@ static const struct {
         { "reconfigurations", offsetof(SimStats, reconfigurations) },
 };
 
+static bool has_managers(const Simulation *s) {
+        return s->trace->manager_names[1];
+}
+
+static struct json_object *managers_to_json(const Simulation *s, const SimResult *result) {
+        struct json_object *o = json_object_new_object();
+
+        for (size_t i = 1; i <= TRACE_MAX_MANAGERS && s->trace->manager_names[i]; i++) {
+                struct json_object *counts = json_object_new_object();
+
+                json_object_object_add(counts, "requests",
+                                       json_object_new_uint64(result->stats.managers[i].requests));
+                json_object_object_add(counts, "misses",
+                                       json_object_new_uint64(result->stats.managers[i].misses));
+                json_object_object_add(o, s->trace->manager_names[i], counts);
+        }
+        return o;
+}
+
 static struct json_object *result_to_json(const Simulation *s, size_t row, size_t size) {
         const SimResult *result = simulation_result(s, row, size);
         const SimRun *run = simulation_run(s, row, size);
@@ -152,6 +171,8 @@ static struct json_object *result_to_json(const Simulation *s, size_t row, size_
                 json_object_object_add(o, counters[i].name, json_object_new_uint64(*value));
         }
         json_object_object_add(o, "ns", json_object_new_uint64(result->ns));
+        if (has_managers(s))
+                json_object_object_add(o, "managers", managers_to_json(s, result));
         return o;
 }
 

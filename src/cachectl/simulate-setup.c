@@ -26,6 +26,8 @@ void simulation_done(Simulation *s) {
                 free(s->sizes[i].label);
         free(s->sizes);
         free(s->settings);
+        if (s->advice)
+                g_array_unref(s->advice);
         free(s->runs);
         free(s->results);
         *s = (Simulation) {};
@@ -312,6 +314,8 @@ static void setup_runs(Simulation *s) {
                         .admission = arg_admission,
                         .settings = s->settings,
                         .n_settings = s->n_settings,
+                        .advice = (const SimAdvice *) s->advice->data,
+                        .n_advice = s->advice->len,
                 };
         }
 }
@@ -332,6 +336,8 @@ int simulation_setup(Simulation *s, const char *path) {
                 r = setup_trace(s, path);
         if (r >= 0)
                 r = setup_sizes(s);
+        if (r >= 0)
+                r = simulation_setup_managers(s);
         if (r >= 0)
                 setup_runs(s);
         return r;

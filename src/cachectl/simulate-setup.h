@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <glib.h>
+
 #include "sim/run.h"
 #include "sim/trace.h"
 
@@ -30,6 +32,8 @@ typedef struct Simulation {
         SimSetting *settings;
         size_t n_settings;
 
+        GArray *advice; /* of SimAdvice */
+
         /* n_rows times n_sizes, row by row */
         SimRun *runs;
         SimResult *results;
@@ -39,6 +43,9 @@ void simulation_done(Simulation *s);
 
 /* Fills a simulation from the arguments. Complaints are logged, and are -EINVAL; -ENOMEM is logged, too. */
 int simulation_setup(Simulation *s, const char *path);
+
+/* What managers say; the trace is there. simulate-managers.c */
+int simulation_setup_managers(Simulation *s);
 
 static inline const SimRun *simulation_run(const Simulation *s, size_t row, size_t size) {
         return s->runs + row * s->n_sizes + size;

@@ -77,7 +77,8 @@ static void test_malformed(void **state) {
             ":1: too many words; a line is [OP] [FILE] WHERE [thread=NAME] [class=CLASS] "
             "[manager=NAME]");
         bad("text", "thread=x\n", EBADMSG, ":1: the place in the file is missing");
-        bad("text", "f thread=x 1\n", EBADMSG, ":1: only thread=, class= and manager= can come behind those");
+        bad("text", "f thread=x 1\n", EBADMSG,
+            ":1: only thread=, class= and manager= can come behind those");
         bad("text", "1 manager=\\x0\n", EBADMSG, ":1: the name of the manager is not escaped correctly");
         bad("text", "1 class=SCAN\n", EBADMSG, ":1: the class is none of none, scan and background");
         read_bad("text", "1\n2\0\n", 5, EBADMSG, ":2: the line contains a NUL byte: this is no text");

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What managers of the trace say: --level= and --files=. */
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <glib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/advice.bpf.h"
+#include "options.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
+#include "simulate-setup.h"
+
+#define LOWEST (-LEVEL_DEFAULT)
+#define HIGHEST (NR_LEVELS - 1 - LEVEL_DEFAULT)
+
+static int32_t advice_of(enum advice what, int level, int more) {
+        return ADVICE | (int32_t) what << 8 | (level - LOWEST) << 4 | more;
+}
+
+static int parse_level(const char *option, const char *text, int *ret) {
+        int64_t level;
+
+        if (safe_atoi64(text, &level) < 0 || level < LOWEST || level > HIGHEST)
+                return log_error_errno(EINVAL,
+                                       "Option --%s=: a level is a number from %i to %i, not \"%s\".",
+                                       option, LOWEST, HIGHEST, text);
+        *ret = (int) level;
+        return 0;
+}
+
+static void say(Simulation *s, uint8_t manager, int32_t advice, uint32_t file) {
+        SimAdvice a = { .manager = manager, .advice = advice, .file = file };
+
+        g_array_append_val(s->advice, a);
+}
+
+/* "NAME/REST" is for one manager, "REST" for all. Returns REST. */
+static const char *split_manager(const Simulation *s, const char *option, const char *text,
+                                 char **ret_name) {
+        const char *slash = strchr(text, '/');
+
+        *ret_name = slash ? g_strndup(text, slash - text) : NULL;
+        if (!*ret_name)
+                return text;
+        for (size_t i = 1; i <= TRACE_MAX_MANAGERS && s->trace->manager_names[i]; i++)
+                if (streq(s->trace->manager_names[i], *ret_name))
+                        return slash + 1;
+
+        log_error("Option --%s=: the trace has no manager \"%s\".", option, *ret_name);
+        *ret_name = mfree(*ret_name);
+        return NULL;
+}
+
+/* Is the manager one of those that are meant? Number 0 is whoever is not named in the trace. */
+static bool is_meant(const Simulation *s, size_t manager, const char *name) {
+        const char *own = s->trace->manager_names[manager];
+
+        if (manager > 0 && !own)
+                return false;
+        return !name || streq_ptr(own, name);
+}
+
+/* [MANAGER/]LEVEL:lru|mru */
+static int setup_level(Simulation *s, const char *text) {
+        _cleanup_free_ char *name = NULL, *level = NULL;
+        const char *rest = split_manager(s, "level", text, &name), *colon;
+        int number, r;
+        bool mru;
+
+        if (!rest)
+                return -EINVAL;
+        colon = strchr(rest, ':');
+        if (!colon || (!streq(colon, ":lru") && !streq(colon, ":mru")))
+                return log_error_errno(EINVAL, "Option --level= takes LEVEL:lru or LEVEL:mru, not \"%s\".",
+                                       rest);
+        mru = streq(colon, ":mru");
+        level = g_strndup(rest, colon - rest);
+        r = parse_level("level", level, &number);
+        if (r < 0)
+                return r;
+
+        for (size_t i = 0; i <= TRACE_MAX_MANAGERS; i++)
+                if (is_meant(s, i, name))
+                        say(s, i, advice_of(ADVICE_SET_REPLACEMENT, number, mru), 0);
+        return 0;
+}
+
+/* [MANAGER/]PATTERN=LEVEL */
+static int setup_files(Simulation *s, const char *text) {
+        _cleanup_free_ char *name = NULL, *pattern = NULL;
+        const char *rest = split_manager(s, "files", text, &name), *equals;
+        bool found = false;
+        int level, r;
+
+        if (!rest)
+                return -EINVAL;
+        equals = strrchr(rest, '=');
+        if (!equals)
+                return log_error_errno(EINVAL, "Option --files= takes PATTERN=LEVEL, not \"%s\".", rest);
+        pattern = g_strndup(rest, equals - rest);
+        r = parse_level("files", equals + 1, &level);
+        if (r < 0)
+                return r;
+
+        for (size_t i = 0; i < s->trace->n_files; i++) {
+                if (fnmatch(pattern, s->trace->files[i], 0) != 0)
+                        continue;
+                found = true;
+                for (size_t k = 0; k <= TRACE_MAX_MANAGERS; k++)
+                        if (is_meant(s, k, name))
+                                say(s, k, advice_of(ADVICE_SET_PRIORITY, level, 0), i);
+        }
+        if (!found)
+                return log_error_errno(EINVAL, "Option --files=: no file of the trace is called \"%s\".",
+                                       pattern);
+        return 0;
+}
+
+int simulation_setup_managers(Simulation *s) {
+        int r = 0;
+
+        s->advice = g_array_new(FALSE, FALSE, sizeof(SimAdvice));
+        for (GSList *l = arg_levels; r >= 0 && l; l = l->next)
+                r = setup_level(s, l->data);
+        for (GSList *l = arg_files; r >= 0 && l; l = l->next)
+                r = setup_files(s, l->data);
+        return r;
+}
