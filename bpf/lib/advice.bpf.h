@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What programs say to a policy that lets them, as numbers of posix_fadvise().
- * libcachebpf makes them: cachebpf(3) documents its functions.  A number is
+ * cachebpf-policy(7) documents them.  A number is
  *
  *	ADVICE | what << 8 | level << 4 | more
  *
