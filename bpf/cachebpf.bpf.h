@@ -266,9 +266,10 @@ int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio
 /*
  * Put @folio on @list, whatever list it is on, which is in the order of the first 8 of
  * the policy's bytes, signed numbers, the least at the head: behind all that have no more
- * than it has, but not further than @nr_max folios from the tail.  Returns 0; -ENOENT,
- * -ESTALE as above.
- * With a folio.  Cost: O(@nr_max), at most 1024; the lock.
+ * than it has.  Half of @nr_max folios are looked at from the tail, then from the head or
+ * where the last one was put; if its place is not found, it stays where the search ended.
+ * Returns 0; -ENOENT, -ESTALE as above.
+ * With a folio.  Cost: O(@nr_max), at most 128; the lock.
  */
 int bpf_cachebpf_list_insert(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 			     __u32 list, __u32 nr_max) __ksym;
@@ -384,9 +385,9 @@ int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, __u32 list, __u32 nr_sc
 /*
  * Tell in @seen of the folio at the head of @list, or with CACHEBPF_ITER_REVERSE of that at
  * the tail, of those that reclaim could take now.  It stays there: move it, or it is the
- * same the next time.  What is passed over at the head of a list in the order of use
- * (CACHEBPF_LIST_STAMPED) counts as used.  Returns 0; -ENOENT: no such list, or nothing on
- * it; -EINVAL: unknown flags.
+ * same the next time.  What is passed over on a list in the order of use that is
+ * CACHEBPF_LIST_STAMPED counts as used.  Returns 0; -ENOENT: no such list, or none of the
+ * first 64 on it; -EINVAL: unknown flags.
  * In evict_folios().  Cost: O(1) and what is passed over; the lock, if there is any folio.
  */
 int bpf_cachebpf_first(struct cachebpf_evict *evict, __u32 list, __u32 flags,

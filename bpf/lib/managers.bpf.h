@@ -29,8 +29,8 @@
 /* after so many it is seen how many were wrong */
 #define NR_DECISIONS	256
 
-/* how far from the newest place one can be that is given to a page */
-#define NR_SORTED	1024
+/* pages looked at for the place of one: as many as the kernel does */
+#define NR_SORTED	128
 /* pages that were read ahead, which MRU passes over, and swapped ones that it looks at */
 #define NR_UNREAD	1024
 #define NR_SEARCHED	256

@@ -40,6 +40,8 @@
 	X(events)		\
 	X(keys)		\
 	X(buckets)		\
+	X(advice)		\
+	X(advice_lists)		\
 	X(reports)		\
 	X(admission)		\
 	X(dropped)		\

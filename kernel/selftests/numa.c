@@ -9,8 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "selftest.h"
-#include "states.h"
+#include "advice.h"
 
 #define NR	((long long)(2 * MiB_PAGES))
 
@@ -187,6 +186,8 @@ static void move_to_node(const struct file *file, int nid)
 	REQUIRE(fd >= 0 && pages && nodes && status);
 	map = mmap(NULL, nr * PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	REQUIRE(map != MAP_FAILED);
+	/* or the end of the mapping would be a use of each */
+	REQUIRE(!madvise((void *)map, nr * PAGE, MADV_RANDOM));
 	for (i = 0; i < nr; i++) {
 		(void)map[i * PAGE];
 		pages[i] = (void *)&map[i * PAGE];
@@ -370,6 +371,57 @@ static void test_lazily_freed(void)
 	EXPECT_EQ(cg_stat(cg, "adopted"), 0);
 }
 
+/* In the dump @d are the folios @first and on, @nr of them, with the stamps that they had. */
+static void expect_dumped(const struct advice_state *state, int d, long long first, long long nr)
+{
+	long long i;
+
+	EXPECT_EQ(state->nr_dumped[d], nr);
+	for (i = 0; i < nr; i++)
+		if (!EXPECT_EQ(state->dumps[d][i].key, first + i) ||
+		    !EXPECT_EQ(state->dumps[d][i].stamp, state->added[first + i].stamp))
+			break;
+}
+
+/* Stamps say what was used before what on all nodes, and stay with folios that move. */
+static void test_stamps(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct advice_state *state;
+	struct file *file[3];
+	struct policy *p;
+	long long i;
+
+	need_nodes();
+	state = advice_load(cg, &p);
+	state->want_lists = 1;
+	/* new ones at the tail, used ones as well, stamped */
+	state->list_flags[0] = 2 | 8 | 16;
+	state->number_as_key = true;
+	policy_attach_loaded(p);
+	for (i = 0; i < 3; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%lld", i);
+		file[i] = file_new(NULL, name, NR);
+		read_on_node(cg, file[i], i % 2, false);
+	}
+	REQUIRE_EQ(state->nr_added, 3 * NR);
+	for (i = 1; i < 3 * NR; i++)
+		if (!EXPECT(state->added[i - 1].stamp < state->added[i].stamp))
+			break;
+
+	/* to between two others, the newer ones first */
+	move_to_node(file[2], 1);
+	move_to_node(file[0], 1);
+	EXPECT(EVENTUALLY(pages_on_node(cg, 1) == 3 * NR));
+	state->dump[0] = 1;
+	state->armed = 1;
+	EXPECT_EQ(cg_reclaim(cg, 32 * PAGE), 0);
+	REQUIRE_EQ(state->armed, 0);
+	expect_dumped(state, 0, 0, 3 * NR);
+}
+
 static const struct test tests[] = {
 	{ "each node is managed and reclaimed on its own",	test_per_node },
 	{ "each node gives its part at a limit",		test_at_limit },
@@ -378,6 +430,7 @@ static const struct test tests[] = {
 	{ "its key as well, and requests name a node",		test_key },
 	{ "a process moves with its pages",			test_migrate_pages },
 	{ "so does lazily freed memory, which is no file's",	test_lazily_freed },
+	{ "stamps are the same on all nodes",			test_stamps },
 };
 
 SUBJECT(numa);

@@ -225,6 +225,87 @@ struct watchdog_state {
 	__u64 most_visits;
 };
 
+#define ADVICE_MAX_FOLIOS	4096
+#define ADVICE_NR_FLAGS		4
+#define ADVICE_NR_LOOKS		4
+#define ADVICE_NR_DUMPS		2
+
+enum advice_action {
+	ADVICE_LOOK,
+	/* to the tail of the list @to */
+	ADVICE_MOVE,
+	/* there, too, with the first of @keys left */
+	ADVICE_INSERT,
+};
+
+/* a folio as a policy saw it */
+struct advice_folio {
+	__u32 number;
+	__u32 list;
+	/* which page of its file; not in @dumps */
+	__u64 index;
+	__u64 owner;
+	__s64 key;
+	__u64 stamp;
+};
+
+/* advice.bpf.c */
+struct advice_state {
+	/* settings; those of the first lists */
+	__u32 want_lists;
+	__u32 list_flags[ADVICE_NR_FLAGS];
+	/* what advise() returns in the first call, and in the others, which last at least so long */
+	__s32 answer;
+	__s32 walk_answer;
+	__u32 wait_us;
+	/* what the others do with each folio */
+	__u32 action;
+	__u32 to;
+	__u32 nr_max;
+	__s64 keys[ADVICE_MAX_FOLIOS];
+	/* a folio that is added has a number, from 0, as its key */
+	__u32 number_as_key;
+	/* propose whatever is on the lists @propose and below */
+	__u32 propose;
+	/* in the next request: look for the first folio of lists, for a number, and at all of lists */
+	__u32 armed;
+	struct advice_look {
+		__u32 list;
+		__u32 flags;
+		__s32 error;
+		__u32 number;
+		__u32 order;
+		__u32 visits;
+	} looks[ADVICE_NR_LOOKS];
+	__u32 number_wanted;
+	__u32 dump[ADVICE_NR_DUMPS];
+
+	/* results: the last first call; how many there were, and how many others */
+	struct {
+		__u64 manager;
+		__u64 ino;
+		__u64 index;
+		__u32 dev;
+		__u32 generation;
+		__u64 first;
+		__u64 last;
+		__s32 advice;
+	} said;
+	__u32 nr_said;
+	__u32 nr_calls;
+	/* folios that were added, and those of the other calls since nr_seen was set */
+	__u32 nr_added;
+	struct advice_folio added[ADVICE_MAX_FOLIOS];
+	__u32 nr_seen;
+	struct advice_folio seen[ADVICE_MAX_FOLIOS];
+	__s32 action_error;
+	__u32 nr_lists;
+	__s32 create_error;
+	__u32 nr_found;
+	__u32 nr_dumped[ADVICE_NR_DUMPS];
+	struct advice_folio dumps[ADVICE_NR_DUMPS][ADVICE_MAX_FOLIOS];
+};
+
 /* parts.bpf.c: policies of random programs */
 #define PARTS_MAX_LISTS		4
 #define PARTS_NR_STEPS		3

@@ -170,37 +170,75 @@ int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio
         return 0;
 }
 
-/* Behind before, which is not the last one. */
-static void link_behind(List *l, struct cachebpf_folio *f, struct cachebpf_folio *before) {
-        f->prev = pfn_of(before);
-        f->next = before->next;
-        host.folios[before->next].prev = pfn_of(f);
-        before->next = pfn_of(f);
-        l->n_folios++;
+static bool is_after(uint32_t pfn, const struct cachebpf_folio *f) {
+        return pfn && (int64_t) host.folios[pfn].data[0] > (int64_t) f->data[0];
+}
+
+/* Moves the gap between two folios of a list, or none at an end, to where f belongs, over at most n. */
+static bool approach(uint32_t gap[static 2], const struct cachebpf_folio *f, uint32_t n) {
+        for (;; n--) {
+                bool back = is_after(gap[0], f);
+
+                if (!back && (!gap[1] || is_after(gap[1], f)))
+                        return true;
+                if (n == 0)
+                        return false;
+                if (back) {
+                        gap[1] = gap[0];
+                        gap[0] = host.folios[gap[1]].prev;
+                } else {
+                        gap[0] = gap[1];
+                        gap[1] = host.folios[gap[0]].next;
+                }
+        }
+}
+
+/* Half of n at the tail; then from the head, or where the last search has ended, if that is nearer. */
+static void find_gap(uint32_t list, const struct cachebpf_folio *f, uint32_t n, uint32_t gap[static 2]) {
+        const List *l = host.lists + list;
+        const struct cachebpf_folio *last = host.folios + l->sorted;
+
+        gap[0] = l->tail;
+        gap[1] = 0;
+        if (approach(gap, f, n / 2))
+                return;
+        if (is_after(l->head, f)) {
+                gap[0] = 0;
+                gap[1] = l->head;
+        } else if (l->sorted && last->cached && last->list == list &&
+                   !is_after(l->sorted, host.folios + gap[0])) {
+                gap[0] = l->sorted;
+                gap[1] = last->next;
+        }
+        (void) approach(gap, f, n - n / 2);
 }
 
 int bpf_cachebpf_list_insert(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 list,
                              __u32 nr_max) {
-        uint32_t before;
-        List *l;
+        uint32_t gap[2];
+        uint16_t from;
 
         if (list >= host.n_lists)
                 return -ENOENT;
         if (!folio->cached)
                 return -ESTALE;
 
-        if (folio->list != NO_LIST)
+        from = folio->list;
+        if (from != NO_LIST)
                 host_delist(folio);
-        l = host.lists + list;
-        nr_max = MIN(nr_max, 1024U);
-        before = l->tail;
-        while (before && nr_max-- > 0 && (int64_t) host.folios[before].data[0] > (int64_t) folio->data[0])
-                before = host.folios[before].prev;
-        if (before && host.folios[before].next) {
-                link_behind(l, folio, host.folios + before);
+        find_gap(list, folio, MIN(nr_max, (uint32_t) SEARCH_MAX), gap);
+
+        host.lists[list].sorted = pfn_of(folio);
+        if (gap[0] && gap[1]) {
+                folio->prev = gap[0];
+                folio->next = gap[1];
+                host.folios[gap[0]].next = host.folios[gap[1]].prev = pfn_of(folio);
+                host.lists[list].n_folios++;
                 folio->list = list;
         } else
-                host_enlist(folio, list, before);
+                host_enlist(folio, list, gap[0]);
+        if (from == NO_LIST || from == UNLISTED)
+                stamp(folio);
         return 0;
 }
 

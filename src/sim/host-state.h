@@ -13,6 +13,8 @@
 #include "trace.h"
 
 #define MAX_LISTS 1023
+/* Folios that one search looks at, at most. */
+#define SEARCH_MAX 128
 /* What the policy did not put anywhere. */
 #define UNLISTED 0
 /* cachebpf_folio.list while folio_added() runs: on no list at all. */
@@ -40,6 +42,7 @@ typedef struct List {
         uint32_t head, tail; /* page frame numbers, 0: empty */
         uint32_t flags;      /* CACHEBPF_LIST_*, and in the upper half where folios go that are used */
         uint32_t n_folios;
+        uint32_t sorted;     /* the folio that was sorted in last, 0: none ever was */
         Walk *walks;         /* whose cursors must not dangle */
 } List;
 

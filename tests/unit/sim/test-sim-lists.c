@@ -68,6 +68,43 @@ static void test_add_move_del(void **state) {
         assert_int_equal(bpf_cachebpf_list_len(p, 99), 0);
 }
 
+/* As mm/cachebpf/list.c does it. */
+static void test_insert(void **state) {
+        _test_host_ h = test_host_begin(400);
+        struct cachebpf_policy *p = &host.instance;
+        uint32_t list = list_of(0, "");
+
+        assert_int_equal(bpf_cachebpf_list_insert(p, folio(0), 7, 128), -ENOENT);
+        for (int i = 0; i < 300; i++) {
+                folio(i)->data[0] = 1000 + (uint64_t) i;
+                assert_int_equal(bpf_cachebpf_list_insert(p, folio(i), list, 1), 0);
+        }
+
+        /* from the head on, and equal ones as they come */
+        for (int i = 300; i < 390; i++) {
+                folio(i)->data[0] = (uint64_t) (int64_t) (i / 2 - 500);
+                assert_int_equal(bpf_cachebpf_list_insert(p, folio(i), list, 128), 0);
+                assert_int_equal(folio(i)->prev, i > 300 ? pfn_of(folio(i - 1)) : 0);
+                assert_int_equal(folio(i)->next, pfn_of(folio(0)));
+        }
+        assert_int_equal(host.lists[list].head, pfn_of(folio(300)));
+
+        /* not found: 5 from the tail, and 5 behind the last one */
+        folio(390)->data[0] = 1100;
+        assert_int_equal(bpf_cachebpf_list_insert(p, folio(390), list, 10), 0);
+        assert_int_equal(folio(390)->prev, pfn_of(folio(4)));
+        /* that is gone: 128 from the tail */
+        assert_int_equal(bpf_cachebpf_list_del(p, folio(390)), 0);
+        folio(391)->data[0] = 1100;
+        assert_int_equal(bpf_cachebpf_list_insert(p, folio(391), list, UINT32_MAX), 0);
+        assert_int_equal(folio(391)->next, pfn_of(folio(300 - 128)));
+        assert_int_equal(host.lists[list].n_folios, 391);
+
+        /* gone */
+        folio(0)->cached = false;
+        assert_int_equal(bpf_cachebpf_list_insert(p, folio(0), list, 128), -ESTALE);
+}
+
 static void test_data(void **state) {
         _test_host_ h = test_host_begin(2);
 
@@ -95,6 +132,7 @@ int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_create),
                 cmocka_unit_test(test_add_move_del),
+                cmocka_unit_test(test_insert),
                 cmocka_unit_test(test_data),
                 cmocka_unit_test(test_key),
         };

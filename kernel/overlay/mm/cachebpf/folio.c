@@ -72,7 +72,7 @@ static __always_inline void enlist_entry(struct cachebpf_policy *policy, struct 
 	spin_lock_irqsave(&node->lock, flags);
 	if (likely(f->owner == policy->id && f->list == CACHEBPF_NO_LIST)) {
 		cachebpf_link(node, f, folio_pfn(folio), list, tail);
-		cachebpf_stamp_new(node, f);
+		cachebpf_stamp_new(policy, node, f);
 	}
 	spin_unlock_irqrestore(&node->lock, flags);
 }
@@ -521,7 +521,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 		spin_unlock_irqrestore(&node->lock, flags);
 	} else {
 		node = policy->nodes[folio_nid(old)];
-		enlist_entry(policy, to, new, cachebpf_settled_list(node, from), true);
+		cachebpf_enlist_heir(policy, to, cachebpf_settled_list(node, from));
 	}
 	disown_entry(policy, from, old);
 out:
@@ -592,7 +592,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 	} else {
 		new = own_like(policy, tail, f);
 		if (new)
-			enlist_entry(policy, new, tail, list, true);
+			cachebpf_enlist_heir(policy, new, list);
 	}
 out:
 	rcu_read_unlock();

@@ -95,6 +95,8 @@ struct cachebpf_list {
 	/* enum cachebpf_list_flags, and where folios go that are used */
 	u16			flags;
 	u16			elsewhere;
+	/* the folio that was sorted in last, if it is still there; 0: none ever was */
+	u32			sorted;
 	unsigned long		nr_folios;
 	unsigned long		nr_pages;
 	/* those in progress, whose cursors must not dangle */
@@ -104,8 +106,6 @@ struct cachebpf_list {
 struct cachebpf_node {
 	/* see the top of this file */
 	spinlock_t		lock;
-	/* of the stamps of folios: goes on with each that is added, and each batch of uses */
-	u64			clock;
 	/* on all lists together */
 	unsigned long		nr_pages;
 	struct cachebpf_list	**lists;
@@ -207,6 +207,11 @@ struct cachebpf_policy {
 	struct cachebpf_account		*account;
 	/* until used; protected by cachebpf_mutex */
 	struct cachebpf_hangup		*hangup;
+	/*
+	 * Of the stamps of folios: goes on with each that is added, and each batch of
+	 * uses.  What is read at each hit is not beside it.
+	 */
+	atomic64_t			clock ____cacheline_aligned_in_smp;
 	struct cachebpf_watchdog	watchdog;
 	struct cachebpf_buckets		buckets;
 	/* to adopt what is without an entry, and how long it waits for that; see adopt.c */
@@ -219,6 +224,8 @@ struct cachebpf_policy {
 
 /* a walk unlocks for a moment after so many folios */
 #define CACHEBPF_LOCK_BATCH	64
+/* folios that are looked at for the place of one, with the lock held */
+#define CACHEBPF_MAX_SORTED	128U
 #define CACHEBPF_ITER_BATCH	8
 
 /* A walk over a list; see iter.c. */
@@ -268,8 +275,9 @@ int cachebpf_lists_add(struct cachebpf_policy *policy, u32 flags);
 void cachebpf_lists_free(struct cachebpf_policy *policy);
 void cachebpf_move_to_end(struct cachebpf_list *list, struct cachebpf_folio *f, u32 pfn,
 			  bool tail);
-void cachebpf_link_sorted(struct cachebpf_node *node, struct cachebpf_folio *f, u32 pfn,
-			  u16 list_id, u32 nr_max);
+void cachebpf_link_sorted(struct cachebpf_node *node, struct cachebpf_folio *f, u16 list_id,
+			  int key, u32 nr_max);
+void cachebpf_enlist_heir(struct cachebpf_policy *policy, struct cachebpf_folio *f, u16 list_id);
 void cachebpf_move_run(struct cachebpf_list *list, struct cachebpf_folio *last);
 void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *old,
 			   struct cachebpf_folio *new);

@@ -113,19 +113,19 @@ __bpf_kfunc_start_defs();
  * @flags: 0, or %CACHEBPF_ITER_REVERSE: the last one
  * @seen: where to tell about it
  *
- * Of those that a walk would offer, and with the walks' budget.  On a list in the order
- * of use what is passed over counts as used.
+ * Of those that a walk would offer, and with the walks' budget; of the first
+ * %CACHEBPF_LOCK_BATCH folios.  On a list in the order of stamps what is passed over
+ * counts as used, or it would hide what is behind it.
  *
- * Return: 0; -ENOENT no such list, or nothing on it;
- * -EINVAL unknown flags.
+ * Return: 0; -ENOENT no such list, or nothing there; -EINVAL unknown flags.
  */
 __bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u32 flags,
 				   struct cachebpf_seen *seen)
 {
 	struct cachebpf_policy *policy = evict->policy;
 	struct cachebpf_node *node = policy->nodes[evict->nid];
-	u32 pfn, next, nr_left;
 	struct cachebpf_list *list;
+	u32 pfn, next, nr_left;
 	struct cachebpf_folio *f;
 	int ret = -ENOENT;
 	unsigned long irq;
@@ -136,15 +136,14 @@ __bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u3
 	if (list_id >= policy->nr_lists)
 		return -ENOENT;
 	list = node->lists[list_id];
-	in_order = list->flags & CACHEBPF_LIST_STAMPED &&
-		   !(list->flags & CACHEBPF_LIST_USED_ELSEWHERE);
+	in_order = cachebpf_is_in_order(list, !flags);
 	/* most of many lists are empty */
 	if (!READ_ONCE(list->nr_folios))
 		return -ENOENT;
 
 	spin_lock_irqsave(&node->lock, irq);
 	pfn = flags ? list->tail.pfn : list->head.pfn;
-	nr_left = list->nr_folios;
+	nr_left = min_t(unsigned long, list->nr_folios, CACHEBPF_LOCK_BATCH);
 	for (; pfn && nr_left && evict->visits_left; nr_left--) {
 		f = cachebpf_table_entry(pfn);
 		evict->visits_left--;
@@ -157,10 +156,9 @@ __bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u3
 			break;
 		}
 		next = flags ? f->prev : f->next;
-		/* what is blocked there would hide all that is behind it */
-		if (in_order && !flags) {
-			cachebpf_move_to_end(list, f, pfn, true);
-			cachebpf_stamp_new(node, f);
+		if (in_order) {
+			cachebpf_move_to_end(list, f, pfn, !flags);
+			cachebpf_stamp_new(policy, node, f);
 		}
 		pfn = next;
 	}

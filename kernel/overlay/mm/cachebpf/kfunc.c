@@ -31,9 +31,6 @@ struct number_iter {
 
 static_assert(sizeof(struct number_iter) == sizeof(struct bpf_iter_cachebpf_folio));
 
-/* with interrupts off: some microseconds */
-#define MAX_SORTED	1024U
-
 /* The finalizer of MurmurHash3: each bit of @x is worth half of those of the result. */
 static u64 mix(u64 x)
 {
@@ -90,7 +87,7 @@ __bpf_kfunc int bpf_cachebpf_list_add(struct cachebpf_policy *policy,
 		cachebpf_unlink(node, folio, pfn);
 	if (folio->list == CACHEBPF_NO_LIST) {
 		cachebpf_link(node, folio, pfn, list, tail);
-		cachebpf_stamp_new(node, folio);
+		cachebpf_stamp_new(policy, node, folio);
 		ret = 0;
 	}
 out:
@@ -132,7 +129,7 @@ __bpf_kfunc int bpf_cachebpf_list_move(struct cachebpf_policy *policy,
 			cachebpf_unlink(node, folio, pfn);
 		cachebpf_link(node, folio, pfn, list, tail);
 		if (from == CACHEBPF_NO_LIST || from == CACHEBPF_UNLISTED)
-			cachebpf_stamp_new(node, folio);
+			cachebpf_stamp_new(policy, node, folio);
 	}
 	spin_unlock_irqrestore(&node->lock, flags);
 	return ret;
@@ -144,9 +141,10 @@ __bpf_kfunc int bpf_cachebpf_list_move(struct cachebpf_policy *policy,
  * @folio: one of its folios, on whatever list
  * @list_id: number of the list; in the order of the first 8 bytes of the policy's data,
  *	signed numbers, the least at the head
- * @nr_max: folios to look at, from the tail; at most 1024
+ * @nr_max: folios to look at, at most %CACHEBPF_MAX_SORTED
  *
- * Behind all of those that have no more than it has itself.
+ * Behind all of those that have no more than it has itself.  If that place is not
+ * found it is put where the search ended; see cachebpf_link_sorted().
  *
  * Return: 0; -ENOENT no such list, -ESTALE not this policy's folio any more.
  */
@@ -154,7 +152,6 @@ __bpf_kfunc int bpf_cachebpf_list_insert(struct cachebpf_policy *policy,
 					 struct cachebpf_folio *folio, u32 list_id, u32 nr_max)
 {
 	struct cachebpf_node *node = cachebpf_node_of(policy, folio);
-	u32 pfn = cachebpf_folio_pfn(folio);
 	unsigned long flags;
 	int ret = 0;
 	u16 from;
@@ -166,10 +163,10 @@ __bpf_kfunc int bpf_cachebpf_list_insert(struct cachebpf_policy *policy,
 	if (is_own(policy, folio)) {
 		from = folio->list;
 		if (from != CACHEBPF_NO_LIST)
-			cachebpf_unlink(node, folio, pfn);
-		cachebpf_link_sorted(node, folio, pfn, list_id, min(nr_max, MAX_SORTED));
+			cachebpf_unlink(node, folio, cachebpf_folio_pfn(folio));
+		cachebpf_link_sorted(node, folio, list_id, 0, min(nr_max, CACHEBPF_MAX_SORTED));
 		if (from == CACHEBPF_NO_LIST || from == CACHEBPF_UNLISTED)
-			cachebpf_stamp_new(node, folio);
+			cachebpf_stamp_new(policy, node, folio);
 	} else {
 		ret = -ESTALE;
 	}

@@ -131,37 +131,118 @@ void cachebpf_move_to_end(struct cachebpf_list *list, struct cachebpf_folio *f, 
 		cachebpf_move(list, f, pfn, false);
 }
 
-/**
- * cachebpf_link_sorted - put a folio on a list that is in the order of the policy's data
- * @node: the node, locked
- * @f: the folio's entry, on no list
- * @pfn: its frame
- * @list_id: the list
- * @nr_max: how far from the tail it may come to be
+/* Between two folios of a list, or none at an end. */
+struct gap {
+	struct cachebpf_end	before;
+	struct cachebpf_end	behind;
+};
+
+static bool is_after(const struct cachebpf_folio *other, const struct cachebpf_folio *f, int key)
+{
+	return other && (s64)other->data[key] > (s64)f->data[key];
+}
+
+/*
+ * Move @gap to where @f belongs, by the half @key of its data, over @nr folios at
+ * most.  Returns whether it is there; the policy may change data meanwhile.
  */
-void cachebpf_link_sorted(struct cachebpf_node *node, struct cachebpf_folio *f, u32 pfn,
-			  u16 list_id, u32 nr_max)
+static bool approach(struct gap *gap, const struct cachebpf_folio *f, int key, u32 nr)
+{
+	for (;; nr--) {
+		bool back = is_after(gap->before.f, f, key);
+
+		if (!back && (!gap->behind.f || is_after(gap->behind.f, f, key)))
+			return true;
+		if (!nr)
+			return false;
+		if (back) {
+			gap->behind = gap->before;
+			cachebpf_set_end(&gap->before, gap->behind.f->prev);
+		} else {
+			gap->before = gap->behind;
+			cachebpf_set_end(&gap->behind, gap->before.f->next);
+		}
+	}
+}
+
+/* Set @gap, of the tail, where @f is nearer: at the head, or behind what was sorted in last. */
+static void find_gap(struct cachebpf_list *list, u16 list_id, const struct cachebpf_folio *f,
+		     u32 pfn, int key, struct gap *gap)
+{
+	struct cachebpf_folio *last = list->sorted ? cachebpf_table_lookup(list->sorted) : NULL;
+
+	if (is_after(list->head.f, f, key)) {
+		*gap = (struct gap) { .behind = list->head };
+	} else if (last && last->owner == f->owner && last->list == list_id &&
+		   pfn_to_nid(list->sorted) == pfn_to_nid(pfn) && gap->before.f &&
+		   !is_after(last, gap->before.f, key)) {
+		gap->before = (struct cachebpf_end) { .f = last, .pfn = list->sorted };
+		cachebpf_set_end(&gap->behind, last->next);
+	}
+}
+
+/**
+ * cachebpf_link_sorted - put a folio on a list that is in order
+ * @node: the node, locked
+ * @f: the folio's entry, in use and on no list
+ * @list_id: the list
+ * @key: which half of the policy's data the order is of
+ * @nr_max: folios to look at
+ *
+ * The first half are those at the tail.  Then the search goes on from the head, or
+ * where the last search has ended, if that is nearer: what is sorted in one after
+ * the other mostly is near each other.  Where the search ends the folio stays.
+ */
+void cachebpf_link_sorted(struct cachebpf_node *node, struct cachebpf_folio *f, u16 list_id,
+			  int key, u32 nr_max)
 {
 	struct cachebpf_list *list = node->lists[list_id];
-	struct cachebpf_end before = list->tail;
-	u32 behind = 0;
+	u32 pfn = cachebpf_folio_pfn(f), nr = nr_max / 2;
+	struct gap gap = { .before = list->tail };
 
-	for (; before.pfn && nr_max && (s64)before.f->data[0] > (s64)f->data[0]; nr_max--) {
-		behind = before.pfn;
-		cachebpf_set_end(&before, before.f->prev);
+	if (!approach(&gap, f, key, nr)) {
+		find_gap(list, list_id, f, pfn, key, &gap);
+		approach(&gap, f, key, nr_max - nr);
 	}
-	if (!before.pfn || !behind) {
-		cachebpf_link(node, f, pfn, list_id, !behind);
+
+	list->sorted = pfn;
+	cachebpf_link(node, f, pfn, list_id, gap.before.f);
+	if (!gap.before.f || !gap.behind.f)
 		return;
-	}
-	/* as at the tail of a list that ends there; its counts are those of all */
-	cachebpf_link(node, f, pfn, list_id, true);
-	cachebpf_table_entry(f->prev)->next = 0;
-	cachebpf_set_end(&list->tail, f->prev);
-	f->prev = before.pfn;
-	f->next = behind;
-	before.f->next = pfn;
-	cachebpf_table_entry(behind)->prev = pfn;
+	/* from the tail to the gap; the counts of the list are those of all */
+	cachebpf_extract(list, f, pfn);
+	f->prev = gap.before.pfn;
+	f->next = gap.behind.pfn;
+	gap.before.f->next = pfn;
+	gap.behind.f->prev = pfn;
+}
+
+/**
+ * cachebpf_enlist_heir - put a folio on the list of another one that it has the data of
+ * @policy: the policy
+ * @f: the folio's entry
+ * @list_id: the list
+ *
+ * Where it belongs, if the list is in order; else at the tail.  Unless it is on
+ * one already, or @policy does not own it any more.
+ */
+void cachebpf_enlist_heir(struct cachebpf_policy *policy, struct cachebpf_folio *f, u16 list_id)
+{
+	struct cachebpf_node *node = cachebpf_node_of(policy, f);
+	struct cachebpf_list *list = cachebpf_list_of(node, list_id);
+	unsigned long flags;
+
+	spin_lock_irqsave(&node->lock, flags);
+	if (unlikely(f->owner != policy->id || f->list != CACHEBPF_NO_LIST))
+		goto out;
+	if (cachebpf_is_in_order(list, true))
+		cachebpf_link_sorted(node, f, list_id, 1, CACHEBPF_MAX_SORTED);
+	else if (list->sorted)
+		cachebpf_link_sorted(node, f, list_id, 0, CACHEBPF_MAX_SORTED);
+	else
+		cachebpf_link(node, f, cachebpf_folio_pfn(f), list_id, true);
+out:
+	spin_unlock_irqrestore(&node->lock, flags);
 }
 
 /**

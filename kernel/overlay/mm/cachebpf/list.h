@@ -106,11 +106,27 @@ static __always_inline u64 *cachebpf_stamp(struct cachebpf_folio *f)
 	return &f->data[1];
 }
 
+/* A stamp that none of @policy's folios has, and later than all. */
+static __always_inline u64 cachebpf_now(struct cachebpf_policy *policy)
+{
+	return atomic64_inc_return_relaxed(&policy->clock);
+}
+
 /* @f, added a moment ago, is on a list of its own for the first time. */
-static __always_inline void cachebpf_stamp_new(struct cachebpf_node *node, struct cachebpf_folio *f)
+static __always_inline void cachebpf_stamp_new(struct cachebpf_policy *policy,
+					       struct cachebpf_node *node, struct cachebpf_folio *f)
 {
 	if (unlikely(cachebpf_list_of(node, f->list)->flags & CACHEBPF_LIST_STAMPED))
-		WRITE_ONCE(*cachebpf_stamp(f), ++node->clock);
+		WRITE_ONCE(*cachebpf_stamp(f), cachebpf_now(policy));
+}
+
+/* Is @list in the order of stamps, with the latest at the tail, or else at the head? */
+static inline bool cachebpf_is_in_order(const struct cachebpf_list *list, bool tail)
+{
+	const u16 order = CACHEBPF_LIST_STAMPED | CACHEBPF_LIST_USED | CACHEBPF_LIST_USED_ELSEWHERE;
+
+	return (list->flags & order) == (CACHEBPF_LIST_STAMPED | (tail ? CACHEBPF_LIST_USED_TAIL :
+									 CACHEBPF_LIST_USED_HEAD));
 }
 
 /* Put @f, which is on no list, on one. */

@@ -297,7 +297,7 @@ static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cac
 	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, successor->id);
 	cachebpf_link(next, f, pfn, successor->new_list, successor->new_at_tail);
-	cachebpf_stamp_new(next, f);
+	cachebpf_stamp_new(successor, next, f);
 	/* here, with its size: what is split off later is not counted again */
 	cachebpf_count(successor, CACHEBPF_STAT_ADOPTED, 1UL << f->order);
 	spin_unlock(&next->lock);

@@ -45,7 +45,7 @@ static __always_inline void move_run(struct notes *n, struct cachebpf_node *node
 	struct cachebpf_end end = *cachebpf_end_of(list, tail);
 	bool walked = !hlist_empty(&list->walks);
 	u16 id = n->policy->id;
-	u64 now = stamped ? ++node->clock : 0;
+	u64 now = stamped ? cachebpf_now(n->policy) : 0;
 	/* where several things have to be looked at, no folio's list is this one */
 	u16 easy = walked || num_node_state(N_MEMORY) > 1 ? CACHEBPF_NEVER_LIST : nr;
 
@@ -86,7 +86,7 @@ static void move_elsewhere(struct notes *n, struct cachebpf_node *node, u16 nr, 
 		return;
 	cachebpf_unlink(node, f, pfn);
 	cachebpf_link(node, f, pfn, node->lists[nr]->elsewhere, tail);
-	cachebpf_stamp_new(node, f);
+	cachebpf_stamp_new(n->policy, node, f);
 }
 
 static __always_inline void apply_run(struct notes *n, struct cachebpf_node *node, u16 nr,
