@@ -38,6 +38,7 @@ void CACHEBPF_SLEEPABLE_OP(parts_exit, struct cachebpf_policy *policy)
 static __always_inline void put(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 				const struct parts_put *how)
 {
+	struct cachebpf_file file = {};
 	__u64 *data;
 
 	if (how->writes & PARTS_WRITE_ACCESSES)
@@ -46,6 +47,11 @@ static __always_inline void put(struct cachebpf_policy *policy, struct cachebpf_
 		data = (__u64 *)bpf_cachebpf_data(folio, 16);
 		if (data)
 			data[0] = bpf_get_prandom_u32();
+	}
+	if (how->writes & PARTS_WRITE_FILE && !bpf_cachebpf_file(folio, &file)) {
+		data = (__u64 *)bpf_cachebpf_data(folio, 16);
+		if (data)
+			data[0] = file.ino << 32 | file.index;
 	}
 	if (how->writes & PARTS_WRITE_BUCKET) {
 		data = (__u64 *)bpf_cachebpf_bucket(policy, bpf_cachebpf_key(folio), 64);
@@ -67,12 +73,16 @@ static __always_inline void put(struct cachebpf_policy *policy, struct cachebpf_
 	case PUT_DEL:
 		bpf_cachebpf_list_del(policy, folio);
 		break;
+	case PUT_SORTED:
+		bpf_cachebpf_list_insert(policy, folio, how->list, bpf_get_prandom_u32() & 255);
+		break;
 	}
 }
 
 /*
- * The second half of a folio's bytes is written here and nowhere else: it has
- * to be empty when a folio comes, and as it was left, or empty, when it goes.
+ * The second half of a folio's bytes is written here and nowhere else, unless it
+ * is a stamp: it has to be empty when a folio comes, and as it was left, or empty,
+ * when it goes.
  * (Empty if it goes while it is being handed over, and before this was called.)
  */
 void CACHEBPF_OP(parts_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
@@ -81,7 +91,7 @@ void CACHEBPF_OP(parts_added, struct cachebpf_policy *policy, struct cachebpf_fo
 	__u64 *data = (__u64 *)bpf_cachebpf_data(folio, 16);
 
 	__sync_fetch_and_add(&state.added, 1);
-	if (data) {
+	if (data && !state.stamped) {
 		if (data[1])
 			__sync_fetch_and_add(&state.not_empty, 1);
 		data[1] = PARTS_MARK;
@@ -101,9 +111,23 @@ void CACHEBPF_OP(parts_removed, struct cachebpf_policy *policy, struct cachebpf_
 	__u64 *data = (__u64 *)bpf_cachebpf_data(folio, 16);
 
 	__sync_fetch_and_add(&state.removed, 1);
-	if (data && data[1] && data[1] != PARTS_MARK)
+	if (data && !state.stamped && data[1] && data[1] != PARTS_MARK)
 		__sync_fetch_and_add(&state.not_intact, 1);
 	put(policy, folio, &state.when_removed);
+}
+
+/* The numbers of policies alone say what is to be answered; 0: by a walk. */
+__s32 CACHEBPF_OP(parts_advise, struct cachebpf_policy *policy, struct cachebpf_advice *advice)
+{
+	struct cachebpf_folio *folio;
+
+	if (advice->begins) {
+		__sync_fetch_and_add(&state.advised, 1);
+		return advice->advice & 15 ?: CACHEBPF_ADVICE_WALK;
+	}
+	for_each_advised_folio(folio, advice)
+		put(policy, folio, &state.when_advised);
+	return CACHEBPF_ADVICE_WALK;
 }
 
 bool CACHEBPF_OP(parts_admit, struct cachebpf_policy *policy,
@@ -188,6 +212,27 @@ static __noinline int sweep(struct cachebpf_evict *evict, struct parts_step *ste
 	return 0;
 }
 
+/* Proposes what is first on a list, until it has been there before. */
+static __noinline int firsts(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
+			     struct parts_step *step)
+{
+	__u32 flags = step->flags & CACHEBPF_ITER_REVERSE, number = 0;
+	struct cachebpf_seen seen = {};
+	struct cachebpf_folio *folio;
+
+	bpf_repeat(32) {
+		if (bpf_cachebpf_first(evict, step->list, flags, &seen) || seen.number == number)
+			break;
+		number = number ?: seen.number;
+		for_folio(folio, policy, seen.number) {
+			bpf_cachebpf_list_move(policy, folio, step->to, TAIL);
+			if (bpf_cachebpf_evict(evict, folio))
+				return 0;
+		}
+	}
+	return 0;
+}
+
 /* Proposes or ranks the same folio over and over. */
 static __noinline int repeat(struct cachebpf_evict *evict, struct parts_step *step)
 {
@@ -222,6 +267,9 @@ static __noinline int do_step(struct cachebpf_policy *policy, struct cachebpf_ev
 		break;
 	case STEP_RANK_LIST:
 		bpf_cachebpf_rank_list(evict, step->list, step->nr_max, step->key);
+		break;
+	case STEP_FIRST:
+		firsts(policy, evict, step);
 		break;
 	case STEP_MOVE:
 		for_each_folio(folio, evict, step->list, step->nr_max, step->flags)
@@ -267,6 +315,7 @@ char LICENSE[] SEC("license") = "GPL";
 		.policy_init	= (void *)parts_init,			\
 		.policy_exit	= (void *)parts_exit,			\
 		.admit_folio	= (void *)parts_admit,			\
+		.advise		= (void *)parts_advise,			\
 		.folio_added	= (void *)parts_added,			\
 		.folio_accessed	= (void *)parts_accessed,		\
 		.folio_removed	= (void *)parts_removed,		\

@@ -3,7 +3,9 @@
 #include "programs.h"
 
 /* as in bpf/cachebpf.bpf.h */
-enum { NEW_HEAD = 1, NEW_TAIL = 2, USED_HEAD = 4, USED_TAIL = 8 };
+enum {
+	NEW_HEAD = 1, NEW_TAIL = 2, USED_HEAD = 4, USED_TAIL = 8, STAMPED = 16, ELSEWHERE = 32
+};
 enum { REVERSE = 1, ROTATE = 2 };
 
 const struct op_kind op_kinds[] = {
@@ -26,6 +28,7 @@ const struct op_kind op_kinds[] = {
 	{ "fsync",	4,	"f",	op_fsync },
 	{ "dontneed",	5,	"fon",	op_dontneed },
 	{ "willneed",	5,	"fon",	op_willneed },
+	{ "advise",	8,	"fonx",	op_advise },
 	{ "recreate",	2,	"Fo",	op_recreate },
 
 	{ "mkdir",	4,	"l",	op_mkdir },
@@ -75,7 +78,7 @@ static struct parts_put draw_put(uint64_t *rng, const struct recipe *r)
 	/* one that misbehaves may name lists that it does not have */
 	put.list = below(rng, r->settings.nr_lists + 1 + 2 * !r->behaves);
 	if (one_in(rng, 3))
-		put.writes = below(rng, 8);
+		put.writes = below(rng, 16);
 	return put;
 }
 
@@ -114,7 +117,8 @@ static void draw_recipe(uint64_t *rng, struct recipe *r, unsigned int nr)
 
 	r->behaves = nr < NR_RECIPES / 2;
 	snprintf(r->name, sizeof(r->name), "%s.%u", r->behaves ? "behaves" : "mischief", nr);
-	r->callbacks = draw(rng) & (HAS_ADDED | HAS_ACCESSED | HAS_REMOVED | HAS_EXIT);
+	r->callbacks = draw(rng) & (HAS_ADDED | HAS_ACCESSED | HAS_REMOVED | HAS_EXIT |
+				  HAS_ADVISE);
 	r->callbacks |= HAS_EVICT;
 	if (one_in(rng, 2))
 		r->callbacks |= HAS_ADMIT;
@@ -126,8 +130,14 @@ static void draw_recipe(uint64_t *rng, struct recipe *r, unsigned int nr)
 
 	s->nr_lists = below(rng, PARTS_MAX_LISTS + 1);
 	new_list = below(rng, PARTS_MAX_LISTS);
+	s->stamped = one_in(rng, 3);
 	for (i = 0; i < s->nr_lists; i++) {
 		s->list_flags[i] = uses[below(rng, ARRAY_SIZE(uses))];
+		/* of numbers, which begin with 1, those of the lists before */
+		if (i && s->list_flags[i] && one_in(rng, 3))
+			s->list_flags[i] |= ELSEWHERE | (1 + below(rng, i)) << 16;
+		if (s->stamped)
+			s->list_flags[i] |= STAMPED;
 		if (i == new_list)
 			s->list_flags[i] |= news[below(rng, ARRAY_SIZE(news))];
 	}
@@ -137,6 +147,7 @@ static void draw_recipe(uint64_t *rng, struct recipe *r, unsigned int nr)
 	s->when_added = draw_put(rng, r);
 	s->when_accessed = draw_put(rng, r);
 	s->when_removed = draw_put(rng, r);
+	s->when_advised = draw_put(rng, r);
 	for (i = 0; i < PARTS_NR_STEPS; i++)
 		s->steps[i] = draw_step(rng, r);
 	if (r->behaves) {
@@ -279,7 +290,8 @@ void print_op(const struct program *p, unsigned int nr)
 
 static void print_put(const char *when, const struct parts_put *put)
 {
-	static const char *const hows[] = { "nothing", "add", "move", "spread", "del" };
+	static const char *const hows[] = { "nothing", "add", "move", "spread", "del",
+					    "sorted" };
 
 	printf(" %s:%s>%u%s/w%u", when, hows[put->how], put->list, put->tail ? "tail" : "head",
 	       put->writes);
@@ -288,8 +300,8 @@ static void print_put(const char *when, const struct parts_put *put)
 static void print_recipe(const struct recipe *r)
 {
 	static const char *const hows[] = {
-		"nothing", "evict", "rank", "rank-list", "move", "sweep", "too-many", "repeat",
-		"nested", "gone",
+		"nothing", "evict", "rank", "rank-list", "first", "move", "sweep", "too-many",
+		"repeat", "nested", "gone",
 	};
 	const struct parts_state *s = &r->settings;
 	unsigned int i;
@@ -302,6 +314,7 @@ static void print_recipe(const struct recipe *r)
 	print_put("added", &s->when_added);
 	print_put("accessed", &s->when_accessed);
 	print_put("removed", &s->when_removed);
+	print_put("advised", &s->when_advised);
 	printf(", evict:");
 	for (i = 0; i < PARTS_NR_STEPS; i++)
 		printf(" %s(list %u, %u, flags %u, to %u, key %u)", hows[s->steps[i].how],

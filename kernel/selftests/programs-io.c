@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "programs.h"
 
@@ -289,6 +290,28 @@ int op_dontneed(const struct op *op)
 int op_willneed(const struct op *op)
 {
 	return advise(op, POSIX_FADV_WILLNEED);
+}
+
+/*
+ * To the policy of this cgroup, if it listens; the last argument: what it is to
+ * answer, 0: when it has looked at the pages.
+ */
+int op_advise(const struct op *op)
+{
+	struct range r = range_of(op);
+	int said, fd = open_file(r.file, O_RDONLY), answer = op->args[3];
+
+	if (fd < 0)
+		return failed(op, "open");
+	/* CACHEBPF_ADVICE_OWN */
+	said = syscall(SYS_fadvise64, fd, r.from, r.to - r.from, 0x43420000 | answer);
+	if (said < 0)
+		said = -errno;
+	close(fd);
+	if (said != answer && said != -EOPNOTSUPP && (answer || said != -EAGAIN))
+		wrong("operation %d: advise: %d in place of %d", (int)(op - program->ops), said,
+		      answer);
+	return said < 0 ? said : 0;
 }
 
 /* Gone, and another one there, as large as the argument says and empty. */

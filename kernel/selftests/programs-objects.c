@@ -73,6 +73,7 @@ static void season(struct policy *p, const struct recipe *r, uint64_t cg_id, uns
 	drop_callback(p, r, HAS_ACCESSED, "folio_accessed");
 	drop_callback(p, r, HAS_REMOVED, "folio_removed");
 	drop_callback(p, r, HAS_ADMIT, "admit_folio");
+	drop_callback(p, r, HAS_ADVISE, "advise");
 	drop_callback(p, r, HAS_EVICT, "evict_folios");
 	drop_callback(p, r, HAS_EXIT, "policy_exit");
 	policy_set(p, "cgroup_id", cg_id);
@@ -193,6 +194,7 @@ void policies_check(void)
 		calls->accessed += cooked[i].state->accessed;
 		calls->removed += cooked[i].state->removed;
 		calls->asked += cooked[i].state->asked;
+		calls->advised += cooked[i].state->advised;
 		calls->requests += cooked[i].state->requests;
 	}
 }

@@ -78,6 +78,7 @@ static void count_ops(void)
 	calls.accessed += shared->calls.accessed;
 	calls.removed += shared->calls.removed;
 	calls.asked += shared->calls.asked;
+	calls.advised += shared->calls.advised;
 	calls.requests += shared->calls.requests;
 }
 
@@ -89,9 +90,10 @@ static void show_counts(void)
 	for (i = 0; i < nr_op_kinds; i++)
 		printf(" %s %lu/%lu %lu", op_kinds[i].name, done[i], refused[i],
 		       us[i] / 1000 / (done[i] + refused[i] ?: 1));
-	printf("\n# calls: added %llu accessed %llu removed %llu asked %llu requests %llu;"
+	printf("\n# calls: added %llu accessed %llu removed %llu asked %llu advised %llu"
+	       " requests %llu;"
 	       " %lld policies were ejected\n", calls.added, calls.accessed, calls.removed,
-	       calls.asked, calls.requests, kernel_stat("ejected"));
+	       calls.asked, calls.advised, calls.requests, kernel_stat("ejected"));
 }
 
 static void show_failure(const struct program *p)

@@ -49,6 +49,7 @@ enum {
 	HAS_ADMIT	= 1 << 3,
 	HAS_EVICT	= 1 << 4,
 	HAS_EXIT	= 1 << 5,
+	HAS_ADVISE	= 1 << 6,
 };
 
 /* A policy, in words that parts.bpf.c understands. */
@@ -222,7 +223,8 @@ int op_read(const struct op *op), op_touch(const struct op *op), op_bytes(const 
 	op_store(const struct op *op), op_truncate(const struct op *op),
 	op_punch(const struct op *op),
 	op_fsync(const struct op *op), op_dontneed(const struct op *op),
-	op_willneed(const struct op *op), op_recreate(const struct op *op);
+	op_willneed(const struct op *op), op_advise(const struct op *op),
+	op_recreate(const struct op *op);
 int op_mkdir(const struct op *op), op_rmdir(const struct op *op), op_enter(const struct op *op),
 	op_reclaim(const struct op *op), op_max(const struct op *op), op_high(const struct op *op),
 	op_min(const struct op *op), op_low(const struct op *op);

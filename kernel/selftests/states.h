@@ -321,6 +321,8 @@ enum parts_put_how {
 	/* to any list, list 0 included */
 	PUT_SPREAD,
 	PUT_DEL,
+	/* where the policy's bytes have it */
+	PUT_SORTED,
 	PUT_HOWS,
 };
 
@@ -328,6 +330,8 @@ enum parts_writes {
 	PARTS_WRITE_DATA	= 1 << 0,
 	PARTS_WRITE_ACCESSES	= 1 << 1,
 	PARTS_WRITE_BUCKET	= 1 << 2,
+	/* the first of the bytes are the file's number and the page's */
+	PARTS_WRITE_FILE	= 1 << 3,
 };
 
 struct parts_put {
@@ -343,6 +347,8 @@ enum parts_step_how {
 	STEP_EVICT,
 	STEP_RANK,
 	STEP_RANK_LIST,
+	/* the first folios of a list, found again by their numbers */
+	STEP_FIRST,
 	STEP_MOVE,
 	/* all lists, all folios */
 	STEP_SWEEP,
@@ -385,7 +391,10 @@ struct parts_state {
 	struct parts_put when_added;
 	struct parts_put when_accessed;
 	struct parts_put when_removed;
+	struct parts_put when_advised;
 	struct parts_step steps[PARTS_NR_STEPS];
+	/* lists are stamped: half of the bytes are the kernel's */
+	__u32 stamped;
 
 	/* results: calls, and folios whose bytes were not what they must be */
 	__u64 exits;
@@ -393,6 +402,7 @@ struct parts_state {
 	__u64 accessed;
 	__u64 removed;
 	__u64 asked;
+	__u64 advised;
 	__u64 requests;
 	__u64 not_empty;
 	__u64 not_intact;

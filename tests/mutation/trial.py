@@ -22,13 +22,14 @@ import draw
 SUBJECTS = {
     "admit.c": "admission dropped rejected nowait",
     "adopt.c": "adopt live",
+    "advise.c": "advice",
     "buckets.c": "buckets",
     "folio.c": "events replace collapse keys adopt",
     "internal.h": "events lists trace",
-    "iter.c": "lists",
-    "kfunc.c": "lists keys",
-    "list.c": "lists update",
-    "list.h": "lists",
+    "iter.c": "lists advice_lists",
+    "kfunc.c": "lists advice_lists keys",
+    "list.c": "lists advice_lists update",
+    "list.h": "lists advice_lists",
     "ops.c": "attach update keys",
     "policy.c": "attach hierarchy update events watchdog",
     "propose.c": "lists",
@@ -37,7 +38,7 @@ SUBJECTS = {
     "stat.c": "attach events trace",
     "table.c": "events adopt",
     "table.h": "events adopt",
-    "uses.c": "lists events",
+    "uses.c": "lists advice_lists events",
     "watchdog.c": "watchdog misbehave",
     None: "events lists", # of any other file
 }

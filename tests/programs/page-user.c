@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,6 +81,19 @@ static int use_mapping(const File *f, unsigned long begin, unsigned long n) {
         return r;
 }
 
+/* What policies alone understand: acfs does, and answers as it likes, others do not listen. */
+static int advise_policy(const File *f, unsigned long begin, unsigned long n) {
+        static const int right[] = { EOPNOTSUPP, EAGAIN, ENOSPC, EINVAL };
+        long number = 0x43420000 | (long) draw(8) << 8 | (long) draw(6) << 4 | (long) draw(2);
+
+        if (syscall(SYS_fadvise64, f->fd, begin * PAGE, draw(8) ? n * PAGE : 0, number) >= 0)
+                return 0;
+        for (unsigned i = 0; i < sizeof(right) / sizeof(right[0]); i++)
+                if (errno == right[i])
+                        return 0;
+        return -errno;
+}
+
 static int advise(const File *f, unsigned long begin, unsigned long n) {
         static const int advice[] = { POSIX_FADV_NORMAL,   POSIX_FADV_RANDOM,   POSIX_FADV_SEQUENTIAL,
                                       POSIX_FADV_WILLNEED, POSIX_FADV_DONTNEED, POSIX_FADV_NOREUSE };
@@ -129,7 +143,7 @@ int main(int argc, char **argv) {
                         n = f.n_pages - begin;
                 switch (draw(4)) {
                 case 0:
-                        r = advise(&f, begin, n);
+                        r = draw(2) ? advise(&f, begin, n) : advise_policy(&f, begin, n);
                         break;
                 case 1:
                         r = use_mapping(&f, begin, n);

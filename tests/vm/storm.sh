@@ -5,7 +5,7 @@
 #
 #       files       fio that verifies, fsx, readers of files that both cgroups share, files that come and go;
 #                   pages that are touched, mapped, locked, advised and given up, by threads that policies
-#                   reject as well
+#                   reject as well; what acfs alone understands is said, too
 #       memory      memory.reclaim, drop_caches, compaction, MGLRU switched on and off, a processor that
 #                   goes and comes; and where it can be, memory that does (storm-memory.sh)
 #       policies    attached, replaced, detached, left behind by processes that die, at four levels of the
