@@ -281,6 +281,55 @@ __struct_ops struct cachebpf_ops key_by_number = {
 	.evict_folios	= (void *)evict_nothing,
 };
 
+void CACHEBPF_OP(file_evict_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	struct cachebpf_file file = {};
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, 0, 1, 0)
+		bpf_cachebpf_file(folio, &file);
+}
+
+__struct_ops struct cachebpf_ops file_evict = {
+	.name		= "file_evict",
+	.evict_folios	= (void *)file_evict_evict,
+};
+
+/* it may sleep, and the folio may go meanwhile */
+__s32 CACHEBPF_SLEEPABLE_OP(number_init_init, struct cachebpf_policy *policy)
+{
+	struct cachebpf_folio *folio;
+
+	for_folio(folio, policy, 1)
+		return 0;
+	return 0;
+}
+
+__struct_ops struct cachebpf_ops number_init = {
+	.name		= "number_init",
+	.policy_init	= (void *)number_init_init,
+	.evict_folios	= (void *)evict_nothing,
+};
+
+/* more than there are in this call: some are left from the last one */
+struct cachebpf_advice___folios {
+	struct cachebpf_folio *folios[31];
+} __attribute__((preserve_access_index));
+
+__s32 CACHEBPF_OP(advised_before_advise, struct cachebpf_policy *policy,
+		  struct cachebpf_advice *advice)
+{
+	struct cachebpf_advice___folios *a = (void *)advice;
+
+	return bpf_cachebpf_list_move(policy, a->folios[30], 0, TAIL);
+}
+
+__struct_ops struct cachebpf_ops advised_before = {
+	.name		= "advised_before",
+	.advise		= (void *)advised_before_advise,
+	.evict_folios	= (void *)evict_nothing,
+};
+
 void CACHEBPF_OP(buckets_late_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
 	bpf_cachebpf_buckets_create(policy, 8);
