@@ -17,7 +17,7 @@ struct Walk {
         uint32_t cursor;
         uint32_t n_left;   /* to look at */
         uint32_t n_offers; /* to offer yet */
-        uint8_t list_id;
+        uint16_t list_id;
         uint8_t flags;
         /* read ahead, of which the first n_used were offered */
         uint8_t n_used;

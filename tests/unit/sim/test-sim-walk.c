@@ -59,6 +59,18 @@ static void test_break_rotates_what_was_offered(void **state) {
         assert_null(host.lists[list].walks);
 }
 
+/* What would not fit into 8 bits. */
+static void test_many_lists(void **state) {
+        _test_host_ h = test_host_begin(5);
+        uint32_t list;
+
+        for (int i = 1; i < 300; i++)
+                (void) list_of(0, "");
+        list = list_of(0, "01234");
+        walk(list, 2, CACHEBPF_ITER_ROTATE, "01");
+        assert_list(list, "23401");
+}
+
 /* What the policy has put elsewhere stays there, and is not rotated. */
 static void test_moves_during_walk(void **state) {
         _test_host_ h = test_host_begin(10);
@@ -144,6 +156,7 @@ int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_directions),
                 cmocka_unit_test(test_break_rotates_what_was_offered),
+                cmocka_unit_test(test_many_lists),
                 cmocka_unit_test(test_moves_during_walk),
                 cmocka_unit_test(test_cursor_follows),
                 cmocka_unit_test(test_walk_in_walk),
