@@ -29,14 +29,16 @@ CACHEBPF_TUNABLE(__u8, placeholders, "0..1", "boolean",
 CACHEBPF_TUNABLE(__u32, revoke_percent, "0..100", "% of 256 decisions",
 		 "are wrong: for the next 256 the manager has no say; 0: never") = 25;
 
-/* The oldest place of each manager, and of all others. */
+/* The oldest place of each manager, in one request. */
 struct places {
-	__s64 of[NR_MANAGERS + 1];
+	__s64 of[OTHERS + 1];
+	__u32 taken;
 };
 
+/* some for each processor: a request may be preempted by others there */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 4);
 	__type(key, __u32);
 	__type(value, struct places);
 } acfs_places SEC(".maps");
@@ -47,6 +49,7 @@ static __s64 now;
 
 __s32 CACHEBPF_SLEEPABLE_OP(acfs_init, struct cachebpf_policy *policy)
 {
+	/* they grow with what is cached, whether anybody speaks or not: here is the only chance */
 	return list_create(policy, &leaving, CACHEBPF_LIST_STAMPED) ?:
 	       bpf_cachebpf_buckets_create(policy, PLACEHOLDER_BYTES) ?:
 	       levels_create(policy);
@@ -59,7 +62,7 @@ static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A)
 	struct note *note = folio_data(A, struct note);
 	struct manager *m = manager_in((lists - first_list) / (NR_LEVELS * NR_LISTS));
 
-	/* it is another page by now, or its manager has said nothing */
+	/* it is another page by now */
 	if (!note || !note->place || !m || kind == LENT)
 		return;
 	if (kind == SWAPPED)
@@ -74,17 +77,21 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 	struct cachebpf_file file = {};
 	struct cachebpf_folio *A;
 	struct manager *m;
-	__u32 slot, level;
+	__u32 level, list;
+	__u64 owner;
 
 	if (!nr_managers || !note)
 		return;
 	now = note->last_use;
-	slot = slot_of(bpf_cachebpf_owner(policy, folio));
-	m = manager_in(slot);
-	if (m && !bpf_cachebpf_file(folio, &file)) {
-		level = level_of(slot, &file);
+	owner = bpf_cachebpf_owner(policy, folio);
+	m = manager_of(owner);
+	if (m->slot < OTHERS) {
+		level = m->nr_files && !bpf_cachebpf_file(folio, &file) ? level_of(owner, &file) :
+									  LEVEL_DEFAULT;
+		list = lists_of(m->slot, level) + USED;
 		has_pages(m, level);
-		bpf_cachebpf_list_move(policy, folio, lists_of(slot, level) + USED, TAIL);
+		count(list, folio_pages(folio));
+		bpf_cachebpf_list_move(policy, folio, list, TAIL);
 	}
 	if (placeholders)
 		for_folio(A, policy, placeholder_take(policy, folio))
@@ -94,50 +101,30 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	struct note *note;
+	struct note *note = folio_data(folio, struct note);
+	bool proposed = folio->list == leaving;
 
-	if (why != CACHEBPF_REMOVED_RECLAIM || folio->list != leaving)
+	if (!nr_managers || !note)
 		return;
-	note = folio_data(folio, struct note);
-	if (note && (__u32)note->place)
+	count(proposed ? note->place >> 32 : home_of(folio->list, note), -(__s64)folio_pages(folio));
+	if (why == CACHEBPF_REMOVED_RECLAIM && proposed && (__u32)note->place)
 		placeholder_make(policy, folio, note->place);
 }
 
-/* The page of the manager in @slot with the oldest place. */
-__noinline int acfs_find_oldest(struct cachebpf_evict *evict __arg_trusted, __u32 slot,
-				struct candidate *oldest __arg_nonnull)
-{
-	struct manager *m = manager_in(slot);
-	__u32 level;
-
-	*oldest = (struct candidate) { .place = NEVER };
-	if (!m)
-		compare(evict, silent, USED, 0, oldest);
-	bpf_for(level, 0, NR_LEVELS) {
-		if (!m || !(m->levels >> level & 1))
-			continue;
-		compare(evict, lists_of(slot, level), USED, level, oldest);
-		compare(evict, lists_of(slot, level), SWAPPED, level, oldest);
-		compare(evict, lists_of(slot, level), LENT, level, oldest);
-	}
-	return 0;
-}
-
 /*
- * Propose the page B.  On "leaving" it knows where it was, and in the lower half what its
- * placeholder is to say.  Returns whether the request is full.
+ * Propose the page B.  On "leaving" it knows where it belongs, and in the lower half what
+ * its placeholder is to say.  Returns whether the request is full.
  */
 static bool propose(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
 		    struct cachebpf_folio *B, __u32 stays)
 {
 	struct note *note = folio_data(B, struct note);
-	__u32 home = B->list;
+	__u32 list = B->list;
 
 	/* another request has it */
-	if (home != silent && !is_of_level(home))
+	if (!note || !is_of_level(list))
 		return false;
-	if (note)
-		note->place = (__s64)home << 32 | stays;
+	note->place = (__s64)home_of(list, note) << 32 | stays;
 	bpf_cachebpf_list_move(policy, B, leaving, TAIL);
 	return bpf_cachebpf_evict(evict, B);
 }
@@ -173,46 +160,32 @@ __noinline int acfs_replace(struct cachebpf_policy *policy __arg_trusted,
 	return false;
 }
 
-/* Has the page of @number, so far one of the others', a manager by now?  Then it gets it. */
-static bool has_manager(struct cachebpf_policy *policy, __u32 number)
-{
-	struct cachebpf_folio *folio;
-	struct manager *m;
-	__u32 slot;
-
-	for_folio(folio, policy, number) {
-		slot = slot_of(bpf_cachebpf_owner(policy, folio));
-		m = manager_in(slot);
-		if (!m)
-			return false;
-		has_pages(m, LEVEL_DEFAULT);
-		put(policy, folio, lists_of(slot, LEVEL_DEFAULT));
-		return true;
-	}
-	return false;
-}
-
 /*
- * The manager in @slot gives pages as long as its oldest place, which is in *@place then,
- * is not after @limit.  Returns whether the request is full.
+ * The manager @m gives pages as long as its oldest place, which is in *@place then, is not
+ * after @limit.  Returns whether the request is full.
  */
 __noinline int acfs_pay(struct cachebpf_policy *policy __arg_trusted,
-			struct cachebpf_evict *evict __arg_trusted, __u32 slot, __s64 limit,
-			__s64 *place __arg_nonnull)
+			struct cachebpf_evict *evict __arg_trusted,
+			struct manager *m __arg_nonnull, __s64 limit, __s64 *place __arg_nonnull)
 {
-	struct manager *m = manager_in(slot);
 	struct candidate oldest = {};
+	struct manager *its;
 	__u32 number;
 
 	bpf_repeat(64) {
-		acfs_find_oldest(evict, slot, &oldest);
+		managers_find_oldest(evict, m, &oldest);
 		*place = oldest.place;
 		if (oldest.place > limit || oldest.place == NEVER)
 			return false;
-		if (!m && has_manager(policy, oldest.number))
-			continue;
-		number = m && may_decide(m, revoke_percent) ? managers_choose(evict, slot) : 0;
-		if (acfs_replace(policy, evict, slot, &oldest, number ?: oldest.number))
+		its = m->inherits || m->slot == OTHERS ? owner_of(policy, m, oldest.number) : m;
+		number = 0;
+		if (its->slot < OTHERS) {
+			if (its->slot != m->slot)
+				continue;
+			if (may_decide(m, revoke_percent))
+				number = managers_choose(evict, m);
+		}
+		if (acfs_replace(policy, evict, m->slot, &oldest, number ?: oldest.number))
 			return true;
 	}
 	return false;
@@ -227,14 +200,11 @@ static void take_back(struct cachebpf_policy *policy, struct cachebpf_evict *evi
 
 	for_each_folio(folio, evict, leaving, 0, 0) {
 		note = folio_data(folio, struct note);
-		home = note ? note->place >> 32 : silent;
-		if (is_of_level(home) && note) {
-			note->place = now;
-			bpf_cachebpf_list_insert(policy, folio, home - kind_of(home) + SWAPPED,
-						 NR_SORTED);
-		} else {
-			bpf_cachebpf_list_move(policy, folio, silent, TAIL);
-		}
+		home = note ? note->place >> 32 : 0;
+		if (!note || !is_of_level(home))
+			continue;
+		note->place = now;
+		bpf_cachebpf_list_insert(policy, folio, home - kind_of(home) + SWAPPED, NR_SORTED);
 	}
 }
 
@@ -242,35 +212,48 @@ static void evict_others(struct cachebpf_evict *evict)
 {
 	struct cachebpf_folio *folio;
 
-	for_each_folio(folio, evict, silent, 0, CACHEBPF_ITER_ROTATE)
+	for_each_folio(folio, evict, list_of_others(), 0, CACHEBPF_ITER_ROTATE)
 		if (bpf_cachebpf_evict(evict, folio))
 			return;
 }
 
-void CACHEBPF_OP(acfs_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+static struct places *take_places(void)
+{
+	struct places *places;
+	__u32 i;
+
+	bpf_for(i, 0, 4) {
+		__u32 at = i;
+
+		places = bpf_map_lookup_elem(&acfs_places, &at);
+		if (places && !__sync_lock_test_and_set(&places->taken, 1))
+			return places;
+	}
+	return NULL;
+}
+
+/* Whoever has the oldest place pays, until the request is full. */
+__noinline int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
+			    struct cachebpf_evict *evict __arg_trusted,
+			    struct places *places __arg_nonnull)
 {
 	struct candidate oldest = {};
-	struct places *places;
-	__u32 i, slot, zero = 0;
+	__u32 i, slot;
 	__s64 place, limit;
+	struct manager *m;
 
-	places = bpf_map_lookup_elem(&acfs_places, &zero);
-	if (!nr_managers || !places) {
-		evict_others(evict);
-		return;
-	}
-	levels_take_back(policy, evict);
-	take_back(policy, evict);
-	bpf_for(i, 0, NR_MANAGERS + 1) {
-		acfs_find_oldest(evict, i, &oldest);
-		if (i <= NR_MANAGERS)
-			places->of[i] = oldest.place;
+	bpf_for(i, 0, OTHERS + 1) {
+		m = manager_in(i);
+		if (m)
+			managers_find_oldest(evict, m, &oldest);
+		if (i <= OTHERS)
+			places->of[i] = m ? oldest.place : NEVER;
 	}
 	bpf_repeat(2 * NR_MANAGERS) {
 		place = limit = NEVER;
 		slot = 0;
-		bpf_for(i, 0, NR_MANAGERS + 1) {
-			if (i > NR_MANAGERS)
+		bpf_for(i, 0, OTHERS + 1) {
+			if (i > OTHERS)
 				break;
 			if (places->of[i] < place) {
 				limit = place;
@@ -280,15 +263,33 @@ void CACHEBPF_OP(acfs_evict, struct cachebpf_policy *policy, struct cachebpf_evi
 				limit = places->of[i];
 			}
 		}
+		if (place == NEVER)
+			break;
+		m = manager_in(slot);
+		place = NEVER;
 		/* of a large request each gives some pages at a time */
-		limit += evict->nr_wanted / 2;
-		if (place == NEVER || acfs_pay(policy, evict, slot, limit, &place))
-			return;
+		if (m && acfs_pay(policy, evict, m, limit + evict->nr_wanted / 2, &place))
+			break;
 		/* clang knows, the verifier does not */
 		barrier_var(slot);
-		if (slot <= NR_MANAGERS)
+		if (slot <= OTHERS)
 			places->of[slot] = place;
 	}
+	return 0;
+}
+
+void CACHEBPF_OP(acfs_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	struct places *places = nr_managers ? take_places() : NULL;
+
+	if (!places) {
+		evict_others(evict);
+		return;
+	}
+	levels_take_back(policy, evict);
+	take_back(policy, evict);
+	acfs_pay_all(policy, evict, places);
+	places->taken = 0;
 }
 
 CACHEBPF_POLICY(acfs, "Evicts what programs say goes first; else the least recently used", "OSDI 1994",

@@ -64,6 +64,11 @@ SIM_API struct task_struct *bpf_get_current_task_btf(void);
 SIM_API __u64 bpf_get_current_pid_tgid(void);
 SIM_API long bpf_get_current_comm(void *buf, __u32 size);
 
+/* See bpf_cgroup_from_id() of the kernel. */
+struct cgroup;
+SIM_API struct cgroup *bpf_cgroup_from_id(__u64 id);
+SIM_API void bpf_cgroup_release(struct cgroup *cgroup);
+
 /* Goes to standard error. */
 SIM_API int sim_printk(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 #define bpf_printk(format, args...) sim_printk(format "\n", ##args)

@@ -233,6 +233,22 @@ long sim_map_delete(SimMap *m, const void *key) {
         return 0;
 }
 
+long sim_map_for_each(SimMap *m, SimMapCallback callback, void *ctx) {
+        g_autoptr(GList) entries = NULL;
+        long n = 0;
+
+        check_kind(m, m->entries && m->key_size > 0, "bpf_for_each_map_elem");
+        entries = g_hash_table_get_keys(m->entries);
+        for (GList *l = entries; l; l = l->next) {
+                Entry *e = l->data;
+
+                n++;
+                if (callback(m, e->key, e->value, ctx))
+                        break;
+        }
+        return n;
+}
+
 /* ---- task storage: the key is the address of the task */
 
 void *sim_task_storage_get(SimMap *m, struct task_struct *task, const void *value, __u64 flags) {

@@ -44,6 +44,9 @@ SIM_API SimMap *sim_map_new(void **slot, const char *name, __u32 type, size_t ke
         (SIM_CHECK(map, key, k), SIM_CHECK(map, value, v), sim_map_update(SIM_KEYED(map), k, v, flags))
 #define bpf_map_delete_elem(map, k) (SIM_CHECK(map, key, k), sim_map_delete(SIM_KEYED(map), k))
 
+#define bpf_for_each_map_elem(map, callback, ctx, flags)                                \
+        sim_map_for_each(SIM_KEYED(map), (SimMapCallback) (callback), ctx)
+
 #define bpf_task_storage_get(map, task, v, flags)                                       \
         ((__typeof__((map)->value)) sim_task_storage_get(SIM_STORAGE(map), task, v, flags))
 #define bpf_task_storage_delete(map, task) sim_task_storage_delete(SIM_STORAGE(map), task)
@@ -57,6 +60,11 @@ SIM_API SimMap *sim_map_new(void **slot, const char *name, __u32 type, size_t ke
 SIM_API void *sim_map_lookup(SimMap *map, const void *key);
 SIM_API long sim_map_update(SimMap *map, const void *key, const void *value, __u64 flags);
 SIM_API long sim_map_delete(SimMap *map, const void *key);
+
+/* Hashes only. The callback may delete what it is called for, and ends the loop by returning something else
+ * than 0. Returns how often it was called. */
+typedef long (*SimMapCallback)(void *map, const void *key, void *value, void *ctx);
+SIM_API long sim_map_for_each(SimMap *map, SimMapCallback callback, void *ctx);
 
 struct task_struct;
 

@@ -77,6 +77,7 @@ typedef struct Host {
         uint64_t clock;      /* of the stamps of folios */
         uint32_t task_class; /* of the current request */
         bool events;         /* there is something in a ring buffer */
+        bool gone[TRACE_MAX_MANAGERS + 1]; /* control groups of managers */
 } Host;
 
 extern Host host;

@@ -41,6 +41,28 @@ def answers(fd):
     yield say(fd, SET_PRIORITY, 4), say(fd, SET_REPLACEMENT, 0, 2), say(fd, 0), say(fd, 6), say(fd, 255)
     yield say(fd, SET_TEMPORARY, -1, 0, 1 << 50, 4096), say(fd, SET_TEMPORARY, -1, 0, -4096, 4096)
 
+def generations(fd, slice_path, times):
+    """Short lives, one after the other, of managers that leave pages of their own; returns all answers."""
+    with open("/proc/self/cgroup", encoding="utf-8") as f:
+        home = "/sys/fs/cgroup" + f.read().split(":")[2].strip()
+    answers = set()
+    for i in range(times):
+        group, mine = f"{slice_path}/t54-generation{i}", f"generation{i}"
+        os.mkdir(group)
+        join(group)
+        with open(mine, "wb") as f:
+            f.write(bytes(65536))
+            os.fsync(f.fileno())
+        answers.add(say(fd, SET_REPLACEMENT, 0, 1))
+        answers.add(say(fd, SET_PRIORITY, 1))
+        join(home)
+        os.rmdir(group)
+    return sorted(answers)
+
+def join(group):
+    with open(f"{group}/cgroup.procs", "w", encoding="utf-8") as f:
+        f.write(str(os.getpid()))
+
 def main(what, path, *more):
     fd = os.open(path, os.O_RDONLY)
     if what == "answers":
@@ -52,6 +74,8 @@ def main(what, path, *more):
         print(say(fd, SET_REPLACEMENT, 0, more[0] == "mru"), *(read(fd) for _ in range(4)))
     elif what == "keep":
         print(say(fd, SET_PRIORITY, int(more[0])), read(fd), read(os.open(more[1], os.O_RDONLY)), read(fd))
+    elif what == "generations":
+        print(*generations(fd, more[0], int(more[1])))
     elif what == "random":
         draw = random.Random(54)
         said = [fadvise(fd, draw.getrandbits(64) - (1 << 63), draw.getrandbits(63), OWN | draw.getrandbits(16))
@@ -59,6 +83,54 @@ def main(what, path, *more):
         print(len(said), min(said) >= -4095)
 
 main(*sys.argv[1:])
+E
+
+cat >speak_for.py <<'E'
+# Speaks for control groups by the program managers_say of a policy that nobody runs.
+import ctypes, errno, os, struct, sys
+
+libbpf = ctypes.CDLL("libbpf.so.1", use_errno=True)
+for name in "open", "find_program_by_name", "find_map_by_name":
+    getattr(libbpf, f"bpf_object__{name}").restype = ctypes.c_void_p
+policy = ctypes.c_void_p(libbpf.bpf_object__open(sys.argv[1].encode()))
+assert libbpf.bpf_object__load(policy) == 0
+program = libbpf.bpf_program__fd(ctypes.c_void_p(libbpf.bpf_object__find_program_by_name(policy, b"managers_say")))
+SET_PRIORITY, GET_PRIORITY, SET_REPLACEMENT = range(1, 4)
+
+class Options(ctypes.Structure):
+    _fields_ = [("sz", ctypes.c_size_t), ("data", ctypes.c_void_p * 2), ("data_size", ctypes.c_uint32 * 2),
+                ("ctx_in", ctypes.c_char_p), ("ctx_out", ctypes.c_void_p), ("ctx_size_in", ctypes.c_uint32),
+                ("ctx_size_out", ctypes.c_uint32), ("retval", ctypes.c_int32), ("more", ctypes.c_uint32 * 5)]
+
+def say(manager, what, level, more=0, ino=0):
+    said = struct.pack("QQIIiI", manager, ino, 1, 0, 0x43420000 | what << 8 | level << 4 | more, 0)
+    options = Options(sz=ctypes.sizeof(Options), ctx_in=said, ctx_size_in=len(said))
+    assert libbpf.bpf_prog_test_run_opts(program, ctypes.byref(options)) == 0
+    return options.retval
+
+def look_up(name, key, size):
+    value = ctypes.create_string_buffer(size)
+    fd = libbpf.bpf_map__fd(ctypes.c_void_p(libbpf.bpf_object__find_map_by_name(policy, name)))
+    return value.raw if libbpf.bpf_map_lookup_elem(fd, key, value) == 0 else None
+
+groups = []
+def group():
+    groups.append(f"{sys.argv[2]}/t54-spoken-for{len(groups)}")
+    os.mkdir(groups[-1])
+    return os.stat(groups[-1]).st_ino
+
+first = group()
+print(say(first, SET_REPLACEMENT, 2, 1), say(first, SET_PRIORITY, 4, ino=7), say(first, GET_PRIORITY, 0, ino=7),
+      say(first, SET_PRIORITY, 9), say(first, 5, 0), say(1 << 40, SET_REPLACEMENT, 1))
+print(struct.unpack("8I2Q", look_up(b"cachebpf_managers", struct.pack("Q", first), 48)),
+      struct.unpack("I", look_up(b"cachebpf_priorities", struct.pack("QIIQ", 7, 1, 0, first), 4)))
+last = [say(group(), SET_REPLACEMENT, 1) for _ in range(64)]
+os.rmdir(groups[0])
+print(set(last[:63]), errno.errorcode[-last[63]], say(group(), SET_REPLACEMENT, 1),
+      look_up(b"cachebpf_managers", struct.pack("Q", first), 48),
+      look_up(b"cachebpf_priorities", struct.pack("QIIQ", 7, 1, 0, first), 4))
+for path in groups[1:]:
+    os.rmdir(path)
 E
 
 say() { # MANAGER WHAT…: as a program of t54-MANAGER.service in the slice
@@ -83,6 +155,8 @@ is "$(say a answers small)" "$(printf '1 0 4 0\n0 0 1\n-22 -22 -22 -22 -22\n0 -2
 echo 1 >/proc/sys/vm/drop_caches
 lru=$(say lru loop large lru)
 echo 1 >/proc/sys/vm/drop_caches
+# What these leave is in the level of who comes after them, and must not stay there.
+is "$(say elder generations small "$(cgroup_of t54.slice)" 70)" 0 'who is gone makes room for others'
 mru=$(say mru loop large mru)
 diag "pages from the disk of 12288, in 32 MiB: LRU $lru, MRU $mru"
 compare "${lru##* }" -gt 11000 'a loop over more than fits finds nothing'
@@ -97,6 +171,10 @@ kept=$(say keeper keep small 3 large)
 diag "pages of a file that are read again after a large one: $plain, with priority 3: $kept"
 compare "${plain##* }" -gt 1800 'a file that was read before a large one is gone'
 compare "${kept##* }" -lt 100 'unless it has a higher priority'
+
+is "$(python3 speak_for.py "/usr/lib/cachebpf/policies/acfs.bpf.o" "$(cgroup_of t54.slice)" 2>&1)" \
+        "$(printf '0 0 4 -22 -22 -2\n(0, 0, 4, 1, 0, 0, 0, 0, 0, 0) (4,)\n{0} ENOSPC 0 None None')" \
+        'the daemon can speak for others'
 
 like "$(say wild random large 20000)" '^20000 True$' 'whatever is said there is an answer'
 is "$(policy_key t54.slice policy)" acfs 'and the policy stays'

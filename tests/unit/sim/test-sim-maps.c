@@ -73,6 +73,27 @@ static void test_hash(void **state) {
         assert_int_equal(bpf_map_update_elem(&hash, &three, &v, BPF_ANY), 0);
 }
 
+static long see(void *map, const uint64_t *key, struct value *value, void *seen) {
+        *(uint64_t *) seen += *key * 10 + value->n;
+        return *key == 3 ? 1 : bpf_map_delete_elem(&hash, key);
+}
+
+static void test_for_each(void **state) {
+        _test_host_ h = test_host_begin(1);
+        struct value v = { .n = 1 };
+        uint64_t seen = 0, three = 3;
+
+        assert_int_equal(bpf_for_each_map_elem(&hash, see, &seen, 0), 0);
+        for (uint64_t key = 1; key <= 2; key++)
+                assert_int_equal(bpf_map_update_elem(&hash, &key, &v, BPF_ANY), 0);
+        assert_int_equal(bpf_for_each_map_elem(&hash, see, &seen, 0), 2);
+        assert_int_equal(seen, 32);
+        assert_int_equal(bpf_map_update_elem(&hash, &three, &v, BPF_ANY), 0);
+        assert_int_equal(bpf_for_each_map_elem(&hash, see, &seen, 0), 1);
+        assert_int_equal(bpf_for_each_map_elem(&hash, see, &seen, 0), 1);
+        assert_host_fails((void) bpf_for_each_map_elem(&array, see, &seen, 0), "cannot be used with the map array");
+}
+
 static void test_lru(void **state) {
         _test_host_ h = test_host_begin(1);
 
@@ -186,6 +207,7 @@ static void test_misuse(void **state) {
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_hash),
+                cmocka_unit_test(test_for_each),
                 cmocka_unit_test(test_lru),
                 cmocka_unit_test(test_array),
                 cmocka_unit_test(test_storage),
