@@ -4,9 +4,9 @@
  *
  * Programs give their files levels, and say of each level whether it is LRU or
  * MRU; of the pages of a manager those of its lowest level go first.  What they say
- * and which page that is: lib/managers.bpf.h, the paper's module ACM.  Here is its
- * module BUF, LRU-SP: which manager gives a page.  Programs that have said nothing
- * are one more manager, whose oldest page goes.
+ * is in lib/managers.bpf.h, and which page that is in lib/levels.bpf.h: the paper's
+ * module ACM.  Here is its module BUF, LRU-SP: which manager gives a page.  Programs
+ * that have said nothing are one more manager, whose oldest page goes.
  *
  * Each page has a place in the order in which managers pay: its last use.  Who
  * has the oldest place gives a page, of the lowest level that has any.  If that
@@ -19,7 +19,7 @@
  * Source: Cao, Felten and Li, "Implementation and performance of
  * application-controlled file caching", OSDI 1994, sections 2 to 4 and 6.2.
  */
-#include "lib/managers.bpf.h"
+#include "lib/levels.bpf.h"
 #include "lib/placeholder.bpf.h"
 
 CACHEBPF_TUNABLE(__u8, swapping, "0..1", "boolean",

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Managers: who says which pages go first, and which page that is.
+ * Managers: who says which pages go first.
  *
  * A manager is a control group right below the policy's, or that itself, whose
  * programs have said something by the numbers of lib/advice.bpf.h, or for whom
- * somebody did by the program managers_say.  It has a slot with five levels, and a
- * level has three lists:
- *
- * - USED, in the order of use;
- * - SWAPPED, of those that have another place in the order in which managers pay, in
- *   the order of these places; a use takes them back;
- * - LENT, of those that a program put into the level until they are used; then they
- *   are returned to the level of their file.
- *
- * The slot OTHERS is for all who have said nothing: one more manager, with one level.
+ * somebody did by the program managers_say.  It has a slot; the slot OTHERS is for all
+ * who have said nothing.  Where their pages are: lib/levels.bpf.h.
  *
  * Source: Cao, Felten and Li, "Implementation and performance of
  * application-controlled file caching", OSDI 1994, sections 3 and 6.2.
@@ -30,35 +22,11 @@
 /* after so many it is seen how many were wrong */
 #define NR_DECISIONS	256
 
-/* pages looked at for the place of one: as many as the kernel does */
-#define NR_SORTED	128
-/* pages that were read ahead, which MRU passes over, and swapped ones that it looks at */
-#define NR_UNREAD	1024
-#define NR_SEARCHED	256
-#define NEVER		((__s64)1 << 62)
-
-#define IN_ORDER	(CACHEBPF_LIST_USED_TAIL | CACHEBPF_LIST_STAMPED)
-
 #define MANAGERS_ENOENT	2
 #define MANAGERS_EAGAIN	11
 #define MANAGERS_EEXIST	17
 #define MANAGERS_EINVAL	22
 #define MANAGERS_ENOSPC	28
-
-enum { USED, SWAPPED, LENT, NR_LISTS };
-
-struct note {
-	/* on SWAPPED: its place; on LENT: the list it is returned to; else the policy's */
-	__s64 place;
-	/* the kernel's */
-	__s64 last_use;
-};
-
-/* A page, where it is in the order in which managers pay, and its level. */
-struct candidate {
-	__s64 place;
-	__u32 number, level;
-};
 
 /* Whoever loads the policy reads these three maps: their layout is an interface. */
 
@@ -128,7 +96,6 @@ void bpf_cgroup_release(struct cgroup *cgroup) __ksym;
 static struct manager others = { .slot = OTHERS, .levels = 1 << LEVEL_DEFAULT };
 /* that were given a slot so far */
 static __u32 nr_managers;
-static __u32 first_list, returned;
 
 /* ---- who they are */
 
@@ -368,242 +335,4 @@ static __always_inline void was_wrong(struct manager *m)
 {
 	m->nr_wrong++;
 	m->nr_recent_wrong++;
-}
-
-/* ---- lists */
-
-/* Its lists follow each other. */
-static __always_inline __u32 lists_of(__u32 slot, __u32 level)
-{
-	return first_list + (slot * NR_LEVELS + level) * NR_LISTS;
-}
-
-static __always_inline __u32 list_of_others(void)
-{
-	return lists_of(OTHERS, LEVEL_DEFAULT) + USED;
-}
-
-/* Is @list a level's?  In the moment of a move a folio is on none. */
-static __always_inline bool is_of_level(__u32 list)
-{
-	return list - first_list < (OTHERS + 1) * NR_LEVELS * NR_LISTS;
-}
-
-/* Which of a level's lists @list is; others have no kind of interest. */
-static __always_inline __u32 kind_of(__u32 list)
-{
-	return is_of_level(list) ? (list - first_list) % NR_LISTS : USED;
-}
-
-static int levels_create(struct cachebpf_policy *policy)
-{
-	int i, err = list_create(policy, &returned, IN_ORDER);
-	__u32 list = 0, used = 0;
-
-	bpf_for(i, 0, (OTHERS + 1) * NR_LEVELS) {
-		if (err)
-			break;
-		err = list_create(policy, &used, i == OTHERS * NR_LEVELS + LEVEL_DEFAULT ?
-						 IN_ORDER | CACHEBPF_LIST_NEW_TAIL : IN_ORDER) ?:
-		      list_create(policy, &list, IN_ORDER | LIST_USED_TO(used)) ?:
-		      list_create(policy, &list, IN_ORDER | LIST_USED_TO(returned));
-		if (!i)
-			first_list = used;
-	}
-	return err;
-}
-
-/* The list of a level that a page on @list belongs to, or will be returned to. */
-static __always_inline __u32 home_of(__u32 list, const struct note *note)
-{
-	return list == returned || kind_of(list) == LENT ? note->place : list;
-}
-
-/* The level of @list has @nr more pages; for lists of no manager nothing is counted. */
-static __always_inline void count(__u32 list, __s64 nr)
-{
-	__u32 i = (list - first_list) / NR_LISTS;
-	__s64 *pages = bpf_map_lookup_elem(&cachebpf_pages, &i);
-
-	if (pages)
-		__sync_fetch_and_add(pages, nr);
-}
-
-/* The page @folio belongs to @list from now on. */
-static __always_inline void count_move(struct cachebpf_folio *folio, const struct note *note, __u32 list)
-{
-	__s64 nr = folio_pages(folio);
-
-	count(home_of(folio->list, note), -nr);
-	count(list, nr);
-}
-
-/*
- * Put @folio into the level @lists, at the place of its last use.  What is on USED
- * came there by a use: the oldest is at its head.
- */
-static void put(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 lists)
-{
-	struct note *note = folio_data(folio, struct note);
-	__u32 list = folio->list;
-
-	if (!note || list == lists + USED || list == lists + SWAPPED)
-		return;
-	count_move(folio, note, lists);
-	note->place = note->last_use;
-	bpf_cachebpf_list_insert(policy, folio, lists + SWAPPED, NR_SORTED);
-}
-
-/* Lend it to that level; its use returns it to @home. */
-static void lend(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 lists,
-		 __u32 home)
-{
-	struct note *note = folio_data(folio, struct note);
-
-	if (!note)
-		return;
-	count_move(folio, note, home);
-	note->place = home + USED;
-	bpf_cachebpf_list_move(policy, folio, lists + LENT, TAIL);
-}
-
-__s32 CACHEBPF_OP(managers_advise, struct cachebpf_policy *policy, struct cachebpf_advice *a)
-{
-	struct cachebpf_file file = { .ino = a->file.ino, .dev = a->file.dev,
-				      .generation = a->file.generation };
-	__u32 level = advice_level(a->advice), home;
-	struct cachebpf_folio *folio;
-	__u64 id = a->manager;
-	struct manager *m;
-
-	if (a->begins)
-		return hear(id, &file, a->advice);
-	m = manager_of(id);
-	if (m->slot == OTHERS)
-		return 0;
-	home = level_of(id, &file);
-	has_pages(m, level);
-	has_pages(m, home);
-	for_each_advised_folio(folio, a) {
-		if (level == home)
-			put(policy, folio, lists_of(m->slot, home));
-		else
-			lend(policy, folio, lists_of(m->slot, level), lists_of(m->slot, home));
-	}
-	return CACHEBPF_ADVICE_WALK;
-}
-
-/* What was lent, and used since, goes to the level of its file. */
-static void levels_take_back(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
-{
-	struct cachebpf_folio *folio;
-	struct note *note;
-	__u32 home;
-
-	for_each_folio(folio, evict, returned, 0, 0) {
-		note = folio_data(folio, struct note);
-		home = note ? note->place : 0;
-		bpf_cachebpf_list_move(policy, folio, is_of_level(home) ? home : list_of_others(), TAIL);
-	}
-}
-
-/*
- * Whose is the page of @number, the oldest of @m?  It may be another's who has begun to
- * speak since it came, and he gets it; or nobody's, since its manager is gone.
- */
-static struct manager *owner_of(struct cachebpf_policy *policy, struct manager *m, __u32 number)
-{
-	struct cachebpf_folio *folio;
-	struct manager *its;
-
-	for_folio(folio, policy, number) {
-		its = manager_of(bpf_cachebpf_owner(policy, folio));
-		if (its->slot != m->slot && its->slot < OTHERS) {
-			has_pages(its, LEVEL_DEFAULT);
-			put(policy, folio, lists_of(its->slot, LEVEL_DEFAULT));
-		}
-		return its;
-	}
-	return m;
-}
-
-/* ---- which page */
-
-static void compare(struct cachebpf_evict *evict, __u32 list, __u32 kind, __u32 level,
-		    struct candidate *oldest)
-{
-	struct cachebpf_seen seen = {};
-	__s64 place;
-
-	if (bpf_cachebpf_first(evict, list + kind, 0, &seen))
-		return;
-	/* struct note */
-	place = seen.data[kind != SWAPPED];
-	if (place < oldest->place)
-		*oldest = (struct candidate) { .place = place, .number = seen.number, .level = level };
-}
-
-/* The page of @list, of the last @nr, that was used last; one of those read at all, if it is @in_order. */
-static __u32 newest_on(struct cachebpf_evict *evict, __u32 list, __u32 nr, bool in_order)
-{
-	struct cachebpf_folio *folio;
-	struct note *note;
-	__s64 newest = -1;
-	__u32 number = 0;
-
-	for_each_folio(folio, evict, list, nr, CACHEBPF_ITER_REVERSE) {
-		if (in_order && was_used(folio))
-			return bpf_cachebpf_number(folio);
-		note = folio_data(folio, struct note);
-		if (in_order || !note || note->last_use <= newest)
-			continue;
-		newest = note->last_use;
-		number = bpf_cachebpf_number(folio);
-	}
-	return number;
-}
-
-/* The page of @m with the oldest place. */
-__noinline int managers_find_oldest(struct cachebpf_evict *evict __arg_trusted,
-				    struct manager *m __arg_nonnull,
-				    struct candidate *oldest __arg_nonnull)
-{
-	__u32 level;
-
-	*oldest = (struct candidate) { .place = NEVER };
-	bpf_for(level, 0, NR_LEVELS) {
-		if (!(m->levels >> level & 1))
-			continue;
-		compare(evict, lists_of(m->slot, level), USED, level, oldest);
-		compare(evict, lists_of(m->slot, level), SWAPPED, level, oldest);
-		compare(evict, lists_of(m->slot, level), LENT, level, oldest);
-	}
-	return 0;
-}
-
-/* The page that @m replaces first; 0: there is none. */
-__noinline __u32 managers_choose(struct cachebpf_evict *evict __arg_trusted,
-				 struct manager *m __arg_nonnull)
-{
-	struct candidate oldest = { .place = NEVER };
-	__u32 level, lists, number;
-
-	bpf_for(level, 0, NR_LEVELS) {
-		if (!(m->levels >> level & 1))
-			continue;
-		lists = lists_of(m->slot, level);
-		if (m->mru >> level & 1) {
-			number = newest_on(evict, lists + USED, NR_UNREAD, true) ?:
-				 newest_on(evict, lists + SWAPPED, NR_SEARCHED, false) ?:
-				 newest_on(evict, lists + LENT, 1, false);
-			if (number)
-				return number;
-		}
-		compare(evict, lists, USED, level, &oldest);
-		compare(evict, lists, SWAPPED, level, &oldest);
-		compare(evict, lists, LENT, level, &oldest);
-		if (oldest.number)
-			return oldest.number;
-	}
-	return 0;
 }

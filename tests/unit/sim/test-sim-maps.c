@@ -91,7 +91,8 @@ static void test_for_each(void **state) {
         assert_int_equal(bpf_map_update_elem(&hash, &three, &v, BPF_ANY), 0);
         assert_int_equal(bpf_for_each_map_elem(&hash, see, &seen, 0), 1);
         assert_int_equal(bpf_for_each_map_elem(&hash, see, &seen, 0), 1);
-        assert_host_fails((void) bpf_for_each_map_elem(&array, see, &seen, 0), "cannot be used with the map array");
+        assert_host_fails((void) bpf_for_each_map_elem(&array, see, &seen, 0),
+                          "cannot be used with the map array");
 }
 
 static void test_lru(void **state) {
