@@ -116,6 +116,7 @@ static int write_text(Output *o, const RecordAccess *a) {
                         .n = a->n_pages,
                         .flags = a->flags,
                         .thread = a->thread,
+                        .manager = a->manager,
         });
 }
 

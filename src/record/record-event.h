@@ -15,6 +15,7 @@ struct record_event {
         __u64 inode;
         __u64 page;
         __u64 n_pages;
+        __u64 manager; /* id of the control group right below the recorded one; 0: in none */
         __u32 device; /* major << 20 | minor */
         __u32 generation;
         __u32 tid;

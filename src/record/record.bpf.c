@@ -71,6 +71,7 @@ static void send(enum record_kind kind, struct inode *inode, __u64 page, __u64 n
 	e->inode = inode->i_ino;
 	e->page = page;
 	e->n_pages = n_pages;
+	e->manager = bpf_get_current_ancestor_cgroup_id(cgroup_level + 1);
 	e->device = inode->i_sb->s_dev;
 	e->generation = inode->i_generation;
 	e->tid = (__u32)bpf_get_current_pid_tgid();

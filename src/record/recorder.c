@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <unistd.h>
 
 #include <bpf/btf.h>
@@ -16,10 +18,14 @@
 #include "record-event.h"
 #include "record.skel.h"
 
+#define CGROUP_ROOT "/sys/fs/cgroup"
+#define FILEID_KERNFS 0xfe /* of the kernel's <linux/exportfs.h>: the handle is the id */
+
 struct Recorder {
         struct record_bpf *bpf;
         struct ring_buffer *ring;
         Readahead *readahead; /* NULL: not wanted */
+        GHashTable *managers; /* names by id */
         RecorderFunc func;
         void *userdata;
 };
@@ -31,7 +37,41 @@ Recorder *recorder_free(Recorder *r) {
         ring_buffer__free(r->ring);
         record_bpf__destroy(r->bpf);
         readahead_free(r->readahead);
+        g_hash_table_unref(r->managers);
         return mfree(r);
+}
+
+/* NULL: there is no control group of that id, any more. */
+static char *cgroup_name(uint64_t id) {
+        union {
+                struct file_handle handle;
+                uint8_t space[sizeof(struct file_handle) + sizeof(id)];
+        } h = { .handle = { .handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS } };
+        _cleanup_close_ int root = open(CGROUP_ROOT, O_DIRECTORY | O_CLOEXEC), fd = -EBADF;
+        g_autofree char *link = NULL, *path = NULL;
+
+        memcpy(h.space + offsetof(struct file_handle, f_handle), &id, sizeof(id));
+        fd = open_by_handle_at(root, &h.handle, O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return NULL;
+        link = g_strdup_printf("/proc/self/fd/%i", fd);
+        path = g_file_read_link(link, NULL);
+        return path ? g_path_get_basename(path) : NULL;
+}
+
+/* The name, which stays as long as the recorder; the number of what has none. */
+static const char *manager_name(Recorder *r, uint64_t id) {
+        char *name;
+
+        if (id == 0)
+                return NULL;
+        name = g_hash_table_lookup(r->managers, &id);
+        if (name)
+                return name;
+
+        name = cgroup_name(id) ?: g_strdup_printf("%" PRIu64, id);
+        g_hash_table_insert(r->managers, g_memdup2(&id, sizeof(id)), name);
+        return name;
 }
 
 static uint8_t flags_of(enum record_kind kind) {
@@ -55,6 +95,7 @@ static int on_event(void *userdata, void *data, size_t size) {
                 .flags = flags_of(e->kind),
                 .tid = e->tid,
                 .thread = e->thread,
+                .manager = manager_name(r, e->manager),
                 .time = e->time,
         };
 
@@ -141,6 +182,7 @@ int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFun
         bpf_log_reset();
 
         r = g_new0(Recorder, 1);
+        r->managers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
         r->func = func;
         r->userdata = userdata;
         if (readahead)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Traces with a line a request and its parts in columns, as libCacheSim reads them: the object, its size in
- * bytes, the operation. With a column for the offset, the object is a file or device and the size a length:
- * block traces such as those of Microsoft Research are read so. */
+ * bytes, the operation, whose it is. With a column for the offset, the object is a file or device and the
+ * size a length: block traces such as those of Microsoft Research are read so. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -81,6 +81,7 @@ static const struct {
         COLUMN("obj_size", obj_size_col), COLUMN("obj-size", obj_size_col), COLUMN("size", obj_size_col),
         COLUMN("length", obj_size_col), COLUMN("offset", offset_col),
         COLUMN("op", op_col), COLUMN("operation", op_col), COLUMN("type", op_col),
+        COLUMN("manager", manager_col), COLUMN("cgroup", manager_col), COLUMN("tenant", manager_col),
 #undef COLUMN
 };
 
@@ -170,7 +171,8 @@ static int operation(Csv *c, uint8_t *ret) {
 
 static int request(Csv *c) {
         const TraceOptions *o = &c->columns;
-        unsigned last = MAX(MAX(o->obj_id_col, o->obj_size_col), MAX(o->offset_col, o->op_col));
+        unsigned last = MAX(MAX(MAX(o->obj_id_col, o->obj_size_col), MAX(o->offset_col, o->op_col)),
+                            o->manager_col);
         uint64_t id = 0, size = 1, offset;
         uint8_t flags = 0;
         int r;
@@ -189,6 +191,14 @@ static int request(Csv *c) {
         }
         if (o->op_col > 0) {
                 r = operation(c, &flags);
+                if (r < 0)
+                        return r;
+        }
+
+        if (o->manager_col > 0) {
+                const char *manager = c->fields[o->manager_col - 1];
+
+                r = trace_reader_set_manager(c->reader, isempty(manager) ? NULL : manager);
                 if (r < 0)
                         return r;
         }

@@ -107,6 +107,7 @@ static const struct {
         { "obj-size-col", CSV, parse_column, offsetof(TraceOptions, obj_size_col), COLUMN },
         { "offset-col", CSV, parse_column, offsetof(TraceOptions, offset_col), COLUMN },
         { "op-col", CSV, parse_column, offsetof(TraceOptions, op_col), COLUMN },
+        { "manager-col", CSV, parse_column, offsetof(TraceOptions, manager_col), COLUMN },
         { "delimiter", CSV, parse_delimiter, offsetof(TraceOptions, delimiter),
           "one character, comma, tab or space" },
         { "has-header", CSV, parse_tristate, offsetof(TraceOptions, has_header), YES_OR_NO },

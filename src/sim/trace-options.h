@@ -15,6 +15,7 @@ typedef struct TraceOptions {
         unsigned obj_size_col;
         unsigned offset_col; /* of bytes; the object is then a file or device, the size a length */
         unsigned op_col;
+        unsigned manager_col;
         char delimiter; /* 0: found out */
         int has_header; /* negative: found out */
 

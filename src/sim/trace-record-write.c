@@ -10,7 +10,7 @@
 #include "trace.h"
 
 #define BUFFER_SIZE 65536U
-#define ITEM_MAX 128U /* more than any item has */
+#define ITEM_MAX 512U /* more than an access has, with all that it introduces */
 #define ZSTD_LEVEL 3
 
 typedef struct FileKey {
@@ -36,9 +36,10 @@ struct RecordWriter {
         uint8_t buffer[BUFFER_SIZE];
         size_t n;
 
-        GHashTable *files, *threads;
+        GHashTable *files, *threads, *managers;
         File *file; /* of the last access */
         Thread *thread;
+        uint64_t manager; /* as in the file */
         uint64_t time;
         uint64_t n_accesses, n_lost;
 };
@@ -165,6 +166,28 @@ static Thread *get_thread(RecordWriter *w, const RecordAccess *a) {
         return t;
 }
 
+/* 0: nobody's; else one more than the number, which is the value in the table. */
+static uint64_t get_manager(RecordWriter *w, const RecordAccess *a) {
+        size_t length;
+        uint64_t number;
+
+        if (!a->manager)
+                return 0;
+        number = GPOINTER_TO_SIZE(g_hash_table_lookup(w->managers, a->manager));
+        if (number > 0)
+                return number;
+
+        number = g_hash_table_size(w->managers) + 1;
+        g_hash_table_insert(w->managers, g_strdup(a->manager), GSIZE_TO_POINTER(number));
+
+        length = strnlen(a->manager, RECORD_MANAGER_MAX);
+        w->buffer[w->n++] = RECORD_MANAGER;
+        put_varint(w, length);
+        memcpy(w->buffer + w->n, a->manager, length);
+        w->n += length;
+        return number;
+}
+
 /* ---- for callers */
 
 int record_writer_new(int fd, bool zstd, uint64_t realtime, RecordWriter **ret) {
@@ -177,6 +200,7 @@ int record_writer_new(int fd, bool zstd, uint64_t realtime, RecordWriter **ret) 
         w->fd = fd;
         w->files = g_hash_table_new_full(file_hash, file_equal, NULL, g_free);
         w->threads = g_hash_table_new_full(thread_hash, thread_equal, g_free, NULL);
+        w->managers = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
         if (zstd) {
                 w->zstd = ZSTD_createCCtx();
                 if (!w->zstd)
@@ -197,6 +221,7 @@ RecordWriter *record_writer_free(RecordWriter *w) {
 
         g_clear_pointer(&w->files, g_hash_table_unref);
         g_clear_pointer(&w->threads, g_hash_table_unref);
+        g_clear_pointer(&w->managers, g_hash_table_unref);
         (void) ZSTD_freeCCtx(w->zstd);
         free(w->compressed);
         return mfree(w);
@@ -208,6 +233,7 @@ static uint8_t op_bits(uint8_t flags) {
 
 int record_writer_access(RecordWriter *w, const RecordAccess *a) {
         uint8_t tag = RECORD_ACCESS;
+        uint64_t manager;
         Thread *thread;
         File *file;
         int r;
@@ -222,6 +248,7 @@ int record_writer_access(RecordWriter *w, const RecordAccess *a) {
 
         file = get_file(w, a);
         thread = get_thread(w, a);
+        manager = get_manager(w, a);
 
         tag |= op_bits(a->flags);
         if (file == w->file)
@@ -230,12 +257,16 @@ int record_writer_access(RecordWriter *w, const RecordAccess *a) {
                 tag |= RECORD_SAME_THREAD;
         if (a->n_pages == 1)
                 tag |= RECORD_ONE_PAGE;
+        if (manager != w->manager)
+                tag |= RECORD_OTHER_MANAGER;
 
         w->buffer[w->n++] = tag;
         if (!(tag & RECORD_SAME_FILE))
                 put_varint(w, file->number);
         if (!(tag & RECORD_SAME_THREAD))
                 put_varint(w, thread->number);
+        if (tag & RECORD_OTHER_MANAGER)
+                put_varint(w, manager);
         put_varint(w, record_fold((int64_t) (a->page - file->next_page)));
         if (!(tag & RECORD_ONE_PAGE))
                 put_varint(w, a->n_pages);
@@ -244,6 +275,7 @@ int record_writer_access(RecordWriter *w, const RecordAccess *a) {
         file->next_page = a->page + a->n_pages;
         w->file = file;
         w->thread = thread;
+        w->manager = manager;
         w->time = a->time;
         w->n_accesses++;
         return 0;

@@ -11,11 +11,14 @@
  *
  *      header   8 bytes magic, u32 version, u32 page size, u64 time of day in ns when it began
  *      items    each begins with a byte that says what it is:
- *        FILE   device, inode, generation           files are numbered from 0 in this order
- *        THREAD id, length and bytes of the name    threads too
- *        LOST   how many events were lost here
- *        END    accesses and lost events in all; nothing follows
- *        ACCESS, with bits:  [file] [thread] page [pages] time
+ *        FILE    device, inode, generation          files are numbered from 0 in this order
+ *        THREAD  id, length and bytes of the name   threads too
+ *        MANAGER length and bytes of the name       control groups too
+ *        LOST    how many events were lost here
+ *        END     accesses and lost events in all; nothing follows
+ *        ACCESS, with bits:  [file] [thread] [manager] page [pages] time
+ *               "manager" is 0 for nobody's in particular, which they are at first, else one more
+ *               than its number,
  *               "page" is the distance from the page behind the last access to the same file (signed),
  *               "time" the distance from the last access in ns (signed: processors do not take turns)
  *
@@ -27,19 +30,23 @@
 #define RECORD_HEADER_SIZE 24U
 
 #define RECORD_NAME_MAX 15U /* of a thread, as the kernel has it */
+#define RECORD_MANAGER_MAX 255U
 
 enum {
-        RECORD_FILE   = 1,
-        RECORD_THREAD = 2,
-        RECORD_LOST   = 3,
-        RECORD_END    = 4,
+        RECORD_FILE    = 1,
+        RECORD_THREAD  = 2,
+        RECORD_LOST    = 3,
+        RECORD_END     = 4,
+        RECORD_MANAGER = 5,
 
-        RECORD_ACCESS      = 0x80,
-        RECORD_OP_MASK     = 0x03, /* 0 read, 1 write, 2 read ahead, 3 removed */
-        RECORD_SAME_FILE   = 0x04, /* as the access before: [file] is left out */
-        RECORD_SAME_THREAD = 0x08,
-        RECORD_ONE_PAGE    = 0x10, /* [pages] is left out */
-        RECORD_ACCESS_BITS = RECORD_OP_MASK | RECORD_SAME_FILE | RECORD_SAME_THREAD | RECORD_ONE_PAGE,
+        RECORD_ACCESS        = 0x80,
+        RECORD_OP_MASK       = 0x03, /* 0 read, 1 write, 2 read ahead, 3 removed */
+        RECORD_SAME_FILE     = 0x04, /* as the access before: [file] is left out */
+        RECORD_SAME_THREAD   = 0x08,
+        RECORD_ONE_PAGE      = 0x10, /* [pages] is left out */
+        RECORD_OTHER_MANAGER = 0x20, /* than the access before: else [manager] is left out */
+        RECORD_ACCESS_BITS   = RECORD_OP_MASK | RECORD_SAME_FILE | RECORD_SAME_THREAD | RECORD_ONE_PAGE |
+                               RECORD_OTHER_MANAGER,
 };
 
 /* What was accessed, by whom, when. */
@@ -52,6 +59,7 @@ typedef struct RecordAccess {
         uint8_t flags;    /* TRACE_WRITE, TRACE_READAHEAD, TRACE_REMOVE; 0: a read */
         uint32_t tid;
         const char *thread; /* its name, of at most RECORD_NAME_MAX bytes */
+        const char *manager; /* its control group's, of at most RECORD_MANAGER_MAX; NULL: none */
         uint64_t time;      /* ns, from any beginning */
 } RecordAccess;
 

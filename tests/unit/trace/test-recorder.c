@@ -95,6 +95,9 @@ static int on_access(const RecordAccess *a, void *userdata) {
                         a->flags & TRACE_REMOVE    ? "remove" : "read",
                         a->device, (unsigned) a->inode, a->generation, (unsigned) a->page,
                         (unsigned) a->n_pages, a->tid, a->thread, (unsigned) a->time);
+        n = strlen(heard);
+        if (a->manager)
+                (void) snprintf(heard + n, sizeof(heard) - n, " of %s", a->manager);
         return answer;
 }
 
@@ -155,6 +158,20 @@ static void test_accesses(void **state) {
         assert_int_equal(recorder_stop(r), 0);
         assert_true(kernel.detached);
         assert_string_equal(heard, "read 8:7.3 1+1 42 reader 1000");
+}
+
+/* By the name of the control group, or its number if it is gone. */
+static void test_managers(void **state) {
+        _cleanup_(recorder_freep) Recorder *r = begin(false);
+
+        for (unsigned i = 0; i < 4; i++) {
+                event(RECORD_READ, 5, 1);
+                kernel.events[i].manager = i % 2 ? UINT64_MAX : 0;
+        }
+        assert_int_equal(recorder_process(r), 0);
+        assert_string_equal(heard, "read 8:7.3 5+1 42 reader 1000; read 8:7.3 5+1 42 reader 1001 of "
+                            "18446744073709551615; read 8:7.3 5+1 42 reader 1002; read 8:7.3 5+1 42 "
+                            "reader 1003 of 18446744073709551615");
 }
 
 /* What is no access, or too short for one, is passed over. */
@@ -253,6 +270,7 @@ static void test_without_faults(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(test_accesses, setup),
+                cmocka_unit_test_setup(test_managers, setup),
                 cmocka_unit_test_setup(test_strange_events, setup),
                 cmocka_unit_test_setup(test_listener_fails, setup),
                 cmocka_unit_test_setup(test_readahead, setup),

@@ -59,6 +59,22 @@ static void test_offsets(void **state) {
             ":2: offset 18446744073709551615 and length 2 together are more than 64 bits");
 }
 
+static void test_managers(void **state) {
+        Trace *t = good("csv", "id,size,manager\n1,1,a\n2,1,\n1,1,\"b c\"\n3,1,a\n");
+
+        assert_string_equal(t->manager_names[1], "a");
+        assert_string_equal(t->manager_names[2], "b c");
+        assert_null(t->manager_names[3]);
+        assert_memory_equal(t->managers, ((uint8_t[]) { 1, 0, 2, 1 }), 4);
+        check_trace(t, OBJECTS(0, 1, 0, 2), NULL);
+
+        t = good("csv:obj-id-col=1,manager-col=2", "1,x\n2,x\n");
+        assert_string_equal(t->manager_names[1], "x");
+        check_trace(t, OBJECTS(0, 1), NULL);
+        bad("csv:obj-id-col=1,manager-col=3", "1,x\n", EBADMSG,
+            ":1: there are 2 columns, but column 3 is needed");
+}
+
 static void test_malformed(void **state) {
         bad("csv", "1,2\n", EBADMSG, ":1: there are two columns, and nothing says which one is the object: "
             "csv:obj-id-col=2 would");
@@ -116,6 +132,7 @@ int main(void) {
                 cmocka_unit_test(test_delimiters),
                 cmocka_unit_test(test_objects),
                 cmocka_unit_test(test_offsets),
+                cmocka_unit_test(test_managers),
                 cmocka_unit_test(test_malformed),
                 cmocka_unit_test(test_options),
         };

@@ -103,6 +103,53 @@ static void test_golden(void **state) {
         check_trace(bytes_good("record", BEGIN ACCESS "\3\5" "\3\1" "\4\1\6"), OBJECTS(0), NULL);
 }
 
+static void test_managers(void **state) {
+        static const char text[] = BEGIN ACCESS "\5\1b" "\5\1a" "\xb0\0\0\2\0\0" ACCESS
+                "\xb0\0\0\1\0\0" "\xb0\0\0\0\0\0" "\4\5\0";
+        Trace *t = bytes_good("record", text);
+
+        assert_memory_equal(t->managers, ((uint8_t[]) { 0, 1, 1, 2, 0 }), 5);
+        assert_string_equal(t->manager_names[1], "a");
+        assert_string_equal(t->manager_names[2], "b");
+        assert_int_equal(t->n_files, 1);
+        assert_string_equal(t->files[0], "8:1/77.0");
+        trace_free(t);
+}
+
+/* What the writer writes, the reader reads: names of all lengths, and each but once. */
+static void test_managers_written(void **state) {
+        char longest[RECORD_MANAGER_MAX + 1] = {}, path[] = "/tmp/cachebpf-test-XXXXXX";
+        const char *names[] = { NULL, "a.service", longest, "a.service", "a.service", NULL, longest };
+        _cleanup_(record_writer_freep) RecordWriter *w = NULL;
+        _cleanup_free_ char *data = NULL;
+        RecordAccess a = accesses[0];
+        size_t size;
+        Trace *t;
+        int fd;
+
+        memset(longest, 'x', RECORD_MANAGER_MAX);
+        fd = mkstemp(path);
+        assert_true(fd >= 0);
+        assert_int_equal(record_writer_new(fd, /* zstd= */ false, 1, &w), 0);
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                a.manager = names[i];
+                assert_int_equal(record_writer_access(w, &a), 0);
+        }
+        assert_int_equal(record_writer_finish(w), 0);
+        close(fd);
+        assert_int_equal(read_full_file(path, 1 << 20, &data, &size), 0);
+        unlink(path);
+        assert_in_range(size, RECORD_MANAGER_MAX, RECORD_MANAGER_MAX + 150);
+
+        t = read_good("record", data, size);
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (names[i])
+                        assert_string_equal(t->manager_names[t->managers[i]], names[i]);
+                else
+                        assert_int_equal(t->managers[i], 0);
+        trace_free(t);
+}
+
 /* Byte for byte. Of time there is the distance from the access before. */
 static void test_written(void **state) {
         static const char expected[] = RECORD_MAGIC "\1\0\0\0" "\0\x10\0\0" "\1\0\0\0\0\0\0\0"
@@ -152,8 +199,10 @@ static void test_malformed(void **state) {
                   ": at byte 0: the recording has version 2, only version 1 can be read");
         bytes_bad(RECORD_MAGIC "\1\0\0\0" "\0\x40\0\0" "\0\0\0\0\0\0\0\0",
                   ": at byte 0: the recording has pages of 16384 bytes, only 4096 can be simulated");
-        bytes_bad(HEADER "\5", ": at byte 24: an item of the unknown kind 5");
-        bytes_bad(BEGIN "\xa0", ": at byte 37: an access has the unknown bits 0x20");
+        bytes_bad(HEADER "\6", ": at byte 24: an item of the unknown kind 6");
+        bytes_bad(BEGIN "\xc0", ": at byte 37: an access has the unknown bits 0x40");
+        bytes_bad(BEGIN "\xb0\0\0\1", ": at byte 40: an access names a manager that was not introduced");
+        bytes_bad(HEADER "\5\x80\2", ": at byte 26: the name of a manager has 256 bytes, more than 255");
         bytes_bad(HEADER THREAD_ITEM ACCESS, ": at byte 31: an access names a file that was not introduced");
         bytes_bad(HEADER FILE_ITEM ACCESS, ": at byte 33: an access names a thread that was not introduced");
         bytes_bad(BEGIN "\x9c" "\0\0", ": at byte 37: an access names a file that was not introduced");
@@ -181,6 +230,8 @@ int main(void) {
                 cmocka_unit_test(test_round_trip),
                 cmocka_unit_test(test_large),
                 cmocka_unit_test(test_golden),
+                cmocka_unit_test(test_managers),
+                cmocka_unit_test(test_managers_written),
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_truncated),
                 cmocka_unit_test(test_malformed),
