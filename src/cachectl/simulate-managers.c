@@ -39,9 +39,8 @@ static void say(Simulation *s, uint8_t manager, int32_t advice, uint32_t file) {
         g_array_append_val(s->advice, a);
 }
 
-/* "NAME/REST" is for one manager, "REST" for all. Returns REST. */
-static const char *split_manager(const Simulation *s, const char *option, const char *text,
-                                 char **ret_name) {
+/* "NAME/REST" is for one manager, everything else for all. Returns REST. */
+static const char *split_manager(const Simulation *s, const char *text, char **ret_name) {
         const char *slash = strchr(text, '/');
 
         *ret_name = slash ? g_strndup(text, slash - text) : NULL;
@@ -51,9 +50,8 @@ static const char *split_manager(const Simulation *s, const char *option, const 
                 if (streq(s->trace->manager_names[i], *ret_name))
                         return slash + 1;
 
-        log_error("Option --%s=: the trace has no manager \"%s\".", option, *ret_name);
         *ret_name = mfree(*ret_name);
-        return NULL;
+        return text;
 }
 
 /* Is the manager one of those that are meant? Number 0 is whoever is not named in the trace. */
@@ -68,12 +66,13 @@ static bool is_meant(const Simulation *s, size_t manager, const char *name) {
 /* [MANAGER/]LEVEL:lru|mru */
 static int setup_level(Simulation *s, const char *text) {
         _cleanup_free_ char *name = NULL, *level = NULL;
-        const char *rest = split_manager(s, "level", text, &name), *colon;
+        const char *rest = split_manager(s, text, &name), *slash = strchr(rest, '/'), *colon;
         int number, r;
         bool mru;
 
-        if (!rest)
-                return -EINVAL;
+        if (slash)
+                return log_error_errno(EINVAL, "Option --level=: the trace has no manager \"%.*s\".",
+                                       (int) (slash - rest), rest);
         colon = strchr(rest, ':');
         if (!colon || (!streq(colon, ":lru") && !streq(colon, ":mru")))
                 return log_error_errno(EINVAL, "Option --level= takes LEVEL:lru or LEVEL:mru, not \"%s\".",
@@ -93,12 +92,10 @@ static int setup_level(Simulation *s, const char *text) {
 /* [MANAGER/]PATTERN=LEVEL */
 static int setup_files(Simulation *s, const char *text) {
         _cleanup_free_ char *name = NULL, *pattern = NULL;
-        const char *rest = split_manager(s, "files", text, &name), *equals;
+        const char *rest = split_manager(s, text, &name), *equals;
         bool found = false;
         int level, r;
 
-        if (!rest)
-                return -EINVAL;
         equals = strrchr(rest, '=');
         if (!equals)
                 return log_error_errno(EINVAL, "Option --files= takes PATTERN=LEVEL, not \"%s\".", rest);

@@ -171,7 +171,7 @@ static struct json_object *result_to_json(const Simulation *s, size_t row, size_
                 json_object_object_add(o, counters[i].name, json_object_new_uint64(*value));
         }
         json_object_object_add(o, "ns", json_object_new_uint64(result->ns));
-        if (has_managers(s))
+        if (has_managers(s) && run->policy)
                 json_object_object_add(o, "managers", managers_to_json(s, result));
         return o;
 }

@@ -114,6 +114,8 @@ succeeds 'what was read, and only that, in order' diff -u <(grep '^r' "$director
         <(uses | grep '^r')
 is "$(comm -23 <(grep '^w' "$directory/expected" | sort) <(uses | grep '^w' | sort))" '' 'what was written'
 like "$(cat "$trace")" 'thread=python3' 'the thread is named'
+is "$(grep -v '^#' "$trace" | sed 's/.* manager=//' | sort -u)" recordt-inner.slice \
+        'and whose it is: of the control group below the one that is recorded'
 is "$(uses | grep -c '^d')" 0 'what is reclaimed or dropped is not deleted'
 is "$(uses "$(<"$file.inode")" | grep '^d' | sort -u -k 2n)" "$(seq -f 'd %.0f' 0 99)" \
         'what is cut off or deleted is'
@@ -124,6 +126,9 @@ is $? 0 'the same in the compact form'
 succeeds 'it can be simulated' cachectl simulate "$trace" --policy=fifo --size=10%
 requests=$(cachectl simulate "$trace" --policy=fifo --size=10% --json=short | jq .requests)
 compare "$requests" -ge "$(wc -l <"$directory/expected")" 'no request is missing'
+is "$(cachectl simulate "$trace" --policy=acfs --size=10% --json=short --level=recordt-inner.slice/0:mru \
+        --files="*/$(stat -c %i "$file").*=1" | jq -c '.results[0].managers | keys')" '["recordt-inner.slice"]' \
+        'with what its manager would have said'
 
 record_load --text --readahead
 is $? 0 'with what was read ahead'

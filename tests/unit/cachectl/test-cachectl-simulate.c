@@ -193,6 +193,44 @@ static void test_admission(void **state) {
 }
 
 /* One message each, that names what is wrong; and nothing is shown. */
+/* What managers of the trace say: two read a file each, over and over, and one reads another one beside. */
+static void test_managers(void **state) {
+        _cleanup_(outcome_done) Outcome none = {}, level = {}, one = {}, files = {};
+        _cleanup_(outcome_done) Outcome unknown = {}, nobody = {};
+        g_autoptr(GString) trace = g_string_new(NULL);
+
+        for (unsigned i = 0; i < 40; i++)
+                g_string_append_printf(trace, "r d/a %u manager=a\nr b %u manager=b\nr once %u manager=a\n",
+                                       i % 4, i % 4, i);
+        write_file(class_path, trace->str);
+
+        run(&none, "simulate", class_path, "--policy=acfs", "--size=24K", "--batch=1", "--json=short");
+        assert_contains(none.out, "\"managers\":{\"a\":{\"requests\":80,\"misses\":80},"
+                                  "\"b\":{\"requests\":40,\"misses\":40}}}");
+        /* of a limit it is not known */
+        assert_null(strstr(strstr(none.out, "belady"), "managers"));
+        run(&level, "simulate", class_path, "--policy=acfs", "--size=24K", "--batch=1", "--json=short",
+            "--level=0:mru");
+        assert_contains(level.out, "\"a\":{\"requests\":80,\"misses\":78},"
+                                   "\"b\":{\"requests\":40,\"misses\":23}");
+        run(&one, "simulate", class_path, "--policy=acfs", "--size=24K", "--batch=1", "--json=short",
+            "--level=b/0:mru");
+        assert_contains(one.out, "\"a\":{\"requests\":80,\"misses\":80},"
+                                 "\"b\":{\"requests\":40,\"misses\":28}");
+
+        /* a slash may be one of the name */
+        run(&files, "simulate", class_path, "--policy=acfs", "--size=40K", "--batch=1", "--json=short",
+            "--files=d/*=1", "--files=b/b=1");
+        assert_contains(files.out, "\"a\":{\"requests\":80,\"misses\":44},"
+                                   "\"b\":{\"requests\":40,\"misses\":40}");
+
+        run(&unknown, "simulate", class_path, "--policy=acfs", "--level=c/0:mru");
+        assert_int_equal(unknown.status, EXIT_USAGE);
+        assert_string_equal(unknown.err, "Option --level=: the trace has no manager \"c\".\n");
+        run(&nobody, "simulate", class_path, "--policy=acfs", "--files=a/x=1");
+        assert_string_equal(nobody.err, "Option --files=: no file of the trace is called \"x\".\n");
+}
+
 static void test_mistakes(void **state) {
         const struct {
                 const char *trace, *option, *message;
@@ -286,6 +324,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_plot),
                 cmocka_unit_test(test_option),
                 cmocka_unit_test(test_admission),
+                cmocka_unit_test(test_managers),
                 cmocka_unit_test(test_mistakes),
                 cmocka_unit_test(test_odd_name),
                 cmocka_unit_test(test_unwritable_plot),
