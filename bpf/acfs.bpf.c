@@ -62,7 +62,7 @@ static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A)
 	struct note *note = folio_data(A, struct note);
 	struct manager *m = manager_in((lists - first_list) / (NR_LEVELS * NR_LISTS));
 
-	/* it is another page by now */
+	/* it is another page by now, or lent, with a place that is that of its use */
 	if (!note || !note->place || !m || kind == LENT)
 		return;
 	if (kind == SWAPPED)
@@ -86,7 +86,7 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 	owner = bpf_cachebpf_owner(policy, folio);
 	m = manager_of(owner);
 	if (m->slot < OTHERS) {
-		level = m->nr_files && !bpf_cachebpf_file(folio, &file) ? level_of(owner, &file) :
+		level = m->nr_files && !bpf_cachebpf_file(folio, &file) ? level_of(m, owner, &file) :
 									  LEVEL_DEFAULT;
 		list = lists_of(m->slot, level) + USED;
 		has_pages(m, level);
@@ -134,11 +134,19 @@ static void swap(struct cachebpf_policy *policy, struct cachebpf_folio *A, struc
 		 __u32 lists)
 {
 	struct note *a = folio_data(A, struct note), *b = folio_data(B, struct note);
+	__s64 place;
 
 	if (!a || !b)
 		return;
-	a->place = kind_of(B->list) == SWAPPED ? b->place : b->last_use;
-	bpf_cachebpf_list_insert(policy, A, lists + SWAPPED, NR_SORTED);
+	place = kind_of(B->list) == SWAPPED ? b->place : b->last_use;
+	if (kind_of(A->list) == LENT) {
+		/* there the place is that of its last use, and it has to know its way back */
+		a->last_use = place;
+		bpf_cachebpf_list_move(policy, A, lists + LENT, TAIL);
+	} else {
+		a->place = place;
+		bpf_cachebpf_list_insert(policy, A, lists + SWAPPED, NR_SORTED);
+	}
 }
 
 /* The page B of @number goes, and the @oldest stays, if that is another one. */

@@ -91,23 +91,31 @@ static __always_inline __u32 home_of(__u32 list, const struct note *note)
 	return list == returned || kind_of(list) == LENT ? note->place : list;
 }
 
-/* The level of @list has @nr more pages; for lists of no manager nothing is counted. */
-static __always_inline void count(__u32 list, __s64 nr)
+/* The level with @number has @nr more pages; for those of no manager nothing is counted. */
+static __always_inline void count_level(__u32 number, __s64 nr)
 {
-	__u32 i = (list - first_list) / NR_LISTS;
-	__s64 *pages = bpf_map_lookup_elem(&cachebpf_pages, &i);
+	__s64 *pages = bpf_map_lookup_elem(&cachebpf_pages, &number);
 
 	if (pages)
 		__sync_fetch_and_add(pages, nr);
 }
 
+static __always_inline void count(__u32 list, __s64 nr)
+{
+	count_level((list - first_list) / NR_LISTS, nr);
+}
+
 /* The page @folio belongs to @list from now on. */
 static __always_inline void count_move(struct cachebpf_folio *folio, const struct note *note, __u32 list)
 {
+	__u32 from = (home_of(folio->list, note) - first_list) / NR_LISTS;
+	__u32 to = (list - first_list) / NR_LISTS;
 	__s64 nr = folio_pages(folio);
 
-	count(home_of(folio->list, note), -nr);
-	count(list, nr);
+	if (from == to)
+		return;
+	count_level(from, -nr);
+	count_level(to, nr);
 }
 
 /*
@@ -143,7 +151,7 @@ __s32 CACHEBPF_OP(managers_advise, struct cachebpf_policy *policy, struct cacheb
 {
 	struct cachebpf_file file = { .ino = a->file.ino, .dev = a->file.dev,
 				      .generation = a->file.generation };
-	__u32 level = advice_level(a->advice), home;
+	__u32 level = advice_level(a->advice), home, lists, homes;
 	struct cachebpf_folio *folio;
 	__u64 id = a->manager;
 	struct manager *m;
@@ -153,14 +161,16 @@ __s32 CACHEBPF_OP(managers_advise, struct cachebpf_policy *policy, struct cacheb
 	m = manager_of(id);
 	if (m->slot == OTHERS)
 		return 0;
-	home = level_of(id, &file);
+	home = level_of(m, id, &file);
 	has_pages(m, level);
 	has_pages(m, home);
+	lists = lists_of(m->slot, level);
+	homes = lists_of(m->slot, home);
 	for_each_advised_folio(folio, a) {
-		if (level == home)
-			put(policy, folio, lists_of(m->slot, home));
+		if (lists == homes)
+			put(policy, folio, lists);
 		else
-			lend(policy, folio, lists_of(m->slot, level), lists_of(m->slot, home));
+			lend(policy, folio, lists, homes);
 	}
 	return CACHEBPF_ADVICE_WALK;
 }

@@ -186,7 +186,7 @@ static __s32 manager_begin(__u64 id)
 	__s32 err;
 
 	if (m)
-		return m->slot < OTHERS ? 0 : -MANAGERS_EAGAIN;
+		return -MANAGERS_EAGAIN;
 	if (is_gone(id))
 		return -MANAGERS_ENOENT;
 	/* of threads that are the first of theirs to speak one gets the slot for all */
@@ -220,11 +220,11 @@ static __always_inline struct named_file name_of(const struct cachebpf_file *fil
 				     .generation = file->generation, .manager = manager };
 }
 
-/* The level of @file of the manager with @id. */
-static __u32 level_of(__u64 id, const struct cachebpf_file *file)
+/* The level of @file of @m, with @id. */
+static __u32 level_of(const struct manager *m, __u64 id, const struct cachebpf_file *file)
 {
 	struct named_file name = name_of(file, id);
-	__u32 *level = bpf_map_lookup_elem(&cachebpf_priorities, &name);
+	__u32 *level = m->nr_files ? bpf_map_lookup_elem(&cachebpf_priorities, &name) : NULL;
 
 	return level ? *level : LEVEL_DEFAULT;
 }
@@ -270,17 +270,22 @@ static __s32 hear(__u64 id, const struct cachebpf_file *file, __s32 advice)
 		return 0;
 	if (level >= NR_LEVELS || more > (what == ADVICE_SET_REPLACEMENT))
 		return -MANAGERS_EINVAL;
+	m = manager_of(id);
 	if (what == ADVICE_GET_PRIORITY)
-		return level_of(id, file);
+		return level_of(m, id, file);
 	if (what == ADVICE_GET_REPLACEMENT)
-		return manager_of(id)->mru >> level & 1;
+		return m->mru >> level & 1;
 	if (what != ADVICE_SET_PRIORITY && what != ADVICE_SET_REPLACEMENT &&
 	    what != ADVICE_SET_TEMPORARY)
 		return -MANAGERS_EINVAL;
-	err = manager_begin(id);
-	if (err)
-		return err;
-	m = manager_of(id);
+	if (m->slot == OTHERS) {
+		err = manager_begin(id);
+		if (err)
+			return err;
+		m = manager_of(id);
+		if (m->slot == OTHERS)
+			return -MANAGERS_ENOENT;
+	}
 	if (what == ADVICE_SET_PRIORITY)
 		return set_level(m, id, file, level);
 	if (what == ADVICE_SET_REPLACEMENT)

@@ -251,6 +251,17 @@ static void test_lent(void **state) {
         assert_list(leaving, "");
         assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
 
+        /* it stays in the stead of another: with the place of that one, and still lent */
+        lend(p, folio(3), low, home);
+        swap(p, folio(3), folio(2), low);
+        assert_list(low + LENT, "3");
+        assert_int_equal(note_of(3)->last_use, note_of(2)->last_use);
+        host_use(folio(3));
+        evict = request(1);
+        levels_take_back(p, &evict);
+        assert_list(home + USED, "0123");
+        assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
+
         evict = request(1);
         lend(p, folio(3), low, home);
         assert_true(propose(p, &evict, folio(3), 0));
