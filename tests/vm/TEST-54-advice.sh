@@ -9,7 +9,7 @@
 
 cat >advise.py <<'E'
 # What is said of a file, and what comes of it; negative answers are errno.
-import ctypes, os, random, sys
+import ctypes, mmap, os, random, struct, sys
 
 libc = ctypes.CDLL(None, use_errno=True)
 SYS_fadvise64 = 221
@@ -41,10 +41,13 @@ def answers(fd):
     yield say(fd, SET_PRIORITY, 4), say(fd, SET_REPLACEMENT, 0, 2), say(fd, 0), say(fd, 6), say(fd, 255)
     yield say(fd, SET_TEMPORARY, -1, 0, 1 << 50, 4096), say(fd, SET_TEMPORARY, -1, 0, -4096, 4096)
 
+def own_group():
+    with open("/proc/self/cgroup", encoding="utf-8") as f:
+        return "/sys/fs/cgroup" + f.read().split(":")[2].strip()
+
 def generations(fd, slice_path, times):
     """Short lives, one after the other, of managers that leave pages of their own; returns all answers."""
-    with open("/proc/self/cgroup", encoding="utf-8") as f:
-        home = "/sys/fs/cgroup" + f.read().split(":")[2].strip()
+    home = own_group()
     answers = set()
     for i in range(times):
         group, mine = f"{slice_path}/t54-generation{i}", f"generation{i}"
@@ -63,6 +66,48 @@ def join(group):
     with open(f"{group}/cgroup.procs", "w", encoding="utf-8") as f:
         f.write(str(os.getpid()))
 
+def open_map(name):
+    """The newest map of that name."""
+    libbpf = ctypes.CDLL("libbpf.so.1", use_errno=True)
+    number, found = ctypes.c_uint32(), None
+    while libbpf.bpf_map_get_next_id(number, ctypes.byref(number)) == 0:
+        fd = libbpf.bpf_map_get_fd_by_id(number)
+        info, length = ctypes.create_string_buffer(40), ctypes.c_uint32(40)
+        if libbpf.bpf_obj_get_info_by_fd(fd, info, ctypes.byref(length)) == 0 and \
+                info.raw[24:].rstrip(b"\0") == name[:15].encode():
+            found = fd
+    return libbpf, found
+
+def pages(group):
+    """Of each level of a manager."""
+    libbpf, managers = open_map("cachebpf_managers")
+    manager, value = ctypes.create_string_buffer(48), ctypes.create_string_buffer(8)
+    assert libbpf.bpf_map_lookup_elem(managers, struct.pack("Q", os.stat(group).st_ino), manager) == 0
+    slot, = struct.unpack_from("I", manager.raw)
+    libbpf, counts = open_map("cachebpf_pages")
+    for level in range(5):
+        assert libbpf.bpf_map_lookup_elem(counts, struct.pack("I", slot * 5 + level), value) == 0
+        yield struct.unpack("q", value.raw)[0]
+
+def shared(fd, path, slice_path):
+    """Two managers have a file: its pages are those of who reads them first, and so is the say."""
+    home, first, second = own_group(), f"{slice_path}/t54-first", f"{slice_path}/t54-second"
+    open_map("none") # what is read for that is nobody's
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    for group in first, second:
+        os.mkdir(group)
+    join(first)
+    yield say(fd, SET_PRIORITY, 3), read(fd), *pages(first)
+    join(second)
+    yield say(fd, SET_PRIORITY, -1), say(fd, SET_TEMPORARY, -1), read(fd), *pages(second), *pages(first)
+    join(first)
+    yield say(fd, SET_PRIORITY, 1), say(fd, SET_TEMPORARY, -1), *pages(first)
+    os.truncate(path, 4096)
+    yield tuple(pages(first))
+    join(home)
+    for group in first, second:
+        os.rmdir(group)
+
 def main(what, path, *more):
     fd = os.open(path, os.O_RDONLY)
     if what == "answers":
@@ -70,6 +115,13 @@ def main(what, path, *more):
             print(*line)
     elif what == "temporary":
         print(say(fd, SET_TEMPORARY, int(more[0])))
+    elif what == "shared":
+        for line in shared(fd, path, more[0]):
+            print(*line)
+    elif what == "blocked":
+        held = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+        assert say(fd, SET_REPLACEMENT, 0) == 0 and libc.mlockall(1) == 0 and len(bytes(held)) > 0
+        print(read(os.open(more[0], os.O_RDONLY)))
     elif what == "loop":
         print(say(fd, SET_REPLACEMENT, 0, more[0] == "mru"), *(read(fd) for _ in range(4)))
     elif what == "keep":
@@ -162,6 +214,21 @@ diag "pages from the disk of 12288, in 32 MiB: LRU $lru, MRU $mru"
 compare "${lru##* }" -gt 11000 'a loop over more than fits finds nothing'
 compare "${mru##* }" -lt 8000 'MRU keeps what fits'
 
+# What reclaim cannot have must not hide what is behind it.
+echo 1 >/proc/sys/vm/drop_caches
+proposed=$(policy_stat t54.slice evict_reclaimed) fallback=$(policy_stat t54.slice evict_fallback)
+blocked=$(say blocked blocked small large)
+proposed=$(($(policy_stat t54.slice evict_reclaimed) - proposed))
+fallback=$(($(policy_stat t54.slice evict_fallback) - fallback))
+diag "with 2048 pages locked at the head: $blocked read, $proposed proposed and reclaimed, $fallback not by the policy"
+compare "$proposed" -gt 5000 'pages that are locked hide no others'
+compare "$fallback" -lt 1000 'reclaim has what it wants of the policy'
+
+cp small shared
+sync shared
+is "$(say sharer shared shared "$(cgroup_of t54.slice)")" "$(printf '%s\n' '0 2048 0 0 0 0 2048' \
+        '0 0 0 0 0 0 0 0 0 0 0 0 2048' '0 0 0 0 2048 0 0' '0 0 1 0 0')" 'pages are those of who reads them first'
+
 # What a program gives up for it, such as its own code, may come back: that is counted against it.
 cachectl set --quiet t54.slice CachePolicyOptions=revoke_percent=0
 echo 1 >/proc/sys/vm/drop_caches
@@ -179,5 +246,5 @@ is "$(python3 speak_for.py "/usr/lib/cachebpf/policies/acfs.bpf.o" "$(cgroup_of 
 like "$(say wild random large 20000)" '^20000 True$' 'whatever is said there is an answer'
 is "$(policy_key t54.slice policy)" acfs 'and the policy stays'
 books_agree 'the kernel has lost nothing'
-rm small large
+rm small large shared
 done_testing
