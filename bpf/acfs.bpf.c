@@ -29,21 +29,9 @@ CACHEBPF_TUNABLE(__u8, placeholders, "0..1", "boolean",
 CACHEBPF_TUNABLE(__u32, revoke_percent, "0..100", "% of 256 decisions",
 		 "are wrong: for the next 256 the manager has no say; 0: never") = 25;
 
-/* The oldest place of each manager, in one request. */
-struct places {
-	__s64 of[OTHERS + 1];
-	__u32 taken;
-};
-
-/* some for each processor: a request may be preempted by others there */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 4);
-	__type(key, __u32);
-	__type(value, struct places);
-} acfs_places SEC(".maps");
-
 static __u32 leaving;
+/* there are, or were, placeholders */
+static bool remembers;
 /* the last use of the newest page */
 static __s64 now;
 
@@ -68,32 +56,33 @@ static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A)
 	if (kind == SWAPPED)
 		was_wrong(m);
 	note->place = 0;
+	has_pages_on(lists + SWAPPED);
 	bpf_cachebpf_list_move(policy, A, lists + SWAPPED, HEAD);
 }
 
 void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 why)
 {
 	struct note *note = folio_data(folio, struct note);
+	__u32 level = LEVEL_DEFAULT, list;
 	struct cachebpf_file file = {};
+	struct manager *m = &others;
 	struct cachebpf_folio *A;
-	struct manager *m;
-	__u32 level, list;
 	__u64 owner;
 
+	if (nr_managers) {
+		owner = bpf_cachebpf_owner(policy, folio);
+		m = manager_of(owner);
+		if (m->nr_files && !bpf_cachebpf_file(folio, &file))
+			level = level_of(m, owner, &file);
+	}
+	list = lists_of(m->slot, level) + USED;
+	bpf_cachebpf_list_move(policy, folio, list, TAIL);
 	if (!nr_managers || !note)
 		return;
 	now = note->last_use;
-	owner = bpf_cachebpf_owner(policy, folio);
-	m = manager_of(owner);
-	if (m->slot < OTHERS) {
-		level = m->nr_files && !bpf_cachebpf_file(folio, &file) ? level_of(m, owner, &file) :
-									  LEVEL_DEFAULT;
-		list = lists_of(m->slot, level) + USED;
-		has_pages(m, level);
-		count(list, folio_pages(folio));
-		bpf_cachebpf_list_move(policy, folio, list, TAIL);
-	}
-	if (placeholders)
+	has_pages(m, level, USED);
+	count(list, folio_pages(folio));
+	if (placeholders && remembers)
 		for_folio(A, policy, placeholder_take(policy, folio))
 			charge(policy, A);
 }
@@ -107,8 +96,10 @@ void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_f
 	if (!nr_managers || !note)
 		return;
 	count(proposed ? note->place >> 32 : home_of(folio->list, note), -(__s64)folio_pages(folio));
-	if (why == CACHEBPF_REMOVED_RECLAIM && proposed && (__u32)note->place)
-		placeholder_make(policy, folio, note->place);
+	if (why != CACHEBPF_REMOVED_RECLAIM || !proposed || !(__u32)note->place)
+		return;
+	remembers = true;
+	placeholder_make(policy, folio, note->place);
 }
 
 /*
@@ -145,6 +136,7 @@ static void swap(struct cachebpf_policy *policy, struct cachebpf_folio *A, struc
 		bpf_cachebpf_list_move(policy, A, lists + LENT, TAIL);
 	} else {
 		a->place = place;
+		has_pages_on(lists + SWAPPED);
 		bpf_cachebpf_list_insert(policy, A, lists + SWAPPED, NR_SORTED);
 	}
 }
@@ -168,6 +160,30 @@ __noinline int acfs_replace(struct cachebpf_policy *policy __arg_trusted,
 	return false;
 }
 
+/* The same as acfs_pay(), for most: there is nothing to compare. */
+__noinline int acfs_pay_in_order(struct cachebpf_policy *policy __arg_trusted,
+				 struct cachebpf_evict *evict __arg_trusted,
+				 struct manager *m __arg_nonnull, __s64 limit,
+				 __s64 *place __arg_nonnull)
+{
+	struct cachebpf_folio *B;
+	struct note *note;
+
+	for_each_folio(B, evict, lists_of(m->slot, LEVEL_DEFAULT) + USED, 0, 0) {
+		note = folio_data(B, struct note);
+		if (!note)
+			break;
+		*place = note->last_use;
+		if (*place > limit)
+			return false;
+		may_decide(m, revoke_percent);
+		if (propose(policy, evict, B, 0))
+			return true;
+	}
+	*place = NEVER;
+	return false;
+}
+
 /*
  * The manager @m gives pages as long as its oldest place, which is in *@place then, is not
  * after @limit.  Returns whether the request is full.
@@ -180,6 +196,8 @@ __noinline int acfs_pay(struct cachebpf_policy *policy __arg_trusted,
 	struct manager *its;
 	__u32 number;
 
+	if (has_one_order(m))
+		return acfs_pay_in_order(policy, evict, m, limit, place);
 	bpf_repeat(64) {
 		managers_find_oldest(evict, m, &oldest);
 		*place = oldest.place;
@@ -191,7 +209,7 @@ __noinline int acfs_pay(struct cachebpf_policy *policy __arg_trusted,
 			if (its->slot != m->slot)
 				continue;
 			if (may_decide(m, revoke_percent))
-				number = managers_choose(evict, m);
+				number = managers_choose(policy, evict, m, &oldest);
 		}
 		if (acfs_replace(policy, evict, m->slot, &oldest, number ?: oldest.number))
 			return true;
@@ -200,7 +218,7 @@ __noinline int acfs_pay(struct cachebpf_policy *policy __arg_trusted,
 }
 
 /* What was proposed and not taken is as good as used now: mostly it is, by a mapping. */
-static void take_back(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+static __noinline void take_back(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
 	struct cachebpf_folio *folio;
 	struct note *note;
@@ -212,32 +230,10 @@ static void take_back(struct cachebpf_policy *policy, struct cachebpf_evict *evi
 		if (!note || !is_of_level(home))
 			continue;
 		note->place = now;
-		bpf_cachebpf_list_insert(policy, folio, home - kind_of(home) + SWAPPED, NR_SORTED);
+		home += SWAPPED - kind_of(home);
+		has_pages_on(home);
+		bpf_cachebpf_list_insert(policy, folio, home, NR_SORTED);
 	}
-}
-
-static void evict_others(struct cachebpf_evict *evict)
-{
-	struct cachebpf_folio *folio;
-
-	for_each_folio(folio, evict, list_of_others(), 0, CACHEBPF_ITER_ROTATE)
-		if (bpf_cachebpf_evict(evict, folio))
-			return;
-}
-
-static struct places *take_places(void)
-{
-	struct places *places;
-	__u32 i;
-
-	bpf_for(i, 0, 4) {
-		__u32 at = i;
-
-		places = bpf_map_lookup_elem(&acfs_places, &at);
-		if (places && !__sync_lock_test_and_set(&places->taken, 1))
-			return places;
-	}
-	return NULL;
 }
 
 /* Whoever has the oldest place pays, until the request is full. */
@@ -246,12 +242,13 @@ __noinline int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
 			    struct places *places __arg_nonnull)
 {
 	struct candidate oldest = {};
-	__u32 i, slot;
+	/* slots above were never given; instead of the next one there are the others */
+	__u32 i, payer, nr_slots = min(nr_managers, NR_MANAGERS);
 	__s64 place, limit;
 	struct manager *m;
 
-	bpf_for(i, 0, OTHERS + 1) {
-		m = manager_in(i);
+	bpf_for(i, 0, nr_slots + 1) {
+		m = manager_in(i < nr_slots ? i : OTHERS);
 		if (m)
 			managers_find_oldest(evict, m, &oldest);
 		if (i <= OTHERS)
@@ -259,29 +256,29 @@ __noinline int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
 	}
 	bpf_repeat(2 * NR_MANAGERS) {
 		place = limit = NEVER;
-		slot = 0;
-		bpf_for(i, 0, OTHERS + 1) {
+		payer = 0;
+		bpf_for(i, 0, nr_slots + 1) {
 			if (i > OTHERS)
 				break;
 			if (places->of[i] < place) {
 				limit = place;
 				place = places->of[i];
-				slot = i;
+				payer = i;
 			} else if (places->of[i] < limit) {
 				limit = places->of[i];
 			}
 		}
 		if (place == NEVER)
 			break;
-		m = manager_in(slot);
+		m = manager_in(payer < nr_slots ? payer : OTHERS);
 		place = NEVER;
 		/* of a large request each gives some pages at a time */
 		if (m && acfs_pay(policy, evict, m, limit + evict->nr_wanted / 2, &place))
 			break;
 		/* clang knows, the verifier does not */
-		barrier_var(slot);
-		if (slot <= OTHERS)
-			places->of[slot] = place;
+		barrier_var(payer);
+		if (payer <= OTHERS)
+			places->of[payer] = place;
 	}
 	return 0;
 }
@@ -291,7 +288,7 @@ void CACHEBPF_OP(acfs_evict, struct cachebpf_policy *policy, struct cachebpf_evi
 	struct places *places = nr_managers ? take_places() : NULL;
 
 	if (!places) {
-		evict_others(evict);
+		levels_evict_others(evict);
 		return;
 	}
 	levels_take_back(policy, evict);

@@ -36,10 +36,14 @@ struct note {
 	__s64 last_use;
 };
 
-/* A page, where it is in the order in which managers pay, and its level. */
+/*
+ * A page, where it is in the order in which managers pay, and its level; the lowest level
+ * with pages, and the one of the oldest place there.
+ */
 struct candidate {
 	__s64 place;
 	__u32 number, level;
+	__u32 lowest, first;
 };
 
 static __u32 first_list, returned;
@@ -67,16 +71,42 @@ static __always_inline __u32 kind_of(__u32 list)
 	return is_of_level(list) ? (list - first_list) % NR_LISTS : USED;
 }
 
+/* @m has pages on the list of @kind of @level; those that are used come to USED. */
+static __always_inline void has_pages(struct manager *m, __u32 level, __u32 kind)
+{
+	__u32 bits = (1U << USED | 1U << kind) << (level * NR_LISTS & 15);
+
+	if (~m->lists & bits)
+		__sync_fetch_and_or(&m->lists, bits);
+}
+
+/* The same with a list of a level. */
+static void has_pages_on(__u32 list)
+{
+	__u32 nr = (list - first_list) / NR_LISTS;
+	struct manager *m = manager_in(nr / NR_LEVELS);
+
+	if (m)
+		has_pages(m, nr % NR_LEVELS, kind_of(list));
+}
+
+/* Does @m, who has a say, have pages in one level only, LRU, all in the order of use? */
+static __always_inline bool has_one_order(const struct manager *m)
+{
+	return m->slot < OTHERS && m->lists == 1U << (LEVEL_DEFAULT * NR_LISTS + USED) &&
+	       !(m->mru >> LEVEL_DEFAULT & 1);
+}
+
 static int levels_create(struct cachebpf_policy *policy)
 {
 	int i, err = list_create(policy, &returned, IN_ORDER);
 	__u32 list = 0, used = 0;
 
+	has_pages(&others, LEVEL_DEFAULT, USED);
 	bpf_for(i, 0, (OTHERS + 1) * NR_LEVELS) {
 		if (err)
 			break;
-		err = list_create(policy, &used, i == OTHERS * NR_LEVELS + LEVEL_DEFAULT ?
-						 IN_ORDER | CACHEBPF_LIST_NEW_TAIL : IN_ORDER) ?:
+		err = list_create(policy, &used, IN_ORDER) ?:
 		      list_create(policy, &list, IN_ORDER | LIST_USED_TO(used)) ?:
 		      list_create(policy, &list, IN_ORDER | LIST_USED_TO(returned));
 		if (!i)
@@ -119,8 +149,8 @@ static __always_inline void count_move(struct cachebpf_folio *folio, const struc
 }
 
 /*
- * Put @folio into the level @lists, at the place of its last use.  What is on USED
- * came there by a use: the oldest is at its head.
+ * Put @folio into the level @lists, of which the caller has said has_pages(), at the place
+ * of its last use.  What is on USED came there by a use: the oldest is at its head.
  */
 static void put(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 lists)
 {
@@ -162,8 +192,8 @@ __s32 CACHEBPF_OP(managers_advise, struct cachebpf_policy *policy, struct cacheb
 	if (m->slot == OTHERS)
 		return 0;
 	home = level_of(m, id, &file);
-	has_pages(m, level);
-	has_pages(m, home);
+	has_pages(m, level, level == home ? SWAPPED : LENT);
+	has_pages(m, home, USED);
 	lists = lists_of(m->slot, level);
 	homes = lists_of(m->slot, home);
 	for_each_advised_folio(folio, a) {
@@ -176,7 +206,7 @@ __s32 CACHEBPF_OP(managers_advise, struct cachebpf_policy *policy, struct cacheb
 }
 
 /* What was lent, and used since, goes to the level of its file. */
-static void levels_take_back(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+static __noinline void levels_take_back(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
 	struct cachebpf_folio *folio;
 	struct note *note;
@@ -201,7 +231,7 @@ static struct manager *owner_of(struct cachebpf_policy *policy, struct manager *
 	for_folio(folio, policy, number) {
 		its = manager_of(bpf_cachebpf_owner(policy, folio));
 		if (its->slot != m->slot && its->slot < OTHERS) {
-			has_pages(its, LEVEL_DEFAULT);
+			has_pages(its, LEVEL_DEFAULT, SWAPPED);
 			put(policy, folio, lists_of(its->slot, LEVEL_DEFAULT));
 		}
 		return its;
@@ -211,7 +241,7 @@ static struct manager *owner_of(struct cachebpf_policy *policy, struct manager *
 
 /* ---- which page */
 
-static void compare(struct cachebpf_evict *evict, __u32 list, __u32 kind, __u32 level,
+static __noinline void compare(struct cachebpf_evict *evict, __u32 list, __u32 kind, __u32 level,
 		    struct candidate *oldest)
 {
 	struct cachebpf_seen seen = {};
@@ -225,8 +255,26 @@ static void compare(struct cachebpf_evict *evict, __u32 list, __u32 kind, __u32 
 		*oldest = (struct candidate) { .place = place, .number = seen.number, .level = level };
 }
 
-/* The page of @list, of the last @nr, that was used last; one of those read at all, if it is @in_order. */
-static __u32 newest_on(struct cachebpf_evict *evict, __u32 list, __u32 nr, bool in_order)
+/* The page on @list, which is in the order of use, that was used last; if it was read at all. */
+static __noinline __u32 last_used_on(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __u32 list)
+{
+	struct cachebpf_seen seen = {};
+	struct cachebpf_folio *folio;
+
+	if (bpf_cachebpf_first(evict, list, CACHEBPF_ITER_REVERSE, &seen))
+		return 0;
+	/* mostly it is the very last one */
+	for_folio(folio, policy, seen.number)
+		if (was_used(folio))
+			return seen.number;
+	for_each_folio(folio, evict, list, NR_UNREAD, CACHEBPF_ITER_REVERSE)
+		if (was_used(folio))
+			return bpf_cachebpf_number(folio);
+	return 0;
+}
+
+/* The same for a list in another order, of its last @nr. */
+static __noinline __u32 newest_on(struct cachebpf_evict *evict, __u32 list, __u32 nr)
 {
 	struct cachebpf_folio *folio;
 	struct note *note;
@@ -234,10 +282,8 @@ static __u32 newest_on(struct cachebpf_evict *evict, __u32 list, __u32 nr, bool 
 	__u32 number = 0;
 
 	for_each_folio(folio, evict, list, nr, CACHEBPF_ITER_REVERSE) {
-		if (in_order && was_used(folio))
-			return bpf_cachebpf_number(folio);
 		note = folio_data(folio, struct note);
-		if (in_order || !note || note->last_use <= newest)
+		if (!note || note->last_use <= newest)
 			continue;
 		newest = note->last_use;
 		number = bpf_cachebpf_number(folio);
@@ -245,47 +291,90 @@ static __u32 newest_on(struct cachebpf_evict *evict, __u32 list, __u32 nr, bool 
 	return number;
 }
 
-/* The page of @m with the oldest place. */
+/* The page of @m with the oldest place, and what managers_choose() has to know. */
 __noinline int managers_find_oldest(struct cachebpf_evict *evict __arg_trusted,
 				    struct manager *m __arg_nonnull,
 				    struct candidate *oldest __arg_nonnull)
 {
-	__u32 level;
+	struct candidate found = { .place = NEVER };
+	__u32 level, bits;
 
-	*oldest = (struct candidate) { .place = NEVER };
 	bpf_for(level, 0, NR_LEVELS) {
-		if (!(m->levels >> level & 1))
+		struct candidate its = { .place = NEVER };
+
+		bits = m->lists >> (level * NR_LISTS & 15) & 7;
+		if (bits >> USED & 1)
+			compare(evict, lists_of(m->slot, level), USED, level, &its);
+		if (bits >> SWAPPED & 1)
+			compare(evict, lists_of(m->slot, level), SWAPPED, level, &its);
+		if (bits >> LENT & 1)
+			compare(evict, lists_of(m->slot, level), LENT, level, &its);
+		if (!its.number)
 			continue;
-		compare(evict, lists_of(m->slot, level), USED, level, oldest);
-		compare(evict, lists_of(m->slot, level), SWAPPED, level, oldest);
-		compare(evict, lists_of(m->slot, level), LENT, level, oldest);
+		if (!found.first) {
+			found.lowest = level;
+			found.first = its.number;
+		}
+		if (its.place < found.place) {
+			found.place = its.place;
+			found.number = its.number;
+			found.level = level;
+		}
 	}
+	*oldest = found;
 	return 0;
 }
 
-/* The page that @m replaces first; 0: there is none. */
-__noinline __u32 managers_choose(struct cachebpf_evict *evict __arg_trusted,
-				 struct manager *m __arg_nonnull)
+/* The page that @m, of whom @found was found, replaces first. */
+static __u32 managers_choose(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
+			     const struct manager *m, const struct candidate *found)
 {
-	struct candidate oldest = { .place = NEVER };
-	__u32 level, lists, number;
+	__u32 lists = lists_of(m->slot, found->lowest);
 
-	bpf_for(level, 0, NR_LEVELS) {
-		if (!(m->levels >> level & 1))
-			continue;
-		lists = lists_of(m->slot, level);
-		if (m->mru >> level & 1) {
-			number = newest_on(evict, lists + USED, NR_UNREAD, true) ?:
-				 newest_on(evict, lists + SWAPPED, NR_SEARCHED, false) ?:
-				 newest_on(evict, lists + LENT, 1, false);
-			if (number)
-				return number;
-		}
-		compare(evict, lists, USED, level, &oldest);
-		compare(evict, lists, SWAPPED, level, &oldest);
-		compare(evict, lists, LENT, level, &oldest);
-		if (oldest.number)
-			return oldest.number;
+	if (!(m->mru >> (found->lowest & 7) & 1))
+		return found->first;
+	return last_used_on(policy, evict, lists + USED) ?:
+	       newest_on(evict, lists + SWAPPED, NR_SEARCHED) ?:
+	       newest_on(evict, lists + LENT, 1) ?: found->first;
+}
+
+/* In evict_folios(): as long as nobody has spoken. */
+static __noinline void levels_evict_others(struct cachebpf_evict *evict)
+{
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, list_of_others(), 0, CACHEBPF_ITER_ROTATE)
+		if (bpf_cachebpf_evict(evict, folio))
+			return;
+}
+
+/* ---- who pays */
+
+/* The oldest place of each manager, in one request. */
+struct places {
+	__s64 of[OTHERS + 1];
+	__u32 taken;
+};
+
+/* some for each processor: a request may be preempted by others there */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 4);
+	__type(key, __u32);
+	__type(value, struct places);
+} cachebpf_places SEC(".maps");
+
+static struct places *take_places(void)
+{
+	struct places *places;
+	__u32 i;
+
+	bpf_for(i, 0, 4) {
+		__u32 at = i;
+
+		places = bpf_map_lookup_elem(&cachebpf_places, &at);
+		if (places && !__sync_lock_test_and_set(&places->taken, 1))
+			return places;
 	}
-	return 0;
+	return NULL;
 }

@@ -33,8 +33,8 @@
 struct manager {
 	/* OTHERS: none yet, which is over in a moment */
 	__u32 slot;
-	/* levels that have, or had, pages; levels that are MRU; a bit each */
-	__u32 levels, mru;
+	/* its lists that have, or had, pages, see has_pages(); levels that are MRU; a bit each */
+	__u32 lists, mru;
 	/* that have another level than LEVEL_DEFAULT */
 	__u32 nr_files;
 	/* too many of its decisions were wrong: it has no say */
@@ -93,7 +93,7 @@ struct cgroup {
 struct cgroup *bpf_cgroup_from_id(__u64 id) __ksym;
 void bpf_cgroup_release(struct cgroup *cgroup) __ksym;
 
-static struct manager others = { .slot = OTHERS, .levels = 1 << LEVEL_DEFAULT };
+static struct manager others = { .slot = OTHERS };
 /* that were given a slot so far */
 static __u32 nr_managers;
 
@@ -205,7 +205,7 @@ static __s32 manager_begin(__u64 id)
 	}
 	/* as long as there are new slots nobody is forgotten */
 	if (__sync_fetch_and_add(&nr_managers, 1) >= NR_MANAGERS) {
-		m->levels = (1 << NR_LEVELS) - 1;
+		m->lists = ~0U;
 		m->inherits = true;
 	}
 	m->slot = slot;
@@ -315,13 +315,6 @@ SEC("syscall") int managers_say(struct managers_say *said)
 		return -MANAGERS_EINVAL;
 	answer = hear(said->manager, &file, said->advice);
 	return answer == CACHEBPF_ADVICE_WALK ? 0 : answer;
-}
-
-/* @m has pages in @level. */
-static __always_inline void has_pages(struct manager *m, __u32 level)
-{
-	if (!(m->levels >> (level & 7) & 1))
-		__sync_fetch_and_or(&m->levels, 1U << (level & 7));
 }
 
 /* One more decision of @m, of which at most @percent may be wrong, 0: all; has it a say? */

@@ -47,7 +47,7 @@ static TestHost begin(void) {
         TestHost h = test_host_begin(N_FOLIOS);
 
         nr_managers = 0;
-        others = (struct manager) { .slot = OTHERS, .levels = 1 << LEVEL_DEFAULT };
+        others = (struct manager) { .slot = OTHERS };
         assert_int_equal(acfs_init(p), 0);
         for (unsigned i = 0; i < N_FOLIOS; i++)
                 folio(i)->manager = i < 4 ? 0 : 1;
@@ -62,7 +62,7 @@ static void come(uint32_t i) {
         host.callback = CALLBACK_ADDED;
         folio(i)->cached = true;
         folio(i)->accesses = 1;
-        host_enlist_new(folio(i), host.new_list, host.new_at_tail);
+        folio(i)->list = NO_LIST;
         acfs_added(p, folio(i), 0);
         host.callback = callback;
 }
@@ -217,12 +217,13 @@ static void test_pages(void **state) {
 static void test_lent(void **state) {
         _test_host_ h = begin();
         struct cachebpf_evict evict, other;
+        struct candidate found;
         uint32_t home, low;
 
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
         home = lists_of(0, LEVEL_DEFAULT);
         low = lists_of(0, 0);
-        has_pages(manager(1), 0);
+        has_pages(manager(1), 0, LENT);
         for (unsigned i = 0; i < 4; i++)
                 come(i);
 
@@ -237,7 +238,8 @@ static void test_lent(void **state) {
 
         /* of two requests the first has it, and it is still known where it belongs */
         lend(p, folio(3), low, home);
-        assert_int_equal(managers_choose(&evict, manager(1)), 3 + 1);
+        assert_int_equal(managers_find_oldest(&evict, manager(1), &found), 0);
+        assert_int_equal(managers_choose(p, &evict, manager(1), &found), 3 + 1);
         assert_true(propose(p, &evict, folio(3), 5));
         other = request(1);
         assert_false(propose(p, &other, folio(3), 6));
