@@ -56,8 +56,8 @@ static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A)
 	if (kind == SWAPPED)
 		was_wrong(m);
 	note->place = 0;
-	has_pages_on(lists + SWAPPED);
 	bpf_cachebpf_list_move(policy, A, lists + SWAPPED, HEAD);
+	has_pages_on(lists + SWAPPED);
 }
 
 void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 why)
@@ -136,8 +136,8 @@ static void swap(struct cachebpf_policy *policy, struct cachebpf_folio *A, struc
 		bpf_cachebpf_list_move(policy, A, lists + LENT, TAIL);
 	} else {
 		a->place = place;
-		has_pages_on(lists + SWAPPED);
 		bpf_cachebpf_list_insert(policy, A, lists + SWAPPED, NR_SORTED);
+		has_pages_on(lists + SWAPPED);
 	}
 }
 
@@ -231,8 +231,8 @@ static __noinline void take_back(struct cachebpf_policy *policy, struct cachebpf
 			continue;
 		note->place = now;
 		home += SWAPPED - kind_of(home);
-		has_pages_on(home);
 		bpf_cachebpf_list_insert(policy, folio, home, NR_SORTED);
+		has_pages_on(home);
 	}
 }
 
@@ -249,8 +249,10 @@ __noinline int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
 
 	bpf_for(i, 0, nr_slots + 1) {
 		m = manager_in(i < nr_slots ? i : OTHERS);
-		if (m)
+		if (m) {
+			levels_forget_empty(policy, m);
 			managers_find_oldest(evict, m, &oldest);
+		}
 		if (i <= OTHERS)
 			places->of[i] = m ? oldest.place : NEVER;
 	}

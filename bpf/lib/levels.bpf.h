@@ -71,12 +71,15 @@ static __always_inline __u32 kind_of(__u32 list)
 	return is_of_level(list) ? (list - first_list) % NR_LISTS : USED;
 }
 
-/* @m has pages on the list of @kind of @level; those that are used come to USED. */
+/*
+ * @m has pages on the list of @kind of @level; those that are used come to USED.  Said after
+ * they came there: see levels_forget_empty().
+ */
 static __always_inline void has_pages(struct manager *m, __u32 level, __u32 kind)
 {
 	__u32 bits = (1U << USED | 1U << kind) << (level * NR_LISTS & 15);
 
-	if (~m->lists & bits)
+	if (kind != USED || ~m->lists & bits)
 		__sync_fetch_and_or(&m->lists, bits);
 }
 
@@ -88,6 +91,23 @@ static void has_pages_on(__u32 list)
 
 	if (m)
 		has_pages(m, nr % NR_LEVELS, kind_of(list));
+}
+
+/* Lists of @m with other places, or lent pages, that are empty now need not be looked at. */
+static __noinline void levels_forget_empty(struct cachebpf_policy *policy, struct manager *m)
+{
+	__u32 i, list;
+
+	bpf_for(i, 0, NR_LEVELS * NR_LISTS) {
+		list = lists_of(m->slot, 0) + i;
+		if (kind_of(list) == USED || !(m->lists >> (i & 15) & 1) ||
+		    bpf_cachebpf_list_len(policy, list))
+			continue;
+		__sync_fetch_and_and(&m->lists, ~(1U << (i & 15)));
+		/* what came meanwhile is seen here, or whoever has put it there sees that the bit is gone */
+		if (bpf_cachebpf_list_len(policy, list))
+			__sync_fetch_and_or(&m->lists, 1U << (i & 15));
+	}
 }
 
 /* Does @m, who has a say, have pages in one level only, LRU, all in the order of use? */
@@ -149,8 +169,8 @@ static __always_inline void count_move(struct cachebpf_folio *folio, const struc
 }
 
 /*
- * Put @folio into the level @lists, of which the caller has said has_pages(), at the place
- * of its last use.  What is on USED came there by a use: the oldest is at its head.
+ * Put @folio into the level @lists, at the place of its last use; the caller says
+ * has_pages().  What is on USED came there by a use: the oldest is at its head.
  */
 static void put(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 lists)
 {
@@ -192,8 +212,6 @@ __s32 CACHEBPF_OP(managers_advise, struct cachebpf_policy *policy, struct cacheb
 	if (m->slot == OTHERS)
 		return 0;
 	home = level_of(m, id, &file);
-	has_pages(m, level, level == home ? SWAPPED : LENT);
-	has_pages(m, home, USED);
 	lists = lists_of(m->slot, level);
 	homes = lists_of(m->slot, home);
 	for_each_advised_folio(folio, a) {
@@ -202,6 +220,8 @@ __s32 CACHEBPF_OP(managers_advise, struct cachebpf_policy *policy, struct cacheb
 		else
 			lend(policy, folio, lists, homes);
 	}
+	has_pages(m, level, level == home ? SWAPPED : LENT);
+	has_pages(m, home, USED);
 	return CACHEBPF_ADVICE_WALK;
 }
 
@@ -231,8 +251,8 @@ static struct manager *owner_of(struct cachebpf_policy *policy, struct manager *
 	for_folio(folio, policy, number) {
 		its = manager_of(bpf_cachebpf_owner(policy, folio));
 		if (its->slot != m->slot && its->slot < OTHERS) {
-			has_pages(its, LEVEL_DEFAULT, SWAPPED);
 			put(policy, folio, lists_of(its->slot, LEVEL_DEFAULT));
+			has_pages(its, LEVEL_DEFAULT, SWAPPED);
 		}
 		return its;
 	}

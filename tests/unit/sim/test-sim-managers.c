@@ -301,6 +301,36 @@ static void test_inherited(void **state) {
         assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
 }
 
+/* What was on another list than that in the order of use makes a manager expensive only as long as it is. */
+static void test_one_order(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict;
+
+        come(0);
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        come(1);
+        come(2);
+        assert_true(has_one_order(manager(1)));
+        evict = request(1);
+        assert_ptr_equal(owner_of(p, &others, 0 + 1), manager(1));
+        assert_list(lists_of(0, LEVEL_DEFAULT) + SWAPPED, "0");
+        assert_false(has_one_order(manager(1)));
+        levels_forget_empty(p, manager(1));
+        assert_false(has_one_order(manager(1)));
+
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(0));
+        leave(0, CACHEBPF_REMOVED_RECLAIM);
+        for (unsigned i = 1; i <= 2; i++) {
+                evict = request(1);
+                acfs_evict(p, &evict);
+                assert_true(has_one_order(manager(1)));
+                assert_ptr_equal(evict.candidates[0].folio, folio(i));
+                leave(i, CACHEBPF_REMOVED_RECLAIM);
+        }
+        assert_int_equal(pages(1, LEVEL_DEFAULT), 0);
+}
+
 /* Requests that preempt each other have memory of their own each, and all gets free again. */
 static void test_nested(void **state) {
         _test_host_ h = begin();
@@ -342,6 +372,7 @@ int main(void) {
                 cmocka_unit_test(test_pages),
                 cmocka_unit_test(test_lent),
                 cmocka_unit_test(test_inherited),
+                cmocka_unit_test(test_one_order),
                 cmocka_unit_test(test_nested),
         };
 
