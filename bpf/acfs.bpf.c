@@ -217,22 +217,33 @@ __noinline int acfs_pay(struct cachebpf_policy *policy __arg_trusted,
 	return false;
 }
 
-/* What was proposed and not taken is as good as used now: mostly it is, by a mapping. */
+/*
+ * What was proposed and not taken is as good as used now: mostly it is, by a mapping.  But
+ * of an MRU level it must not be the next one to go.
+ */
 static __noinline void take_back(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
 	struct cachebpf_folio *folio;
+	struct manager *m;
 	struct note *note;
-	__u32 home;
+	__u32 home, level;
 
 	for_each_folio(folio, evict, leaving, 0, 0) {
 		note = folio_data(folio, struct note);
 		home = note ? note->place >> 32 : 0;
 		if (!note || !is_of_level(home))
 			continue;
-		note->place = now;
-		home += SWAPPED - kind_of(home);
-		bpf_cachebpf_list_insert(policy, folio, home, NR_SORTED);
-		has_pages_on(home);
+		home -= kind_of(home);
+		level = (home - first_list) / NR_LISTS;
+		m = manager_in(level / NR_LEVELS);
+		if (m && m->mru >> level % NR_LEVELS & 1) {
+			note->place = now;
+			bpf_cachebpf_list_insert(policy, folio, home + SWAPPED, NR_SORTED);
+			has_pages_on(home + SWAPPED);
+		} else {
+			note->last_use = now;
+			bpf_cachebpf_list_move(policy, folio, home + USED, TAIL);
+		}
 	}
 }
 

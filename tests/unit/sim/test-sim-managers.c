@@ -247,10 +247,16 @@ static void test_lent(void **state) {
         assert_int_equal(note_of(3)->place, (int64_t) home << 32 | 5);
         assert_list(leaving, "3");
 
-        /* it did not go: that is as good as a use */
+        /* it did not go: that is as good as a use, but does not make it the next one where that would be */
+        take_back(p, &evict);
+        assert_list(home + USED, "0123");
+        assert_list(leaving, "");
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
+        lend(p, folio(3), low, home);
+        assert_true(propose(p, &(struct cachebpf_evict) { .nr_wanted = 1 }, folio(3), 0));
         take_back(p, &evict);
         assert_list(home + SWAPPED, "3");
-        assert_list(leaving, "");
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
         assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
 
         /* it stays in the stead of another: with the place of that one, and still lent */
