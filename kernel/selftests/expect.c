@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Expectations, and how a test's process tells the runner how it went. */
 #include <stdarg.h>
+#include <time.h>
 
 #include "runner.h"
 #include "selftest.h"
 
 /* more of them say nothing new */
 #define MAX_DIAGS	20
+
+/* at something that may become true: two seconds of them */
+#define MIN_LOOKS	40
 
 static unsigned int nr_failed;
 
@@ -73,4 +77,26 @@ void conclude(void)
 {
 	EXPECT_BOOKS();
 	_exit(nr_failed ? EXIT_FAILED : EXIT_PASSED);
+}
+
+static long long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+struct wait wait_begin(unsigned int seconds)
+{
+	return (struct wait) { .until_ms = now_ms() + seconds * 1000LL };
+}
+
+/* On a machine that has much else to do, the time alone says little. */
+bool wait_more(struct wait *wait)
+{
+	if (++wait->nr_looks >= MIN_LOOKS && now_ms() >= wait->until_ms)
+		return false;
+	usleep(50000);
+	return true;
 }

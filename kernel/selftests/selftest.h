@@ -68,12 +68,21 @@ void diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define REQUIRE(cond)		do { if (!EXPECT(cond)) give_up(); } while (0)
 #define REQUIRE_EQ(a, b)	do { if (!EXPECT_EQ(a, b)) give_up(); } while (0)
 
-/* Is it true within so many seconds? */
+/* Is it true within so many seconds?  A condition may itself take long. */
+struct wait {
+	long long		until_ms;
+	unsigned int		nr_looks;
+};
+
+struct wait wait_begin(unsigned int seconds);
+bool wait_more(struct wait *wait);
+
 #define WITHIN(seconds, cond) ({				\
-	int _left = 20 * (seconds);				\
-	while (!(cond) && --_left)				\
-		usleep(50000);					\
-	_left > 0; })
+	struct wait _wait = wait_begin(seconds);		\
+	bool _holds;						\
+	while (!(_holds = (cond)) && wait_more(&_wait))		\
+		;						\
+	_holds; })
 #define EVENTUALLY(cond) WITHIN(10, cond)
 
 /* books.c: the kernel's self-check, if it has one; more tests ask for it in the middle */
