@@ -36,6 +36,7 @@ typedef struct Policy {
         char digest[POLICY_DIGEST_LENGTH + 1]; /* of that; empty if it could not be read */
         GArray *tunables;   /* of PolicyTunable */
         bool reconfigures;  /* asks for its own program to be run now and then, see daemon/kernel/events.h */
+        bool listens;       /* to what programs say of their files, see daemon/kernel/advice.h */
         bool knows_threads; /* can tell threads by their class */
         bool filters;       /* has the common admission filter, which can be left out */
         unsigned n_globs;   /* CacheScanThreads=: so many patterns at most, */

@@ -124,6 +124,7 @@ static void read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *op
         size_t size;
         void *globs;
 
+        p->listens = policy_object_find_say(obj);
         p->filters = policy_object_find_filter(obj, ops, NULL);
         /* What only has the name is the object's own affair. */
         p->knows_threads = threads && bpf_map__type(threads) == BPF_MAP_TYPE_TASK_STORAGE &&

@@ -182,6 +182,12 @@ struct bpf_program *policy_object_find_reconfigure(struct bpf_object *obj) {
         return found;
 }
 
+struct bpf_program *policy_object_find_say(struct bpf_object *obj) {
+        struct bpf_program *prog = bpf_object__find_program_by_name(obj, POLICY_SAY_PROGRAM);
+
+        return prog && bpf_program__type(prog) == BPF_PROG_TYPE_SYSCALL ? prog : NULL;
+}
+
 struct bpf_program *policy_object_find_filter(struct bpf_object *obj, struct bpf_map *ops,
                                               void **ret_member) {
         struct bpf_program *prog;

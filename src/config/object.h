@@ -15,6 +15,7 @@
 #define POLICY_FILTER_PROGRAM "cachebpf_admit"          /* the admission filter that all policies can have */
 #define POLICY_EVENTS_MAP "cachebpf_events"             /* ring buffer: "run my program", … */
 #define POLICY_RECONFIGURE_SUFFIX "_reconfigure"        /* … the SEC("syscall") one of that name */
+#define POLICY_SAY_PROGRAM "managers_say"               /* SEC("syscall"): somebody speaks for a manager */
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct bpf_object *, bpf_object__close);
 
@@ -37,6 +38,9 @@ int policy_object_find_constant(struct bpf_object *obj, const char *name, const 
 
 /* The program to run when the object asks for it; NULL if there is none or more than one. */
 struct bpf_program *policy_object_find_reconfigure(struct bpf_object *obj);
+
+/* The program by which the daemon speaks for managers; NULL: the policy does not listen. */
+struct bpf_program *policy_object_find_say(struct bpf_object *obj);
 
 /* The common admission filter, if that is what the
  * policy's admit_folio is, and the member that points to it. */

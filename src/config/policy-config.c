@@ -166,6 +166,25 @@ static int set_filter(const Policy *p, const PolicySetting *s, PolicyConfig *c, 
         return 0;
 }
 
+/* ---- files */
+
+/* They are told to the policy when it runs, and are no part of its configuration. */
+static int check_listens(const Policy *p, const PolicySetting *s, char **ret_problem) {
+        static const PolicyKey keys[] = { POLICY_KEY_FILES, POLICY_KEY_LEVELS };
+
+        for (size_t i = 0; !p->listens && i < ELEMENTSOF(keys); i++)
+                if (policy_words_count(s->more + keys[i]) > 0) {
+                        const PolicyWord *w = policy_words_get(s->more + keys[i], 0);
+
+                        return problemf(ret_problem, "policy '%s' has no levels for files, which %s= "
+                                        "(" SOURCE_FORMAT ") is about", p->name,
+                                        policy_setting_key_name(keys[i] + 1),
+                                        SOURCE_ARGUMENTS(w->file, w->line));
+                }
+
+        return 0;
+}
+
 /* ---- all of it */
 
 static int compare_values(gconstpointer a, gconstpointer b) {
@@ -211,6 +230,8 @@ int policy_config_make(const Policy *p, const PolicySetting *s, PolicyConfig *re
                 r = add_globs(p, s->more + POLICY_KEY_SCAN_THREADS, &c, ret_problem);
         if (r >= 0)
                 r = set_filter(p, s, &c, ret_problem);
+        if (r >= 0)
+                r = check_listens(p, s, ret_problem);
         if (r < 0)
                 return r;
 

@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 
+#include "cache-files.h"
 #include "conf-file.h"
 #include "rules.h"
 #include "shared/file-util.h"
@@ -50,6 +51,7 @@ static void add_globs(char ***l, const char *value) {
 
 static int assignment(const ConfAssignment *a, void *userdata) {
         PolicyRule *rule = ASSERT_PTR(userdata);
+        _cleanup_free_ char *problem = NULL;
         bool match = streq(a->section, "Match"), policy = streq(a->section, "Policy");
 
         if (startswith(a->section, "X-"))
@@ -62,6 +64,8 @@ static int assignment(const ConfAssignment *a, void *userdata) {
                 add_globs(&rule->units, a->value);
         else if (match && streq(a->key, "Cgroup"))
                 add_globs(&rule->cgroups, a->value);
+        else if (policy && cache_files_check(a->key, a->value, &problem) < 0)
+                log_syntax(LOG_WARNING, a->file, a->line, "%s=: %s, ignoring the line.", a->key, problem);
         else if (policy && policy_setting_is_key(a->key))
                 (void) policy_setting_assign(&rule->setting, a->key, a->value, a->file, a->line);
         else if (match || policy)

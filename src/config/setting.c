@@ -13,6 +13,8 @@ static const struct {
         [POLICY_KEY_OPTIONS] = { "CachePolicyOptions" },
         [POLICY_KEY_SCAN_THREADS] = { "CacheScanThreads" },
         [POLICY_KEY_ADMISSION] = { "CacheAdmission", .replaces = true },
+        [POLICY_KEY_FILES] = { "CacheFiles" },
+        [POLICY_KEY_LEVELS] = { "CacheLevel" },
 };
 
 static const char *const layer_table[_POLICY_LAYER_MAX] = {
@@ -31,7 +33,7 @@ const char *policy_setting_key_name(guint i) {
         return i == 0 ? policy_key : i <= _POLICY_KEY_MAX ? keys[i - 1].name : NULL;
 }
 
-static int find_key(const char *key) {
+int policy_setting_find_key(const char *key) {
         key = startswith(key, "X-") ?: key;
 
         for (int i = 0; i < _POLICY_KEY_MAX; i++)
@@ -46,7 +48,7 @@ static bool is_policy_key(const char *key) {
 }
 
 bool policy_setting_is_key(const char *key) {
-        return is_policy_key(key) || find_key(key) >= 0;
+        return is_policy_key(key) || policy_setting_find_key(key) >= 0;
 }
 
 /* A key, or a line that begins with one. */
@@ -215,7 +217,7 @@ static bool is_last_of_key(const PolicySetting *s, const PolicyLine *line) {
 }
 
 bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line) {
-        int k = find_key(line->key);
+        int k = policy_setting_find_key(line->key);
         const PolicyWords *w;
 
         if (k < 0)
@@ -267,7 +269,7 @@ void policy_setting_imply(PolicySetting *s, const char *policy, const PolicyWord
 
 int policy_setting_assign(PolicySetting *s, const char *key, const char *value, const char *file,
                           unsigned line) {
-        int k = find_key(key);
+        int k = policy_setting_find_key(key);
 
         if (k < 0 && !is_policy_key(key))
                 return k;

@@ -10,6 +10,8 @@ typedef enum PolicyKey {
         POLICY_KEY_OPTIONS,      /* CachePolicyOptions=NAME=VALUE… */
         POLICY_KEY_SCAN_THREADS, /* CacheScanThreads=GLOB… */
         POLICY_KEY_ADMISSION,    /* CacheAdmission=BOOLEAN or CLASS… */
+        POLICY_KEY_FILES,        /* CacheFiles=PRIORITY PATTERN…, see cache-files.h */
+        POLICY_KEY_LEVELS,       /* CacheLevel=LEVEL lru|mru */
         _POLICY_KEY_MAX,
 } PolicyKey;
 
@@ -66,6 +68,8 @@ void policy_setting_done(PolicySetting *s);
 
 /* Whether a key of a configuration file is one of ours, with "X-" in front of it or without. */
 bool policy_setting_is_key(const char *key);
+/* Which of the list of words it is; -ENOENT: none of them. */
+int policy_setting_find_key(const char *key);
 /* Whether it is none, but begins as they do, and not as systemd's CacheDirectory=: somebody misspelt one. */
 bool policy_setting_is_misspelt(const char *key);
 /* Whether one of them, or one that is misspelt, occurs in a text at all. */

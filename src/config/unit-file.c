@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "cache-files.h"
 #include "conf-file.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
@@ -56,6 +57,7 @@ bool unit_name_is_valid(const char *unit) {
 }
 
 static int assignment(const ConfAssignment *a, void *userdata) {
+        _cleanup_free_ char *problem = NULL;
         UnitFileContext *c = ASSERT_PTR(userdata);
 
         if (!policy_setting_is_key(a->key)) {
@@ -70,6 +72,11 @@ static int assignment(const ConfAssignment *a, void *userdata) {
                 log_syntax(LOG_WARNING, a->file, a->line,
                            "%s= belongs into section [%s], ignoring it in [%s].",
                            a->key, c->section, a->section);
+                return 0;
+        }
+
+        if (cache_files_check(a->key, a->value, &problem) < 0) {
+                log_syntax(LOG_WARNING, a->file, a->line, "%s=: %s, ignoring the line.", a->key, problem);
                 return 0;
         }
 

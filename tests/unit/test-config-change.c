@@ -283,7 +283,12 @@ static void test_refused(void **state) {
                       "as 'scan' or 'background'");
         check_refused("a.slice", "MemoryMax=1G", NULL,
                       "'MemoryMax=' is no setting of a unit; there are CachePolicy=, "
-                      "CachePolicyOptions=, CacheScanThreads=, CacheAdmission=");
+                      "CachePolicyOptions=, CacheScanThreads=, CacheAdmission=, "
+                      "CacheFiles=, CacheLevel=");
+        check_refused("a.slice", "CacheFiles=0 /a b", NULL,
+                      "'CacheFiles=0 /a b': 'b' is neither a priority nor an absolute path");
+        check_refused("a.slice", "CacheLevel=0 mru", NULL,
+                      "policy 'lfu' has no levels for files, which CacheLevel= is about");
         check_refused("a.slice", "CacheAdmission=yes", "lfu", "'lfu' is no assignment, which is KEY=VALUE");
         check_refused("a.slice", "CachePolicy=lfu\nMemoryMax=1G", NULL, unwritable);
         check_refused("a.slice", "CachePolicyOptions=nr_scan=64\\", NULL, unwritable);

@@ -3,6 +3,7 @@
 /* What assignments come to for a unit, and whether that makes sense. */
 
 #include "check.h"
+#include "config/cache-files.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/wanted.h"
 
@@ -79,14 +80,18 @@ int config_read_assignments(char **assignments, PolicySetting *ret, ConfigOutcom
 
         for (char **i = assignments; *i; i++) {
                 const char *equals = strchr(*i, '=');
-                g_autofree char *key = NULL, *value = NULL;
+                g_autofree char *key = NULL, *text = NULL, *problem = NULL;
+                const char *value;
 
                 if (!equals)
                         return config_refuse(o, -EINVAL, "'%s' is no assignment, which is KEY=VALUE", *i);
 
                 key = g_strndup(*i, equals - *i);
-                value = g_strdup(equals + 1);
-                if (policy_setting_assign(ret, key, strstrip(value), "", 0) < 0)
+                text = g_strdup(equals + 1);
+                value = strstrip(text);
+                if (cache_files_check(key, value, &problem) < 0)
+                        return config_refuse(o, -EINVAL, "'%s': %s", *i, problem);
+                if (policy_setting_assign(ret, key, value, "", 0) < 0)
                         return refuse_key(o, key);
         }
 

@@ -86,6 +86,12 @@ static void test_files(void **state) {
         check_file(SYSTEM "/a.service.d/50.conf",
                    "[Service]\nCachePolicy=lfu\nCachePolicyOptions=nr_scan=1\n",
                    ":3): tunable 'nr_scan' of policy 'lfu' takes a number from 8 to 65536");
+        check_file(SYSTEM "/a.service", "[Service]\nCacheFiles=0 /a 1 /b/*\nCacheLevel=0 mru\n", NULL);
+        check_file(SYSTEM "/a.service", "[Service]\nCacheFiles=0 /a\nCacheFiles=/b\n",
+                   ":3: CacheFiles=: '/b' is no priority, which is a number from -1 to 3, ignoring the "
+                   "line.");
+        check_file(SYSTEM "/a.service", "[Service]\nCachePolicy=lfu\nCacheFiles=0 /a\n",
+                   "policy 'lfu' has no levels for files, which CacheFiles= (");
         check_file(SYSTEM "/service.d/50.conf", "[Slice]\nCachePolicy=lfu\n",
                    ":2: CachePolicy= belongs into section [Service]");
         check_file("/etc/cachebpf/units.d/a.slice.conf", "[Slice]\nCachePolicy=lfu\nCacheAdmission=maybe\n",
@@ -98,6 +104,9 @@ static void test_files(void **state) {
                    ":1: Neither Unit= nor Cgroup=");
         check_file("/etc/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=nosuch\n",
                    ":4): no nosuch.bpf.o in ");
+        check_file("/etc/cachebpf/policies.d/10.conf",
+                   "[Match]\nUnit=*\n[Policy]\nCachePolicy=lfu\nCacheLevel=0 fifo\n",
+                   ":5: CacheLevel=: level 0 is to be 'lru' or 'mru', not 'fifo', ignoring the line.");
         check_file(POLICIES "/text.bpf.o", "no object", ": it is not a BPF object file");
         check_file("/etc/fstab", "", ": this is none of our files");
 }
