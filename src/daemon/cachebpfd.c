@@ -14,6 +14,7 @@
 #include "daemon/core/reconcile.h"
 #include "daemon/core/registry.h"
 #include "daemon/dbus/bus.h"
+#include "daemon/files/files.h"
 #include "daemon/varlink/server.h"
 #include "shared/log.h"
 
@@ -69,6 +70,7 @@ typedef struct Daemon {
         sd_event *event;
         PolicyBackend *backend;
         Manager *manager;
+        Files *files;
         Control *control;
         Bus *bus;
         Varlink *varlink;    /* NULL: not before all is known */
@@ -189,6 +191,7 @@ static void daemon_done(Daemon *d) {
         varlink_free(d->varlink);
         bus_free(d->bus);
         control_free(d->control);
+        files_free(d->files);
         manager_free(d->manager);
         sd_event_unref(d->event);
         policy_bpf_backend_free(d->backend);
@@ -209,6 +212,10 @@ static int run(void) {
         if (r < 0)
                 return log_error_errno(r, "Cannot make the manager: %m");
         manager_observe(d.manager, &observer, &d);
+
+        r = files_new(d.manager, &d.files);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make the timers for files: %m");
 
         r = manager_load(d.manager);
         if (r < 0)

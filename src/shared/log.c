@@ -118,6 +118,7 @@ static int write_to_journal(int level, int error, const LogFields *f,
                 if (f->config_line > 0)
                         add_field_u(iov, &n, "CONFIG_LINE", f->config_line);
                 add_field(iov, &n, "PROGRAM", f->program);
+                add_field(iov, &n, "MANAGER", f->manager);
                 if (f->cookie > 0)
                         add_field_u(iov, &n, "COOKIE", f->cookie);
         }

@@ -27,6 +27,7 @@ typedef struct LogFields {
         unsigned config_line;
         const char *program;
         unsigned cookie;
+        const char *manager;
 } LogFields;
 
 void log_set_target(LogTarget target);

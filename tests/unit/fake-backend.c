@@ -30,6 +30,12 @@ static void hang_up(FakeCgroup *c) {
         c->pipe[0] = c->pipe[1] = -EBADF;
 }
 
+static void listen_if_asked(const FakeCgroup *c, PolicyLink *link) {
+        if (link->say_fd >= 0)
+                close(link->say_fd);
+        link->say_fd = strcmp(c->policy, "acfs") == 0 ? fcntl(c->pipe[0], F_DUPFD_CLOEXEC, 3) : -EBADF;
+}
+
 static int link_to(FakeCgroup *c, uint64_t id, PolicyLink **ret) {
         PolicyLink *link = policy_link_new(id, fcntl(c->pipe[0], F_DUPFD_CLOEXEC, 3));
 
@@ -37,6 +43,7 @@ static int link_to(FakeCgroup *c, uint64_t id, PolicyLink **ret) {
         assert_true(link->fd >= 0);
         link->incomplete = c->updating;
         link->config = strdup(c->config);
+        listen_if_asked(c, link);
         *ret = link;
         return 0;
 }
@@ -110,6 +117,7 @@ static int fake_update(void *userdata, PolicyLink *link, const Policy *policy, c
         c->updates++;
         c->policy_id = ++k->last_policy_id;
         c->updating = link->incomplete = false;
+        listen_if_asked(c, link);
         return 0;
 }
 
@@ -167,6 +175,74 @@ static int fake_get_class(void *userdata, int pidfd, ThreadClass *ret) {
         return 0;
 }
 
+PolicyManager *fake_manager(FakeKernel *k, uint64_t id) {
+        for (guint i = 0; i < k->managers->len; i++)
+                if (g_array_index(k->managers, PolicyManager, i).id == id)
+                        return &g_array_index(k->managers, PolicyManager, i);
+
+        g_array_append_val(k->managers, (PolicyManager) { .id = id });
+        return &g_array_index(k->managers, PolicyManager, k->managers->len - 1);
+}
+
+int *fake_level(FakeKernel *k, uint64_t manager, const PolicyFile *file) {
+        for (guint i = 0; i < k->levels->len; i++) {
+                PolicyFileLevel *l = &g_array_index(k->levels, PolicyFileLevel, i);
+
+                if (l->manager == manager && memcmp(&l->file, file, sizeof(*file)) == 0)
+                        return &l->level;
+        }
+
+        g_array_append_val(k->levels, ((PolicyFileLevel) { .manager = manager, .file = *file }));
+        return &g_array_index(k->levels, PolicyFileLevel, k->levels->len - 1).level;
+}
+
+static int fake_set_level(void *userdata, PolicyLink *link, uint64_t manager, const PolicyFile *file,
+                          int level) {
+        FakeKernel *k = userdata;
+
+        assert_true(policy_link_listens(link));
+        k->n_said++;
+        if (k->say_error < 0)
+                return k->say_error;
+
+        (void) fake_manager(k, manager);
+        *fake_level(k, manager, file) = level;
+        return 0;
+}
+
+static int fake_set_replacement(void *userdata, PolicyLink *link, uint64_t manager, int level, bool mru) {
+        FakeKernel *k = userdata;
+        uint32_t bit = 1U << (level - CACHE_LEVEL_MIN);
+
+        assert_true(policy_link_listens(link));
+        k->n_said++;
+        if (k->say_error < 0)
+                return k->say_error;
+
+        if (mru)
+                fake_manager(k, manager)->mru |= bit;
+        else
+                fake_manager(k, manager)->mru &= ~bit;
+        return 0;
+}
+
+static int fake_read_managers(void *userdata, const PolicyLink *link, GArray *ret) {
+        FakeKernel *k = userdata;
+
+        g_array_append_vals(ret, k->managers->data, k->managers->len);
+        return 0;
+}
+
+/* As policies do, only of those with another level than 0. */
+static int fake_read_levels(void *userdata, const PolicyLink *link, GArray *ret) {
+        FakeKernel *k = userdata;
+
+        for (guint i = 0; i < k->levels->len; i++)
+                if (g_array_index(k->levels, PolicyFileLevel, i).level != 0)
+                        g_array_append_val(ret, g_array_index(k->levels, PolicyFileLevel, i));
+        return 0;
+}
+
 void fake_kernel_init(FakeKernel *k) {
         *k = (FakeKernel) {
                 .backend = {
@@ -178,8 +254,14 @@ void fake_kernel_init(FakeKernel *k) {
                         .read_policy = fake_read_policy,
                         .set_class = fake_set_class,
                         .get_class = fake_get_class,
+                        .set_level = fake_set_level,
+                        .set_replacement = fake_set_replacement,
+                        .read_managers = fake_read_managers,
+                        .read_levels = fake_read_levels,
                         .userdata = k,
                 },
+                .managers = g_array_new(FALSE, FALSE, sizeof(PolicyManager)),
+                .levels = g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel)),
         };
 
         for (size_t i = 0; i < FAKE_CGROUPS; i++)
@@ -189,6 +271,8 @@ void fake_kernel_init(FakeKernel *k) {
 void fake_kernel_done(FakeKernel *k) {
         for (size_t i = 0; i < FAKE_CGROUPS; i++)
                 hang_up(k->cgroups + i);
+        g_array_unref(k->managers);
+        g_array_unref(k->levels);
 }
 
 FakeCgroup *fake_cgroup_make(FakeKernel *k, uint64_t id) {

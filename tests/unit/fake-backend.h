@@ -34,12 +34,21 @@ typedef struct FakeKernel {
         int set_class_error;
         unsigned n_set_class;
         ThreadClass last_class; /* that of all threads, once one was given */
+
+        /* What is said to the policy "acfs", which listens. */
+        GArray *managers;    /* of PolicyManager: those who have said something */
+        GArray *levels;      /* of PolicyFileLevel: of all files of which something was said */
+        unsigned n_said;
+        int say_error;
 } FakeKernel;
 
 void fake_kernel_init(FakeKernel *k);
 void fake_kernel_done(FakeKernel *k);
 
 FakeCgroup *fake_cgroup_make(FakeKernel *k, uint64_t id);
+/* What the policy knows of a manager and of a file, from now on at least. */
+PolicyManager *fake_manager(FakeKernel *k, uint64_t id);
+int *fake_level(FakeKernel *k, uint64_t manager, const PolicyFile *file);
 /* The directory goes; the kernel detaches what was attached. */
 void fake_cgroup_remove(FakeKernel *k, uint64_t id);
 /* The kernel detaches the policy, the control group stays. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -155,6 +156,7 @@ int bpf_link_update(int fd, int new_fd, const struct bpf_link_update_opts *opts)
                 return refuse(kernel.update);
         assert_int_equal(new_fd, maps_fd);
         kernel.n_updates++;
+        kernel.n_said_before = kernel.n_said;
         return 0;
 }
 
@@ -188,9 +190,95 @@ struct btf *btf__load_vmlinux_btf(void) {
         return btf;
 }
 
-int bpf_map_get_info_by_fd(int fd, struct bpf_map_info *info, __u32 *size) {
-        struct btf *btf = btf__load_vmlinux_btf();
+/* ---- maps of what managers said; a pin has the name of its map */
 
+static bool is_map(int fd, const char *name) {
+        char link[64], path[4096];
+        ssize_t n;
+
+        (void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        n = readlink(link, path, sizeof(path) - 1);
+        assert_true(n > 0);
+        path[n] = 0;
+        return strcmp(strrchr(path, '/') + 1, name) == 0;
+}
+
+#define is_managers(fd) is_map(fd, "map-cachebpf_managers")
+#define is_priorities(fd) is_map(fd, "map-cachebpf_priorities")
+#define is_pages(fd) is_map(fd, "map-cachebpf_pages")
+
+static int advice_map_info(int fd, struct bpf_map_info *info) {
+        info->type = is_pages(fd) ? BPF_MAP_TYPE_ARRAY : BPF_MAP_TYPE_HASH;
+        info->key_size = is_managers(fd) ? 8 : is_priorities(fd) ? 24 : 4;
+        info->value_size = is_managers(fd) ? 48 : is_priorities(fd) ? 4 : 8;
+        if (kernel.map_differs)
+                info->key_size += 8;
+        return 0;
+}
+
+int bpf_map_get_next_key(int fd, const void *key, void *next) {
+        bool managers = is_managers(fd);
+        size_t size = managers ? 8 : 24;
+        unsigned n = managers ? kernel.n_managers : kernel.n_priorities, i = 0;
+
+        if (key)
+                while (i < n && memcmp(managers ? (void *) (kernel.managers + i) :
+                                                  (void *) (kernel.priorities + i), key, size) != 0)
+                        i++;
+        if (key)
+                i = i < n ? i + 1 : 0; /* one that is gone: from the beginning */
+        if (i >= n)
+                return refuse(-ENOENT);
+        memcpy(next, managers ? (void *) (kernel.managers + i) : (void *) (kernel.priorities + i), size);
+        return 0;
+}
+
+static int advice_map_lookup(int fd, const void *key, void *value) {
+        if (is_pages(fd)) {
+                int64_t i = *(const uint32_t *) key;
+
+                i = i % 5 == 3 ? -1 : 100 + i;
+                memcpy(value, &i, sizeof(i));
+                return 0;
+        }
+
+        for (unsigned i = 0; i < ELEMENTSOF(kernel.managers); i++)
+                if (is_managers(fd) && memcmp(kernel.managers + i, key, 8) == 0) {
+                        memcpy(value, &kernel.managers[i].slot, 48);
+                        return 0;
+                } else if (is_priorities(fd) && memcmp(kernel.priorities + i, key, 24) == 0) {
+                        memcpy(value, &kernel.priorities[i].level, 4);
+                        return 0;
+                }
+
+        return refuse(-ENOENT);
+}
+
+static bool is_of_advice(int fd) {
+        return is_managers(fd) || is_priorities(fd) || is_pages(fd);
+}
+
+static int hear(struct bpf_test_run_opts *opts) {
+        assert_int_equal(opts->ctx_size_in, sizeof(struct PlayedSpeech));
+        if (kernel.n_busy > 0) {
+                kernel.n_busy--;
+                opts->retval = -EAGAIN;
+                return 0;
+        }
+
+        assert_true(kernel.n_said < ELEMENTSOF(kernel.said));
+        memcpy(kernel.said + kernel.n_said++, opts->ctx_in, sizeof(struct PlayedSpeech));
+        opts->retval = kernel.answer;
+        return 0;
+}
+
+int bpf_map_get_info_by_fd(int fd, struct bpf_map_info *info, __u32 *size) {
+        struct btf *btf;
+
+        if (is_of_advice(fd))
+                return advice_map_info(fd, info);
+
+        btf = btf__load_vmlinux_btf();
         kernel.n_layouts--;
         assert_int_equal(fd, maps_fd);
         info->value_size = sizeof(kernel.value);
@@ -227,6 +315,8 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 }
 
 int bpf_map_lookup_elem(int fd, const void *key, void *value) {
+        if (is_of_advice(fd))
+                return advice_map_lookup(fd, key, value);
         if (kernel.thread_error < 0)
                 return refuse(kernel.thread_error);
         memcpy(value, &kernel.thread_class, sizeof(kernel.thread_class));
@@ -268,6 +358,9 @@ void played_kernel_post(unsigned n) {
 }
 
 int bpf_prog_test_run_opts(int fd, struct bpf_test_run_opts *opts) {
+        if (opts->ctx_in)
+                return hear(opts);
+
         assert_int_equal(fd, PLAYED_PROGRAM_FD);
         kernel.n_runs++;
         if (kernel.n_posted_in_run > 0) {

@@ -40,6 +40,30 @@ typedef struct PlayedKernel {
         uint32_t thread_class;
         unsigned n_thread_maps;
 
+        /* What managers said, as maps of the policy have it, and what is said on their behalf. */
+        struct PlayedManager {
+                uint64_t id;
+                uint32_t slot, lists, mru, nr_files, revoked, recent[2], inherits;
+                uint64_t nr_decisions, nr_wrong;
+        } managers[2];
+        struct PlayedPriority {
+                uint64_t ino;
+                uint32_t dev, generation;
+                uint64_t manager;
+                uint32_t level;
+        } priorities[2];
+        unsigned n_managers, n_priorities;
+        bool map_differs; /* has keys of another size */
+        struct PlayedSpeech {
+                uint64_t manager, ino;
+                uint32_t dev, generation;
+                int32_t advice;
+                uint32_t unused;
+        } said[16];
+        unsigned n_said, n_said_before; /* the update */
+        unsigned n_busy;                /* so often another thread is just the first to speak */
+        int answer;
+
         /* A program that a policy asks for: events in the ring, and what comes out of a run. */
         unsigned long n_posted;
         unsigned long n_taken;

@@ -24,6 +24,7 @@ void add_policy(const char *name, const char *problem) {
 
         p->problem = problem ? strdup(problem) : NULL;
         p->filters = p->knows_threads = !problem;
+        p->listens = strcmp(name, "acfs") == 0;
         g_array_append_val(p->tunables, ((PolicyTunable) {
                 .name = strdup("nr_scan"),
                 .size = 4,
@@ -48,6 +49,7 @@ void start_daemon(void) {
         assert_int_equal(manager_load(f->manager), 0);
         manager_observe(f->manager, &observer, f);
         f->control = control_new(f->manager);
+        assert_int_equal(files_new(f->manager, &f->files), 0);
 
         /* manager_load() found a kernel without cachebpf, hence no pins either. */
         assert_false(f->manager->kernel.supported);
@@ -58,12 +60,14 @@ void start_daemon(void) {
 
         add_policy("lfu", NULL);
         add_policy("mru", NULL);
+        add_policy("acfs", NULL);
         add_policy("get-scan", NULL);
         add_policy("broken", "it is not a BPF object file");
 }
 
 void stop_daemon(void) {
         fixture->control = control_free(fixture->control);
+        fixture->files = files_free(fixture->files);
         fixture->manager = manager_free(fixture->manager);
         fixture->event = sd_event_unref(fixture->event);
 }

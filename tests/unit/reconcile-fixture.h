@@ -12,6 +12,7 @@
 #include "daemon/core/registry.h"
 #include "daemon/core/unit.h"
 #include "daemon/core/wanted.h"
+#include "daemon/files/files.h"
 #include "fake-backend.h"
 
 typedef struct Fixture {
@@ -19,6 +20,7 @@ typedef struct Fixture {
         sd_event *event;
         Manager *manager;
         Control *control;
+        Files *files;
         unsigned n_changed; /* units that were told as changed */
 } Fixture;
 

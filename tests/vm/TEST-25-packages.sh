@@ -87,8 +87,8 @@ succeeds 'the exposure of the unit is at most 2.0' systemd-analyze security --no
 succeeds 'the daemon sees /proc/sys read-only' mount_is /proc/sys ro
 succeeds 'and bpffs' mount_is /sys/fs/bpf ro
 succeeds 'but for its pins' mount_is /sys/fs/bpf/cachebpf rw
-is "$(awk '/^CapBnd/ { print $2 }' "/proc/$(daemon_pid)/status")" 000000c000000000 \
-        'it has CAP_BPF and CAP_PERFMON, no more'
+is "$(awk '/^CapBnd/ { print $2 }' "/proc/$(daemon_pid)/status")" 000000c00000000c \
+        'it has CAP_BPF, CAP_PERFMON, CAP_DAC_READ_SEARCH and CAP_FOWNER, no more'
 
 # --- a package that brings a rule: the daemon hears of it
 mkdir -p "$WORK/rule/DEBIAN" "$WORK/rule/usr/lib/cachebpf/policies.d"

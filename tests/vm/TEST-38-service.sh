@@ -39,8 +39,8 @@ systemctl preset --quiet $SERVICE cachebpfd-varlink.socket
 succeeds 'but the preset is on' systemctl is-enabled $SERVICE cachebpfd-varlink.socket
 succeeds 'also by the name on the bus' systemctl is-enabled dbus-org.cachebpf1.service
 is "$(stat -c '%U %a' "$PIN_ROOT")" 'root 700' 'only root sees the pins'
-is "$(process CapEff) $(process CapBnd)" '000000c000000000 000000c000000000' \
-        'it has CAP_BPF and CAP_PERFMON, no more'
+is "$(process CapEff) $(process CapBnd)" '000000c00000000c 000000c00000000c' \
+        'it has CAP_BPF, CAP_PERFMON, CAP_DAC_READ_SEARCH and CAP_FOWNER, no more'
 is "$(process NoNewPrivs) $(process Seccomp)" '1 2' 'and can get no more; system calls are filtered'
 
 # --- what it tells systemd

@@ -21,6 +21,7 @@
 typedef struct Hold Hold;
 typedef struct Manager Manager;
 typedef struct Unit Unit;
+typedef struct UnitFiles UnitFiles;
 
 /* More units than this are not a system but an attack on our memory. */
 #define UNITS_MAX 65536U
@@ -77,6 +78,10 @@ struct Unit {
         char *effective;            /* name of the policy behind the link */
         char *dropped;              /* the last one that was behind it, for the journal */
         uint64_t policy_id;         /* the kernel's id of the attachment */
+
+        /* managers, if the policy listens to them (daemon/files) */
+        UnitFiles *files;
+        GPtrArray *revoked;         /* the names of those that have no say now; NULL: none */
 
         /* how it goes */
         UnitState state;

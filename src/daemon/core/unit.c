@@ -38,6 +38,7 @@ Unit *unit_free(Unit *u) {
         policy_link_free(u->link);
         policy_setting_done(&u->file_setting);
         policy_setting_done(&u->setting);
+        g_clear_pointer(&u->revoked, g_ptr_array_unref);
         free(u->cgroup);
         free(u->effective);
         free(u->dropped);

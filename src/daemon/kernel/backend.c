@@ -13,6 +13,7 @@ PolicyLink *policy_link_new(uint64_t cgroup_id, int fd) {
                 .events_fd = -EBADF,
                 .program_fd = -EBADF,
                 .counts_fd = -EBADF,
+                .say_fd = -EBADF,
         };
         return link;
 }
@@ -25,6 +26,7 @@ PolicyLink *policy_link_free(PolicyLink *link) {
         safe_close(link->events_fd);
         safe_close(link->program_fd);
         safe_close(link->counts_fd);
+        safe_close(link->say_fd);
         free(link->config);
         return mfree(link);
 }
@@ -45,6 +47,11 @@ bool policy_kernel_name_equal(const char *name, const char *kernel_name) {
 
         policy_kernel_name(name, s);
         return streq(s, kernel_name);
+}
+
+char *policy_file_device(const PolicyFile *file) {
+        return g_strdup_printf("%u:%u", file->dev >> 8 & 0xfff,
+                               (file->dev & 0xff) | (file->dev >> 12 & 0xfff00));
 }
 
 /* The struct_ops type, as libbpf looks for it, and a function that every policy calls. */

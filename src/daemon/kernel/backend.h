@@ -2,9 +2,47 @@
 #pragma once
 
 #include "cgroup.h"
+#include "config/cache-files.h"
 #include "config/catalog.h"
 #include "config/policy-config.h"
 #include "shared/thread-class.h"
+
+/* What a policy that listens to programs has room for: managers, and files that each can name. */
+#define MANAGERS_MAX 64U
+#define MANAGER_FILES_MAX 1024U
+
+/* A file as policies know it. */
+typedef struct PolicyFile {
+        uint64_t ino;
+        uint32_t dev;        /* of the file system, as the kernel has it */
+        uint32_t generation; /* tells it from earlier files with that number */
+} PolicyFile;
+
+/* Who says which pages go first: a control group below the policy's, or that itself. */
+typedef struct PolicyManager {
+        uint64_t id;
+        uint32_t mru;        /* levels that are MRU, a bit each, from the lowest */
+        uint32_t n_files;
+        bool revoked;        /* too many of its decisions were wrong: it has no say now */
+        uint64_t n_decisions;
+        uint64_t n_wrong;
+        uint64_t pages[CACHE_LEVELS];
+} PolicyManager;
+
+/* Levels are numbered from the lowest here. Has it pages in one, or said something of it? */
+static inline bool policy_manager_has_level(const PolicyManager *m, unsigned i) {
+        return m->pages[i] > 0 || m->mru >> i & 1;
+}
+
+static inline const char *policy_manager_replacement(const PolicyManager *m, unsigned i) {
+        return m->mru >> i & 1 ? "mru" : "lru";
+}
+
+typedef struct PolicyFileLevel {
+        uint64_t manager;
+        PolicyFile file;
+        int level;
+} PolicyFileLevel;
 
 /* The daemon's hold on an attached policy. Closing it detaches nothing: the pin keeps the policy running. */
 typedef struct PolicyLink {
@@ -17,9 +55,16 @@ typedef struct PolicyLink {
         int events_fd;      /* ring buffer */
         int program_fd;
         int counts_fd;
+
+        int say_fd;         /* by which the daemon speaks for managers; -EBADF: the policy does not listen */
 } PolicyLink;
 
 PolicyLink *policy_link_new(uint64_t cgroup_id, int fd);
+
+/* To what managers say. */
+static inline bool policy_link_listens(const PolicyLink *link) {
+        return link && link->say_fd >= 0;
+}
 
 PolicyLink *policy_link_free(PolicyLink *link);
 DEFINE_TRIVIAL_CLEANUP_FUNC(PolicyLink *, policy_link_free);
@@ -44,12 +89,26 @@ typedef struct PolicyBackend {
         /* The class of a thread, given by a PIDFD_THREAD; -ESRCH when it has ended. No class: -ENOENT. */
         int (*set_class)(void *userdata, int pidfd, ThreadClass class);
         int (*get_class)(void *userdata, int pidfd, ThreadClass *ret);
+        /* Speak for a manager. */
+        int (*set_level)(void *userdata, PolicyLink *link, uint64_t manager, const PolicyFile *file,
+                         int level);
+        int (*set_replacement)(void *userdata, PolicyLink *link, uint64_t manager, int level, bool mru);
+        /* What managers said, and what came of it. */
+        int (*read_managers)(void *userdata, const PolicyLink *link, GArray *ret /* of PolicyManager */);
+        int (*read_levels)(void *userdata, const PolicyLink *link, GArray *ret /* of PolicyFileLevel */);
         void *userdata;
 } PolicyBackend;
 
 /* The name by which the kernel knows a policy: it allows no '-'. */
 void policy_kernel_name(const char *name, char ret[static POLICY_NAME_MAX + 1]);
 bool policy_kernel_name_equal(const char *name, const char *kernel_name);
+
+static inline bool policy_file_equal(const PolicyFile *a, const PolicyFile *b) {
+        return a->ino == b->ino && a->dev == b->dev && a->generation == b->generation;
+}
+
+/* "MAJOR:MINOR" */
+char *policy_file_device(const PolicyFile *file);
 
 /* Whether the kernel's type information (BTF) describes what policies need. It is made when the kernel is
  * built, by a pahole that may not fit; without it no policy can be loaded. Returns a sentence about what is

@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "advice.h"
 #include "backend.h"
 #include "events.h"
 #include "load.h"
@@ -62,7 +63,7 @@ static int open_link(const char *root, uint64_t cgroup_id) {
         return TAKE_FD(fd);
 }
 
-/* Opens what is pinned beside a link. Only policies that ask for something have a program there. */
+/* Opens what is pinned beside a link. Only policies that listen, or ask for something, have programs. */
 static int open_companions(const char *root, PolicyLink *link) {
         int r;
 
@@ -74,6 +75,11 @@ static int open_companions(const char *root, PolicyLink *link) {
         link->program_fd = safe_close(link->program_fd);
         link->events_fd = safe_close(link->events_fd);
         link->counts_fd = safe_close(link->counts_fd);
+        link->say_fd = safe_close(link->say_fd);
+
+        link->say_fd = open_pin(root, link->cgroup_id, PIN_SAY);
+        if (link->say_fd < 0 && link->say_fd != -ENOENT)
+                return link->say_fd;
 
         link->program_fd = open_pin(root, link->cgroup_id, PIN_PROGRAM);
         if (link->program_fd == -ENOENT)
@@ -225,6 +231,13 @@ static int pin_program(const char *root, uint64_t cgroup_id, struct bpf_object *
         return pin_at(root, cgroup_id, PIN_PROGRAM, bpf_program__fd(prog));
 }
 
+/* For a policy that listens: the program to speak to. */
+static int pin_say(const char *root, uint64_t cgroup_id, struct bpf_object *obj) {
+        struct bpf_program *prog = policy_object_find_say(obj);
+
+        return prog ? pin_at(root, cgroup_id, PIN_SAY, bpf_program__fd(prog)) : 0;
+}
+
 /* All but the link. */
 static int pin_companions(const char *root, uint64_t cgroup_id, struct bpf_object *obj,
                           const PolicyConfig *config) {
@@ -233,6 +246,8 @@ static int pin_companions(const char *root, uint64_t cgroup_id, struct bpf_objec
         r = pin_maps(root, cgroup_id, obj);
         if (r >= 0)
                 r = pin_program(root, cgroup_id, obj);
+        if (r >= 0)
+                r = pin_say(root, cgroup_id, obj);
         if (r >= 0)
                 r = pin_mark_config(root, cgroup_id, config->fingerprint);
         return r;
@@ -290,6 +305,54 @@ static int backend_attach(void *userdata, const Policy *policy, const PolicyConf
         return r;
 }
 
+/* ---- what managers say */
+
+static int read_managers(const char *root, uint64_t cgroup_id, GArray *ret) {
+        _cleanup_close_ int managers = open_pin(root, cgroup_id, PIN_MAP_PREFIX ADVICE_MAP_MANAGERS),
+                            pages = open_pin(root, cgroup_id, PIN_MAP_PREFIX ADVICE_MAP_PAGES);
+
+        return managers < 0 ? managers : pages < 0 ? pages : advice_read_managers(managers, pages, ret);
+}
+
+static int read_levels(const char *root, uint64_t cgroup_id, GArray *ret) {
+        _cleanup_close_ int fd = open_pin(root, cgroup_id, PIN_MAP_PREFIX ADVICE_MAP_PRIORITIES);
+
+        return fd < 0 ? fd : advice_read_levels(fd, ret);
+}
+
+/* Before the new policy runs it knows what the old one was told. */
+static void repeat_advice(BpfContext *c, const PolicyLink *link, struct bpf_object *obj) {
+        g_autoptr(GArray) managers = g_array_new(FALSE, FALSE, sizeof(PolicyManager)),
+                          levels = g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel));
+        struct bpf_program *prog = policy_object_find_say(obj);
+
+        if (!prog || link->say_fd < 0)
+                return;
+
+        (void) read_managers(c->pin_root, link->cgroup_id, managers);
+        (void) read_levels(c->pin_root, link->cgroup_id, levels);
+        advice_repeat(managers, levels, bpf_program__fd(prog));
+}
+
+static int backend_set_level(void *userdata, PolicyLink *link, uint64_t manager, const PolicyFile *file,
+                             int level) {
+        return advice_set_level(link->say_fd, manager, file, level);
+}
+
+static int backend_set_replacement(void *userdata, PolicyLink *link, uint64_t manager, int level, bool mru) {
+        return advice_set_replacement(link->say_fd, manager, level, mru);
+}
+
+static int backend_read_managers(void *userdata, const PolicyLink *link, GArray *ret) {
+        return read_managers(((BpfContext *) userdata)->pin_root, link->cgroup_id, ret);
+}
+
+static int backend_read_levels(void *userdata, const PolicyLink *link, GArray *ret) {
+        return read_levels(((BpfContext *) userdata)->pin_root, link->cgroup_id, ret);
+}
+
+/* ---- replacing and detaching */
+
 static int backend_update(void *userdata, PolicyLink *link, const Policy *policy, const PolicyConfig *config,
                           char **ret_reason) {
         _cleanup_(bpf_object__closep) struct bpf_object *obj = NULL;
@@ -309,6 +372,7 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
         if (r < 0)
                 return policy_step_failed(policy, POLICY_STEP_PIN, r, ret_reason);
 
+        repeat_advice(c, link, obj);
         r = bpf_link_update(link->fd, bpf_map__fd(ops), NULL);
         if (r < 0) {
                 if (!link->incomplete)
@@ -400,6 +464,10 @@ PolicyBackend *policy_bpf_backend_new(const char *pin_root, const char *cgroup_r
                 .read_policy = backend_read_policy,
                 .set_class = backend_set_class,
                 .get_class = backend_get_class,
+                .set_level = backend_set_level,
+                .set_replacement = backend_set_replacement,
+                .read_managers = backend_read_managers,
+                .read_levels = backend_read_levels,
                 .userdata = c,
         };
 

@@ -8,6 +8,7 @@
  *     map-NAME      the policy's own maps
  *     reconfigure   the program that the policy asks to be run, if it has one, and
  *     counts        the map that counts these runs (events.h)
+ *     say           the program by which the daemon speaks for managers, if the policy listens to them
  *     config-HEX    a mark (directory): the fingerprint of the object and its configuration
  *     updating      a mark (directory): an update began and did not end
  * A killed daemon leaves things without link (never attached: removed at the next start) or the mark next to
@@ -20,6 +21,7 @@
 #define PIN_MAP_PREFIX "map-"
 #define PIN_PROGRAM "reconfigure"
 #define PIN_COUNTS "counts"
+#define PIN_SAY "say"
 #define PIN_CONFIG_PREFIX "config-"
 #define PIN_UPDATING "updating"
 #define PIN_THREADS "threads"

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* One manager: its files are looked for, watched, and told to the policy. */
+
+#include <sys/inotify.h>
+
+#include "internal.h"
+#include "shared/cleanup.h"
+#include "shared/log.h"
+
+#define WATCHED_EVENTS \
+        (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+
+static void watch_free(void *p) {
+        FileWatch *w = p;
+
+        sd_event_source_disable_unref(w->source);
+        free(w);
+}
+
+FileManager *file_manager_new(UnitFiles *owner, uint64_t id, const char *name) {
+        FileManager *m = g_new0(FileManager, 1);
+
+        m->owner = owner;
+        m->id = id;
+        m->name = g_strdup(name);
+        m->watches = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, watch_free);
+        m->said = found_files_new();
+        memset(m->mru, -1, sizeof(m->mru));
+        return m;
+}
+
+void file_manager_free(void *p) {
+        FileManager *m = p;
+
+        g_hash_table_unref(m->watches);
+        g_hash_table_unref(m->said);
+        file_search_done(&m->found);
+        cache_files_done(&m->wanted);
+        free(m->name);
+        free(m);
+}
+
+/* ---- watching */
+
+static int on_directory(sd_event_source *s, const struct inotify_event *event, void *userdata) {
+        FileWatch *w = ASSERT_PTR(userdata);
+        FileManager *m = w->manager;
+
+        if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED))
+                g_hash_table_remove(m->watches, w->directory->path); /* another one may have its name */
+        else if (event->len > 0 && !searched_directory_has(w->directory, event->name))
+                return 0;
+
+        file_manager_mark_dirty(m);
+        return 0;
+}
+
+/* Of the directories that were searched. Returns whether one is watched that was not: something may have
+ * come between the search and that. */
+static bool update_watches(FileManager *m, sd_event *event) {
+        GHashTableIter it;
+        gpointer key, p;
+        bool new = false;
+
+        g_hash_table_iter_init(&it, m->watches);
+        while (g_hash_table_iter_next(&it, &key, &p)) {
+                FileWatch *w = p;
+
+                w->directory = g_hash_table_lookup(m->found.directories, key);
+                if (!w->directory)
+                        g_hash_table_iter_remove(&it);
+        }
+
+        g_hash_table_iter_init(&it, m->found.directories);
+        while (g_hash_table_iter_next(&it, &key, &p)) {
+                FileWatch *w;
+                int r;
+
+                if (g_hash_table_contains(m->watches, key))
+                        continue;
+
+                w = g_new0(FileWatch, 1);
+                w->manager = m;
+                w->directory = p;
+                r = sd_event_add_inotify(event, &w->source, key, WATCHED_EVENTS, on_directory, w);
+                if (r < 0) {
+                        free(w);
+                        if (r != -ENOENT && r != -ENOTDIR)
+                                log_debug_errno(r, "%s: Cannot watch '%s', ignoring: %m", m->name,
+                                                (const char *) key);
+                        continue;
+                }
+                g_hash_table_insert(m->watches, g_strdup(key), w);
+                new = true;
+        }
+
+        return new;
+}
+
+/* ---- speaking */
+
+static void complain(FileManager *m, bool *complained, int error, const char *what) {
+        const Unit *u = m->owner->unit;
+
+        if (!*complained)
+                log_full_fields(LOG_WARNING, error,
+                                LOG_FIELDS(.unit = u->name, .cgroup = u->cgroup, .policy = u->effective,
+                                           .manager = m->name),
+                                "%s: %s '%s'%s%s.", u->name, what, m->name, error < 0 ? ": " : "",
+                                error < 0 ? strerror(-error) : "");
+        *complained = true;
+}
+
+/* Returns false if the policy does not take it. */
+static bool say_level(FileManager *m, const PolicyFile *file, int level) {
+        Unit *u = m->owner->unit;
+        const PolicyBackend *b = u->manager->backend;
+        int r;
+
+        r = b->set_level(b->userdata, u->link, m->id, file, level);
+        if (r < 0 && r != -ENOENT) /* that is: the control group has gone */
+                complain(m, &m->owner->complained, r,
+                         "Its cache policy does not take the priority of a file of");
+        return r >= 0;
+}
+
+static void say_replacement(FileManager *m) {
+        Unit *u = m->owner->unit;
+        const PolicyBackend *b = u->manager->backend;
+
+        for (int i = 0; i < (int) CACHE_LEVELS; i++) {
+                /* what nothing is said of any more is LRU, as it was in the beginning */
+                bool mru = m->wanted.mru[i] > 0;
+                int r;
+
+                if (m->wanted.mru[i] < 0 && m->mru[i] < 0)
+                        continue;
+                if (m->wanted.mru[i] == m->mru[i] && !m->again)
+                        continue;
+
+                r = b->set_replacement(b->userdata, u->link, m->id, i + CACHE_LEVEL_MIN, mru);
+                if (r >= 0)
+                        m->mru[i] = m->wanted.mru[i];
+                else if (r != -ENOENT)
+                        complain(m, &m->owner->complained, r,
+                                 "Its cache policy does not take a CacheLevel= of");
+        }
+}
+
+/* As the policy has it: programs may have said something else. */
+static int level_now(const GArray *levels, uint64_t manager, const PolicyFile *file) {
+        for (guint i = 0; i < levels->len; i++) {
+                const PolicyFileLevel *l = &g_array_index(levels, PolicyFileLevel, i);
+
+                if (l->manager == manager && policy_file_equal(&l->file, file))
+                        return l->level;
+        }
+
+        return CACHE_LEVEL_DEFAULT;
+}
+
+/* What is no longer found, first: there is not room for any number of files. */
+static void take_back(FileManager *m) {
+        g_autoptr(GArray) levels = NULL;
+        const Unit *u = m->owner->unit;
+        const PolicyBackend *b = u->manager->backend;
+        GHashTableIter it;
+        gpointer p;
+
+        g_hash_table_iter_init(&it, m->said);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                const FoundFile *said = p;
+
+                if (g_hash_table_contains(m->found.files, &said->file))
+                        continue;
+                if (!levels) {
+                        levels = g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel));
+                        (void) b->read_levels(b->userdata, u->link, levels);
+                }
+                if (said->level != CACHE_LEVEL_DEFAULT &&
+                    level_now(levels, m->id, &said->file) == said->level)
+                        (void) say_level(m, &said->file, CACHE_LEVEL_DEFAULT);
+                g_hash_table_iter_remove(&it);
+        }
+}
+
+static void say_files(FileManager *m) {
+        GHashTableIter it;
+        gpointer p;
+
+        take_back(m);
+        g_hash_table_iter_init(&it, m->found.files);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                const FoundFile *f = p;
+                FoundFile *said = g_hash_table_lookup(m->said, &f->file);
+                int before = said ? said->level : CACHE_LEVEL_DEFAULT;
+
+                if ((f->level != before || (m->again && f->level != CACHE_LEVEL_DEFAULT)) &&
+                    !say_level(m, &f->file, f->level))
+                        continue;
+                if (!said) {
+                        said = g_memdup2(f, sizeof(FoundFile));
+                        said->path = NULL;
+                        g_hash_table_insert(m->said, &said->file, said);
+                }
+                said->level = f->level;
+                g_set_str(&said->path, f->path); /* it may have been renamed */
+        }
+}
+
+void file_manager_apply(FileManager *m) {
+        sd_event *event = m->owner->unit->manager->event;
+
+        /* Mostly once more: then all directories are watched. */
+        for (unsigned i = 0; i < 3; i++) {
+                FileSearch before = m->found;
+
+                file_search(&m->wanted, &m->found);
+                if (!update_watches(m, event))
+                        i = 3;
+                file_search_done(&before);
+        }
+
+        if (m->found.full)
+                complain(m, &m->complained, 0,
+                         "There are too many files, or there is too much to search, for CacheFiles= of");
+        else
+                m->complained = false;
+
+        say_replacement(m);
+        say_files(m);
+        m->again = false;
+}
