@@ -43,6 +43,7 @@ _cachectl() {
                 [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --level= --files= --admission --format= --plot="
                 [show-policy]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [new-policy]="-q --quiet -o --output="
+                [files]="--json= -j --no-pager -H --host= -M --machine="
                 [threads]="--json= -j --no-pager --no-legend -l --full -t --thread -H --host= -M --machine="
                 [classify]="-q --quiet -t --thread -H --host= -M --machine="
                 [show]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
@@ -55,7 +56,7 @@ _cachectl() {
                 [version]="--json= -j -H --host= -M --machine="
                 [help]=""
         )
-        local verbs="status list stats top monitor policies show-policy new-policy show set hold reset reload verify features threads classify record simulate version help"
+        local verbs="status list stats top monitor policies show-policy new-policy show set hold reset reload verify features files threads classify record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()
@@ -103,13 +104,14 @@ _cachectl() {
                         else
                                 words="$(__cachectl_policies)"
                                 words+=" CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission="
+                                words+=" CacheFiles= CacheLevel="
                         fi
                         ;;
                 verify)
                         words="$(__cachectl_units)"
                         compopt -o default 2>/dev/null # files
                         ;;
-                status | list | stats | top | monitor | record | show | reset) words="$(__cachectl_units)" ;;
+                status | list | stats | files | top | monitor | record | show | reset) words="$(__cachectl_units)" ;;
                 simulate) compopt -o default 2>/dev/null ;; # files
                 policies | show-policy) words="$(__cachectl_policies)" ;;
                 classify)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 set -g __cachectl_verbs status list stats top monitor policies show-policy new-policy show set hold reset reload \
-    verify features threads classify record simulate version help
+    verify features files threads classify record simulate version help
 
 function __cachectl_units
     cachectl list --no-legend --no-pager 2>/dev/null | string replace -r ' .*' ''
@@ -92,6 +92,7 @@ complete -c cachectl -n __cachectl_no_verb -a reset -d 'remove what was set for 
 complete -c cachectl -n __cachectl_no_verb -a reload -d 'make the daemon read its configuration again'
 complete -c cachectl -n __cachectl_no_verb -a verify -d 'check configuration files before they are used'
 complete -c cachectl -n __cachectl_no_verb -a features -d 'show what the kernel and the daemon can do'
+complete -c cachectl -n __cachectl_no_verb -a files -d 'show which files go first, and who said so'
 complete -c cachectl -n __cachectl_no_verb -a threads -d 'list threads and the classes they were given'
 complete -c cachectl -n __cachectl_no_verb -a classify -d 'tell policies what threads do'
 complete -c cachectl -n __cachectl_no_verb -a record -d 'record a trace of accesses to the page cache'
@@ -100,13 +101,13 @@ complete -c cachectl -n __cachectl_no_verb -a version -d 'show the versions of c
 complete -c cachectl -n __cachectl_no_verb -a help -d 'show this help, or that of a verb'
 
 # What the verbs take.
-complete -c cachectl -n '__cachectl_verb status list stats top monitor show reset' -n 'not __cachectl_no_verb' \
+complete -c cachectl -n '__cachectl_verb status list stats files top monitor show reset' -n 'not __cachectl_no_verb' \
     -a '(__cachectl_units)' -d unit
 complete -c cachectl -n '__cachectl_first record set hold' -a '(__cachectl_units)' -d unit
 complete -c cachectl -n '__cachectl_verb policies show-policy' -a '(__cachectl_policies)' -d policy
 complete -c cachectl -n '__cachectl_later set hold' -a '(__cachectl_policies)' -d policy
 complete -c cachectl -n '__cachectl_later set hold' \
-    -a 'CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission=' -d setting
+    -a 'CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission= CacheFiles= CacheLevel=' -d setting
 complete -c cachectl -n '__cachectl_verb verify' -F -a '(__cachectl_units)' -d unit
 complete -c cachectl -n '__cachectl_verb threads' -a '(__fish_complete_pids)'
 complete -c cachectl -n '__cachectl_first classify' -a 'normal scan background' -d class
@@ -118,11 +119,11 @@ complete -c cachectl -n __cachectl_in_command -a '(__cachectl_command)'
 # Options, each with the verbs that have it.
 complete -c cachectl -n 'not __cachectl_in_command' -s h -l help -d 'show help'
 complete -c cachectl -n 'not __cachectl_in_command' -l version -d 'show the version of cachectl'
-complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features threads simulate version' \
+complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features files threads simulate version' \
     -l json -x -a 'pretty short off' -d 'show JSON'
-complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features threads simulate version' \
+complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features files threads simulate version' \
     -s j -d 'show JSON, pretty on a terminal'
-complete -c cachectl -n '__cachectl_verb status list stats policies show-policy show features threads simulate' \
+complete -c cachectl -n '__cachectl_verb status list stats policies show-policy show features files threads simulate' \
     -l no-pager -d 'do not use a pager'
 complete -c cachectl -n '__cachectl_verb list stats top policies show-policy show features threads simulate' \
     -l no-legend -d 'show no headers and footers'
@@ -130,9 +131,9 @@ complete -c cachectl -n '__cachectl_verb list stats top policies show-policy sho
     -s l -l full -d 'do not shorten columns'
 complete -c cachectl -n '__cachectl_verb status monitor set hold reset reload verify classify record new-policy' \
     -s q -l quiet -d 'print only errors'
-complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features threads classify version' \
+complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features files threads classify version' \
     -s H -l host -x -a '(__fish_complete_user_at_hosts)' -d 'ask the daemon of another machine'
-complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features threads classify version' \
+complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features files threads classify version' \
     -s M -l machine -x -a '(__cachectl_machines)' -d 'ask the daemon of a container'
 complete -c cachectl -n '__cachectl_verb stats' -l format -x -a 'table openmetrics prometheus' \
     -d 'how to show the counters'

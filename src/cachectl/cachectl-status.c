@@ -87,6 +87,12 @@ static void add_verified(Table *t, const UnitInfo *u) {
                 details_add(t, "Verified", u->verified ?: "-");
 }
 
+static void add_revoked(Table *t, const UnitInfo *u) {
+        _cleanup_free_ char *managers = json_join_strings(u->revoked, " ");
+
+        details_add_colored(t, "Revoked", COLOR_WARNING, empty_to_null(managers));
+}
+
 static void add_since(Table *t, const UnitInfo *u) {
         _cleanup_free_ char *absolute = NULL, *relative = NULL;
 
@@ -119,6 +125,7 @@ static int print_unit(const UnitInfo *u) {
         details_addf(t, "Effective", "%s%s", u->effective ?: "-",
                      u->effective && u->adopted > 0 ? " (adopted from an earlier daemon)" : "");
         add_verified(t, u);
+        add_revoked(t, u);
         details_add_colored(t, "Reason", state_color(u->state), u->reason);
         add_since(t, u);
         add_cgroup(t, u);

@@ -70,6 +70,7 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
                 ARRAY(UnitInfo, "options", options),
                 ARRAY(UnitInfo, "scanThreads", scan_threads),
                 ARRAY(UnitInfo, "admission", admission),
+                ARRAY(UnitInfo, "revoked", revoked),
                 ARRAY(UnitInfo, "holds", holds),
                 STRING(UnitInfo, "effective", effective, 0),
                 STRING(UnitInfo, "verified", verified, 0),

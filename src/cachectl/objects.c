@@ -35,6 +35,15 @@ const ObjectKind object_kind_stats = {
         .units = true,
 };
 
+const ObjectKind object_kind_files = {
+        .noun = "Unit",
+        .method = CACHEBPF_VARLINK_INTERFACE ".ListFiles",
+        .parameter = "unit",
+        .key = "unit",
+        .hint = UNIT_HINT,
+        .units = true,
+};
+
 const ObjectKind object_kind_policy = {
         .noun = "Policy",
         .method = CACHEBPF_VARLINK_INTERFACE ".ListPolicies",

@@ -22,6 +22,7 @@ typedef struct ObjectKind {
 
 extern const ObjectKind object_kind_unit;
 extern const ObjectKind object_kind_stats;
+extern const ObjectKind object_kind_files;
 extern const ObjectKind object_kind_policy;
 
 /* An empty list: an array of sd_json_variant, in the order in which they will be shown. */

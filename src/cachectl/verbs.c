@@ -93,6 +93,19 @@ const Verb verbs[] = {
                 .run = verb_features,
         },
         {
+                .name = "files",
+                .group = VERB_GROUP_LOOK,
+                .arguments = "[UNIT...]",
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_REMOTE,
+                .summary = "Show which files go first, and who said so",
+                .details = "Shows the managers of units whose policy listens to them, or of the UNITs,\n"
+                           "which may be managers themselves: decisions, levels, and files with\n"
+                           "priorities, as programs, CacheFiles= and CacheLevel= have it. Only root sees\n"
+                           "paths, and how much of a file is cached.\n",
+                .run = verb_files,
+        },
+        {
                 .name = "threads",
                 .group = VERB_GROUP_LOOK,
                 .arguments = "PID...",

@@ -46,6 +46,7 @@ int verb_policies(char **arguments, size_t n_arguments);
 int verb_new_policy(char **arguments, size_t n_arguments);
 int verb_record(char **arguments, size_t n_arguments);
 int verb_simulate(char **arguments, size_t n_arguments);
+int verb_files(char **names, size_t n_names);
 int verb_threads(char **arguments, size_t n_arguments);
 int verb_classify(char **arguments, size_t n_arguments);
 int verb_show(char **arguments, size_t n_arguments);

@@ -62,6 +62,9 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_FIELD_COMMENT("Policy the kernel reports at this moment; "
                                          "'none' for the stock one"),
                 SD_VARLINK_DEFINE_FIELD(verified, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Managers that have no say now, since too many of their decisions "
+                                         "were wrong; see ListFiles"),
+                SD_VARLINK_DEFINE_FIELD(revoked, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("What the policy of this unit is doing"),
                 SD_VARLINK_DEFINE_FIELD_BY_TYPE(state, UnitState, 0),
                 SD_VARLINK_FIELD_COMMENT("Why the unit is in this state, one sentence"),
@@ -96,6 +99,9 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
 
 static SD_VARLINK_DEFINE_ENUM_TYPE(
                 PolicyAbility,
+                SD_VARLINK_FIELD_COMMENT("Listens to what is said of files, "
+                                         "by programs, and by CacheFiles= and CacheLevel="),
+                SD_VARLINK_DEFINE_ENUM_VALUE(advice),
                 SD_VARLINK_FIELD_COMMENT("Has the admission filter, for CacheAdmission="),
                 SD_VARLINK_DEFINE_ENUM_VALUE(admission),
                 SD_VARLINK_FIELD_COMMENT("Has a program of its own that the "
@@ -125,6 +131,65 @@ static SD_VARLINK_DEFINE_METHOD_FULL(
                 SD_VARLINK_DEFINE_OUTPUT(policy, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("The kernel's monotonic counters by name"),
                 SD_VARLINK_DEFINE_OUTPUT(counters, SD_VARLINK_INT, SD_VARLINK_MAP));
+
+static SD_VARLINK_DEFINE_ENUM_TYPE(
+                CacheReplacement,
+                SD_VARLINK_FIELD_COMMENT("The page that was not used for the longest time goes first"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(lru),
+                SD_VARLINK_FIELD_COMMENT("The page that was used last goes first"),
+                SD_VARLINK_DEFINE_ENUM_VALUE(mru));
+
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                CacheLevel,
+                SD_VARLINK_FIELD_COMMENT("From -1 to 3; the lowest one goes first"),
+                SD_VARLINK_DEFINE_FIELD(level, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("Which of its pages goes first"),
+                SD_VARLINK_DEFINE_FIELD_BY_TYPE(replacement, CacheReplacement, 0),
+                SD_VARLINK_FIELD_COMMENT("Pages of the manager that are cached in it"),
+                SD_VARLINK_DEFINE_FIELD(pages, SD_VARLINK_INT, 0));
+
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                CacheFile,
+                SD_VARLINK_FIELD_COMMENT("The level of its pages"),
+                SD_VARLINK_DEFINE_FIELD(priority, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("If a pattern of CacheFiles= found it; only root is told"),
+                SD_VARLINK_DEFINE_FIELD(path, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The file system, as MAJOR:MINOR, …"),
+                SD_VARLINK_DEFINE_FIELD(device, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("… and the file's number in it, …"),
+                SD_VARLINK_DEFINE_FIELD(inode, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("… which other files had before, with other generations"),
+                SD_VARLINK_DEFINE_FIELD(generation, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("Pages of it that are cached, whoever they belong to; "
+                                         "unset without a path"),
+                SD_VARLINK_DEFINE_FIELD(cached, SD_VARLINK_INT, SD_VARLINK_NULLABLE));
+
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                CacheManager,
+                SD_VARLINK_FIELD_COMMENT("Its control group, mostly a unit; unset if it is gone"),
+                SD_VARLINK_DEFINE_FIELD(name, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The kernel's 64-bit id of that control group"),
+                SD_VARLINK_DEFINE_FIELD(cgroupId, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("Too many of its decisions were wrong: it has no say now"),
+                SD_VARLINK_DEFINE_FIELD(revoked, SD_VARLINK_BOOL, 0),
+                SD_VARLINK_FIELD_COMMENT("How often it decided which page goes, and was wrong"),
+                SD_VARLINK_DEFINE_FIELD(decisions, SD_VARLINK_INT, 0),
+                SD_VARLINK_DEFINE_FIELD(wrong, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("Levels that have pages, or are MRU"),
+                SD_VARLINK_DEFINE_FIELD_BY_TYPE(levels, CacheLevel, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("Files with a priority, or that CacheFiles= names"),
+                SD_VARLINK_DEFINE_FIELD_BY_TYPE(files, CacheFile, SD_VARLINK_ARRAY));
+
+static SD_VARLINK_DEFINE_METHOD_FULL(
+                ListFiles,
+                SD_VARLINK_SUPPORTS_MORE,
+                SD_VARLINK_FIELD_COMMENT("Only this unit, which may also be a manager; "
+                                         "if unset all units whose policy listens to managers"),
+                SD_VARLINK_DEFINE_INPUT(unit, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("The unit"),
+                SD_VARLINK_DEFINE_OUTPUT(unit, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("The managers below it that have said something, or itself"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(managers, CacheManager, SD_VARLINK_ARRAY));
 
 static SD_VARLINK_DEFINE_METHOD_FULL(
                 ListPolicies,
@@ -224,8 +289,8 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
 
 static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 Setting,
-                SD_VARLINK_FIELD_COMMENT("CachePolicy, CachePolicyOptions, "
-                                         "CacheScanThreads or CacheAdmission"),
+                SD_VARLINK_FIELD_COMMENT("CachePolicy, CachePolicyOptions, CacheScanThreads, "
+                                         "CacheAdmission, CacheFiles or CacheLevel"),
                 SD_VARLINK_DEFINE_FIELD(key, SD_VARLINK_STRING, 0),
                 SD_VARLINK_FIELD_COMMENT("What the line assigns, as it was written; empty: it resets"),
                 SD_VARLINK_DEFINE_FIELD(value, SD_VARLINK_STRING, 0),
@@ -401,6 +466,16 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_method_ListUnits,
                 SD_VARLINK_SYMBOL_COMMENT("Reads the kernel's counters"),
                 &vl_method_GetStats,
+                SD_VARLINK_SYMBOL_COMMENT("Which page of a level goes first"),
+                &vl_type_CacheReplacement,
+                SD_VARLINK_SYMBOL_COMMENT("Pages that a manager gives up together"),
+                &vl_type_CacheLevel,
+                SD_VARLINK_SYMBOL_COMMENT("A file of a manager"),
+                &vl_type_CacheFile,
+                SD_VARLINK_SYMBOL_COMMENT("Who says which of its pages go first"),
+                &vl_type_CacheManager,
+                SD_VARLINK_SYMBOL_COMMENT("Lists managers, and what they said of their files"),
+                &vl_method_ListFiles,
                 SD_VARLINK_SYMBOL_COMMENT("Lists the policy objects installed"),
                 &vl_method_ListPolicies,
                 SD_VARLINK_SYMBOL_COMMENT("Reads the state of daemon and kernel"),

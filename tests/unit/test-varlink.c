@@ -103,6 +103,40 @@ static void test_stats(void **state) {
                             "{\"unit\":\"plain.slice\",\"policy\":\"none\",\"counters\":{}} ");
 }
 
+static void test_files(void **state) {
+        static const PolicyFile file = { .ino = 7, .dev = 2049, .generation = 11 };
+        PolicyManager *m;
+
+        assert_string_equal(all("ListFiles"), CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT " ");
+        (void) add_unit("f.slice", "acfs", 4);
+        run();
+        assert_string_equal(all("ListFiles"), "{\"unit\":\"f.slice\",\"managers\":[]} ");
+
+        m = fake_manager(&fixture->kernel, 4);
+        m->pages[1] = 5;
+        m->mru = 1 << 4;
+        m->revoked = true;
+        m->n_decisions = 300;
+        m->n_wrong = 80;
+        *fake_level(&fixture->kernel, 4, &file) = 2;
+        assert_string_equal(one("ListFiles", "{\"unit\":\"f.slice\"}"),
+                            "{\"unit\":\"f.slice\",\"managers\":[{\"name\":\"f.slice\",\"cgroupId\":4,"
+                            "\"revoked\":true,\"decisions\":300,\"wrong\":80,\"levels\":["
+                            "{\"level\":0,\"replacement\":\"lru\",\"pages\":5},"
+                            "{\"level\":3,\"replacement\":\"mru\",\"pages\":0}],\"files\":["
+                            "{\"priority\":2,\"device\":\"8:1\",\"inode\":7,\"generation\":11}]}]} ");
+
+        assert_null(strstr(one("ListUnits", "{\"unit\":\"f.slice\"}"), "revoked"));
+        files_sample(fixture->files);
+        assert_contains(one("ListUnits", "{\"unit\":\"f.slice\"}"), "\"revoked\":[\"f.slice\"]");
+
+        /* No manager, and no unit. */
+        assert_string_equal(one("ListFiles", "{\"unit\":\"a.slice\"}"),
+                            "{\"unit\":\"a.slice\",\"managers\":[]} ");
+        assert_string_equal(one("ListFiles", "{\"unit\":\"nosuch.slice\"}"),
+                            CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT " ");
+}
+
 /* What the kernel counts, but for lines that are none of its numbers. */
 static void test_counters(void **state) {
         _cleanup_free_ char *cgroups = NULL, *directory = NULL;
@@ -212,6 +246,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_units),
                 TEST(test_stats),
+                TEST(test_files),
                 TEST(test_counters),
                 TEST(test_policies),
                 TEST(test_status),

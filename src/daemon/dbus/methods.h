@@ -50,6 +50,12 @@ int hold_bus_release(sd_bus_message *msg, void *userdata, sd_bus_error *error);
 #define HOLD_BUS_STRUCT "(usasssuut)"
 int hold_bus_append(sd_bus_message *reply, const Manager *m, const char *unit);
 
+/* ---- files of managers (files.c) */
+
+/* Name, control group, revoked, decisions, wrong ones, levels, files. */
+#define FILES_BUS_STRUCT "(stbtta(ist)a(isstut))"
+int files_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error);
+
 /* ---- classes of threads (threads.c) */
 
 int threads_bus_set_thread_class(sd_bus_message *msg, void *userdata, sd_bus_error *error);

@@ -57,6 +57,13 @@ BUS_GETTER(get_state, sd_bus_message_append(reply, "s", unit_state_to_string(*(U
 BUS_GETTER(get_bool, sd_bus_message_append(reply, "b", *(bool *) userdata));
 BUS_GETTER(get_holds, hold_bus_append(reply, ((Unit *) userdata)->manager, ((Unit *) userdata)->name));
 
+static int get_revoked(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Unit *u = ASSERT_PTR(userdata);
+
+        return sd_bus_message_append_strv(reply, u->revoked ? (char **) u->revoked->pdata : NULL);
+}
+
 static int get_words(sd_bus *bus, const char *path, const char *interface, const char *property,
                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         g_autofree char **texts = policy_words_get_texts(userdata);
@@ -113,6 +120,7 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_PROPERTY("SinceTimestamp", "t", NULL, offsetof(Unit, since), CHANGES),
         SD_BUS_PROPERTY("PolicyId", "t", NULL, offsetof(Unit, policy_id), CHANGES),
         SD_BUS_PROPERTY("Adopted", "b", get_bool, offsetof(Unit, adopted), CHANGES),
+        SD_BUS_PROPERTY("RevokedManagers", "as", get_revoked, 0, CHANGES),
         SD_BUS_PROPERTY("Holds", "a" HOLD_BUS_STRUCT, get_holds, 0, CHANGES),
         SD_BUS_METHOD_WITH_ARGS("GetStats", SD_BUS_NO_ARGS, SD_BUS_RESULT("a{st}", counters),
                                 method_get_stats, SD_BUS_VTABLE_UNPRIVILEGED),

@@ -4,6 +4,7 @@
 
 #include "daemon/core/registry.h"
 #include "daemon/core/unit.h"
+#include "daemon/files/files.h"
 #include "methods.h"
 #include "shared/varlink-org.cachebpf.Manager.h"
 #include "stream.h"
@@ -127,6 +128,32 @@ static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_va
                      unit_is_attached, build_stats);
 }
 
+/* ---- files */
+
+static int build_files(Unit *u, sd_json_variant **ret) {
+        return files_varlink_build(u, /* paths= */ false, ret);
+}
+
+static int build_files_with_paths(Unit *u, sd_json_variant **ret) {
+        return files_varlink_build(u, /* paths= */ true, ret);
+}
+
+static build_t files_for(sd_varlink *link) {
+        uid_t uid;
+
+        return sd_varlink_get_peer_uid(link, &uid) >= 0 && uid == 0 ? build_files_with_paths : build_files;
+}
+
+static int reply_files(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
+        return reply_one(c, link, name, exists, files_for(link));
+}
+
+static int method_list_files(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                             void *userdata) {
+        return reply(link, parameters, flags, ((Varlink *) userdata)->control, reply_files,
+                     files_has_managers, files_for(link));
+}
+
 /* ---- policies */
 
 static int build_tunables(const Policy *p, sd_json_variant **ret) {
@@ -154,6 +181,7 @@ static int build_tunables(const Policy *p, sd_json_variant **ret) {
 
 static int build_abilities(const Policy *p, sd_json_variant **ret) {
         const char *abilities[] = {
+                p->listens ? "advice" : NULL,
                 p->filters ? "admission" : NULL,
                 p->reconfigures ? "reconfigure" : NULL,
                 p->knows_threads ? "threads" : NULL,
@@ -255,6 +283,7 @@ int manager_varlink_bind(sd_varlink_server *s) {
                 s,
                 CACHEBPF_VARLINK_INTERFACE ".ListUnits", method_list_units,
                 CACHEBPF_VARLINK_INTERFACE ".GetStats", method_get_stats,
+                CACHEBPF_VARLINK_INTERFACE ".ListFiles", method_list_files,
                 CACHEBPF_VARLINK_INTERFACE ".ListPolicies", method_list_policies,
                 CACHEBPF_VARLINK_INTERFACE ".GetStatus", method_get_status);
 }

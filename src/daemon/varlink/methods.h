@@ -6,7 +6,8 @@
 #include "daemon/control/lookup.h"
 
 /* The methods of the interface, but for Monitor, by the files that have them: ListUnits, GetStats,
- * ListPolicies and GetStatus; SetThreadClass and ListThreads; those about settings and holds, and Reload. */
+ * ListFiles, ListPolicies and GetStatus; SetThreadClass and ListThreads; those about settings and holds, and
+ * Reload. */
 int manager_varlink_bind(sd_varlink_server *s);
 int threads_varlink_bind(sd_varlink_server *s);
 /* request.c */

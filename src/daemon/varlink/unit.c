@@ -44,6 +44,7 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *holds = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
         g_autofree char *source = unit_source(u);
+        char **revoked = u->revoked ? (char **) u->revoked->pdata : NULL;
         const char *verified;
         int r;
 
@@ -68,6 +69,8 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
                                 VARLINK_PAIR_NULLABLE_VARIANT("holds", holds),
                                 VARLINK_PAIR_NULLABLE("effective", u->effective),
                                 VARLINK_PAIR_NULLABLE("verified", verified),
+                                SD_JSON_BUILD_PAIR_CONDITION(!!u->revoked, "revoked",
+                                                             SD_JSON_BUILD_STRV(revoked)),
                                 SD_JSON_BUILD_PAIR_STRING("state", unit_state_to_string(u->state)),
                                 VARLINK_PAIR_NULLABLE("reason", u->reason),
                                 VARLINK_PAIR_NULLABLE("source", source),

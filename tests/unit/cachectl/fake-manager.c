@@ -4,8 +4,8 @@
  *
  *      fake-manager SOCKET DOCUMENT
  *
- * The document has the members "status" (the reply of GetStatus), "units", "stats" and "policies" (arrays of
- * what the other methods list), "threads" (one array for each process, by its number), "settings"
+ * The document has the members "status" (the reply of GetStatus), "units", "stats", "files" and "policies"
+ * (arrays of what the other methods list), "threads" (one array for each process, by its number), "settings"
  * (those of each unit, by its name), "problems" (of a reload) and "changes" (what Monitor tells, then
  * the call ends), and may have "behaviour": "hang" (takes calls, never answers), "drop"
  * (closes the connection instead of answering) or "garbage" (answers, but not in varlink). Replies are
@@ -134,6 +134,16 @@ static int method_get_stats(
 
         return list(link, parameters,
                     &(const Listing) { "stats", "unit", NULL, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT });
+}
+
+static int method_list_files(
+                sd_varlink *link,
+                sd_json_variant *parameters,
+                sd_varlink_method_flags_t flags,
+                void *userdata) {
+
+        return list(link, parameters,
+                    &(const Listing) { "files", "unit", NULL, CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT });
 }
 
 static int method_list_policies(
@@ -363,6 +373,7 @@ static int serve(const char *address, const char *path) {
                         CACHEBPF_VARLINK_INTERFACE ".GetStatus",    method_get_status,
                         CACHEBPF_VARLINK_INTERFACE ".ListUnits",    method_list_units,
                         CACHEBPF_VARLINK_INTERFACE ".GetStats",     method_get_stats,
+                        CACHEBPF_VARLINK_INTERFACE ".ListFiles",    method_list_files,
                         CACHEBPF_VARLINK_INTERFACE ".ListPolicies", method_list_policies,
                         CACHEBPF_VARLINK_INTERFACE ".Monitor",      method_monitor,
                         CACHEBPF_VARLINK_INTERFACE ".ListThreads",  method_list_threads,

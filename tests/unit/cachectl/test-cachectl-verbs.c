@@ -470,6 +470,45 @@ static void test_settings(void **state) {
         assert_int_equal(missing.status, EXIT_UNKNOWN);
 }
 
+/* ---- files */
+
+static void test_files(void **state) {
+        _cleanup_(outcome_done) Outcome all = {}, none = {}, unknown = {}, json = {}, status = {};
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
+
+        play("normal");
+        run(&all, "files");
+        assert_int_equal(all.status, EXIT_SUCCESS);
+        assert_string_equal(all.out,
+                            "fool.service: revoked\n"
+                            "    Decisions: 512, of which 200 were wrong\n"
+                            "     Level -1: 3 pages, lru\n"
+                            "      Level 2: 4096 pages, mru\n"
+                            "  Priority -1: /data/\\x1b[2Jlog (5 pages are cached)\n"
+                            "   Priority 0: /data/index\n"
+                            "   Priority 2: device 8:1, inode 14\n"
+                            "\n"
+                            "a control group that is gone: decides\n"
+                            "    Decisions: 7, of which 1 were wrong\n");
+
+        run(&none, "files", "web.slice");
+        assert_int_equal(none.status, EXIT_SUCCESS);
+        assert_string_equal(none.out, "No manager has said anything of files.\n");
+
+        run(&unknown, "files", "nosuch");
+        assert_int_equal(unknown.status, EXIT_UNKNOWN);
+        assert_contains(unknown.err, "Unit \"nosuch.service\" is not known to cachebpfd");
+
+        run(&json, "files", "--json=short", "batch*");
+        assert_one_line(json.out);
+        v = parse(json.out);
+        assert_int_equal(sd_json_variant_elements(v), 1);
+        assert_string_equal(string_at(v, 0, "unit"), "batch.slice");
+
+        run(&status, "status", "odd.slice");
+        assert_contains(status.out, "Revoked: fool.service b.service\n");
+}
+
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_list),
@@ -483,6 +522,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_status_json),
                 cmocka_unit_test(test_unsupported),
                 cmocka_unit_test(test_stats),
+                cmocka_unit_test(test_files),
                 cmocka_unit_test(test_policies),
                 cmocka_unit_test(test_threads),
                 cmocka_unit_test(test_classify),
