@@ -49,6 +49,7 @@ _cachectl() {
                 [show]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [set]="-q --quiet --persistent -n --dry-run --no-block -H --host= -M --machine="
                 [hold]="-q --quiet --reason="
+                [run]="-q --quiet --files= --level= --done-with="
                 [reset]="-q --quiet --persistent -n --dry-run --no-block -H --host= -M --machine="
                 [reload]="-q --quiet -H --host= -M --machine="
                 [verify]="-q --quiet --root="
@@ -56,7 +57,7 @@ _cachectl() {
                 [version]="--json= -j -H --host= -M --machine="
                 [help]=""
         )
-        local verbs="status list stats top monitor policies show-policy new-policy show set hold reset reload verify features files threads classify record simulate version help"
+        local verbs="status list stats top monitor policies show-policy new-policy show set hold run reset reload verify features files threads classify record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()
@@ -79,7 +80,7 @@ _cachectl() {
         done
 
         # Behind "--" there is a command, which has completions of its own.
-        if [[ $verb == hold ]]; then
+        if [[ $verb == hold || $verb == run ]]; then
                 for ((j = i + 1; j < COMP_CWORD; j++)); do
                         [[ ${COMP_WORDS[j]} == -- ]] || continue
                         __cachectl_command $((j + 1))

@@ -1,7 +1,7 @@
 # fish completion for cachectl(1)
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-set -g __cachectl_verbs status list stats top monitor policies show-policy new-policy show set hold reset reload \
+set -g __cachectl_verbs status list stats top monitor policies show-policy new-policy show set hold run reset reload \
     verify features files threads classify record simulate version help
 
 function __cachectl_units
@@ -64,7 +64,7 @@ end
 # Behind "--" there is a command, which has completions of its own.
 function __cachectl_in_command
     set -l words (__cachectl_words)
-    test "$words[1]" = hold; and contains -- -- $words
+    contains -- "$words[1]" hold run; and contains -- -- $words
 end
 
 function __cachectl_command
@@ -88,6 +88,7 @@ complete -c cachectl -n __cachectl_no_verb -a new-policy -d 'write the skeleton 
 complete -c cachectl -n __cachectl_no_verb -a show -d 'show where the settings of units come from'
 complete -c cachectl -n __cachectl_no_verb -a set -d 'set the policy of a unit at run time'
 complete -c cachectl -n __cachectl_no_verb -a hold -d 'set the policy of a unit while a command runs'
+complete -c cachectl -n __cachectl_no_verb -a run -d 'say for a command what goes first'
 complete -c cachectl -n __cachectl_no_verb -a reset -d 'remove what was set for units'
 complete -c cachectl -n __cachectl_no_verb -a reload -d 'make the daemon read its configuration again'
 complete -c cachectl -n __cachectl_no_verb -a verify -d 'check configuration files before they are used'
@@ -129,7 +130,7 @@ complete -c cachectl -n '__cachectl_verb list stats top policies show-policy sho
     -l no-legend -d 'show no headers and footers'
 complete -c cachectl -n '__cachectl_verb list stats top policies show-policy show threads' \
     -s l -l full -d 'do not shorten columns'
-complete -c cachectl -n '__cachectl_verb status monitor set hold reset reload verify classify record new-policy' \
+complete -c cachectl -n '__cachectl_verb status monitor set hold run reset reload verify classify record new-policy' \
     -s q -l quiet -d 'print only errors'
 complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features files threads classify version' \
     -s H -l host -x -a '(__fish_complete_user_at_hosts)' -d 'ask the daemon of another machine'
@@ -159,8 +160,9 @@ complete -c cachectl -n '__cachectl_verb simulate' -l policy -x -a 'all static (
 complete -c cachectl -n '__cachectl_verb simulate' -l size -x -d 'simulate caches of these sizes'
 complete -c cachectl -n '__cachectl_verb simulate' -l batch -x -d 'evict this many pages at a time'
 complete -c cachectl -n '__cachectl_verb simulate' -l option -x -d 'set a tunable'
-complete -c cachectl -n '__cachectl_verb simulate' -l level -x -d 'what managers say of a level'
-complete -c cachectl -n '__cachectl_verb simulate' -l files -x -d 'what managers say of files'
+complete -c cachectl -n '__cachectl_verb run simulate' -l level -x -d 'what is said of a level'
+complete -c cachectl -n '__cachectl_verb run simulate' -l files -x -d 'what is said of files'
+complete -c cachectl -n '__cachectl_verb run' -l done-with -x -d 'give back what is read of files'
 complete -c cachectl -n '__cachectl_verb simulate' -l admission -d 'turn on the admission filter'
 complete -c cachectl -n '__cachectl_verb simulate' -l format -x -a 'text oracleGeneral csv blkparse record' \
     -d 'form of the trace'

@@ -9,8 +9,8 @@ enum {
         EXIT_NOT_IN_EFFECT = 3,
         EXIT_UNKNOWN       = 4, /* a unit or policy that was named does not exist; wins over 3 */
 
-        /* Of "hold", which else has the status of its command: as env(1) and others like it. */
-        EXIT_NOT_STARTED    = 125, /* there is no hold, the command was not run */
+        /* Of "hold" and "run", which else have the status of their command: as env(1) and others like it. */
+        EXIT_NOT_STARTED    = 125, /* there is no hold, or no library: the command was not run */
         EXIT_CANNOT_EXECUTE = 126, /* the command is no program */
         EXIT_NO_COMMAND     = 127, /* there is no such command */
 };

@@ -37,6 +37,7 @@ bool arg_admission = false;
 GSList *arg_options = NULL;
 GSList *arg_levels = NULL;
 GSList *arg_files = NULL;
+GSList *arg_done_with = NULL;
 const char *arg_output = NULL;
 uint64_t arg_duration = UINT64_MAX;
 bool arg_readahead = false;
@@ -88,10 +89,12 @@ static const struct {
           "Evict this many pages at a time", .value = &arg_batch },
         { OPTION_OPTION, 0, "option", "NAME=VALUE",
           "Set a tunable of the policies; may be repeated" },
+        { OPTION_FILES, 0, "files", "PATTERN=PRIORITY",
+          "What is said of files; may be repeated" },
         { OPTION_LEVEL, 0, "level", "LEVEL:lru|mru",
-          "What managers say of a level; may be repeated" },
-        { OPTION_FILES, 0, "files", "PATTERN=LEVEL",
-          "What managers say of files; may be repeated" },
+          "What is said of a level; may be repeated" },
+        { OPTION_DONE_WITH, 0, "done-with", "PATTERN",
+          "Give back what is read; may be repeated" },
         { OPTION_ADMISSION, 0, "admission", NULL,
           "Turn on the admission filter of the policies", .set = &arg_admission },
         { OPTION_FORMAT, 0, "format", "FORMAT",
@@ -225,6 +228,10 @@ static int apply(size_t line) {
 
         case OPTION_FILES:
                 arg_files = g_slist_append(arg_files, optarg);
+                return 0;
+
+        case OPTION_DONE_WITH:
+                arg_done_with = g_slist_append(arg_done_with, optarg);
                 return 0;
 
         default:

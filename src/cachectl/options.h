@@ -30,6 +30,9 @@ extern uint64_t arg_duration;  /* usec; UINT64_MAX: without end */
 extern bool arg_readahead;
 extern bool arg_text;
 
+/* Of "run". */
+extern GSList *arg_done_with; /* strings, in the order in which they were given */
+
 /* Of "simulate", as they were given; NULL: not at all. */
 extern const char *arg_format; /* of "stats" as well */
 extern const char *arg_policy;
@@ -38,7 +41,7 @@ extern const char *arg_batch;
 extern const char *arg_plot;
 extern bool arg_admission;
 extern GSList *arg_options; /* strings, in the order in which they were given; so are: */
-extern GSList *arg_levels;
+extern GSList *arg_levels;  /* of "run" as well */
 extern GSList *arg_files;
 
 /* Of "top". */
@@ -85,6 +88,7 @@ typedef enum OptionMask {
         OPTION_NO_BLOCK  = 1 << 30,
         OPTION_LEVEL     = INT64_C(1) << 31,
         OPTION_FILES     = INT64_C(1) << 32,
+        OPTION_DONE_WITH = INT64_C(1) << 33,
 
         /* of all that talk to the daemon */
         OPTION_REMOTE    = OPTION_HOST | OPTION_MACHINE,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice-options.h"
 #include "lib/advice.bpf.h"
 #include "options.h"
 #include "shared/cleanup.h"
@@ -15,22 +16,8 @@
 #include "shared/string-util.h"
 #include "simulate-setup.h"
 
-#define LOWEST (-LEVEL_DEFAULT)
-#define HIGHEST (NR_LEVELS - 1 - LEVEL_DEFAULT)
-
 static int32_t advice_of(enum advice what, int level, int more) {
-        return ADVICE | (int32_t) what << 8 | (level - LOWEST) << 4 | more;
-}
-
-static int parse_level(const char *option, const char *text, int *ret) {
-        int64_t level;
-
-        if (safe_atoi64(text, &level) < 0 || level < LOWEST || level > HIGHEST)
-                return log_error_errno(EINVAL,
-                                       "Option --%s=: a level is a number from %i to %i, not \"%s\".",
-                                       option, LOWEST, HIGHEST, text);
-        *ret = (int) level;
-        return 0;
+        return ADVICE | (int32_t) what << 8 | (level + LEVEL_DEFAULT) << 4 | more;
 }
 
 static void say(Simulation *s, uint8_t manager, int32_t advice, uint32_t file) {
@@ -65,21 +52,15 @@ static bool is_meant(const Simulation *s, size_t manager, const char *name) {
 
 /* [MANAGER/]LEVEL:lru|mru */
 static int setup_level(Simulation *s, const char *text) {
-        _cleanup_free_ char *name = NULL, *level = NULL;
-        const char *rest = split_manager(s, text, &name), *slash = strchr(rest, '/'), *colon;
+        _cleanup_free_ char *name = NULL;
+        const char *rest = split_manager(s, text, &name), *slash = strchr(rest, '/');
         int number, r;
         bool mru;
 
         if (slash)
                 return log_error_errno(EINVAL, "Option --level=: the trace has no manager \"%.*s\".",
                                        (int) (slash - rest), rest);
-        colon = strchr(rest, ':');
-        if (!colon || (!streq(colon, ":lru") && !streq(colon, ":mru")))
-                return log_error_errno(EINVAL, "Option --level= takes LEVEL:lru or LEVEL:mru, not \"%s\".",
-                                       rest);
-        mru = streq(colon, ":mru");
-        level = g_strndup(rest, colon - rest);
-        r = parse_level("level", level, &number);
+        r = parse_level_option(rest, &number, &mru);
         if (r < 0)
                 return r;
 
@@ -89,18 +70,14 @@ static int setup_level(Simulation *s, const char *text) {
         return 0;
 }
 
-/* [MANAGER/]PATTERN=LEVEL */
+/* [MANAGER/]PATTERN=PRIORITY */
 static int setup_files(Simulation *s, const char *text) {
         _cleanup_free_ char *name = NULL, *pattern = NULL;
-        const char *rest = split_manager(s, text, &name), *equals;
+        const char *rest = split_manager(s, text, &name);
         bool found = false;
         int level, r;
 
-        equals = strrchr(rest, '=');
-        if (!equals)
-                return log_error_errno(EINVAL, "Option --files= takes PATTERN=LEVEL, not \"%s\".", rest);
-        pattern = g_strndup(rest, equals - rest);
-        r = parse_level("files", equals + 1, &level);
+        r = parse_files_option(rest, &pattern, &level);
         if (r < 0)
                 return r;
 

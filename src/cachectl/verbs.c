@@ -181,6 +181,20 @@ const Verb verbs[] = {
                 .run = verb_hold,
         },
         {
+                .name = "run",
+                .group = VERB_GROUP_CHANGE,
+                .arguments = "-- COMMAND...",
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_QUIET | OPTION_FILES | OPTION_LEVEL | OPTION_DONE_WITH,
+                .summary = "Say for a command what goes first",
+                .details = "Runs COMMAND in this control group, and says to its policy what programs say\n"
+                           "that know libcachebpf(3): priorities of files that COMMAND opens, from -1\n"
+                           "(goes first) to 3, whether a level is replaced by LRU or MRU, and what is\n"
+                           "done with once it was read. Needs no daemon and no privileges. The exit\n"
+                           "status is that of COMMAND.\n",
+                .run = verb_run,
+        },
+        {
                 .name = "classify",
                 .group = VERB_GROUP_CHANGE,
                 .arguments = "CLASS PID...",
