@@ -24,16 +24,17 @@
 
 #include <cachebpf.h>
 
-/* Of the five levels, -1 to 3, the lowest is given up first; what nothing was said of is on 0. */
-#define LEVEL 1
+/* Of the five levels, -1 to 3, the lowest is given up first. What nothing was said of is on 0, such as the
+ * program itself: a file that does not fit would push it out from above. */
+#define LEVEL CACHEBPF_PRIORITY_MIN
 
 static void tell(int fd) {
         int r;
 
-        /* This file is worth more than others, */
+        /* This file is given up before all else, */
         r = cachebpf_set_priority(fd, LEVEL);
         if (r >= 0)
-                /* and of it what was read last will be needed last. */
+                /* and of it what was read last, which will be needed last. */
                 r = cachebpf_set_replacement(LEVEL, CACHEBPF_REPLACEMENT_MRU);
 
         /* On most machines nobody listens. The program does the same then, and waits longer for the disk. */
@@ -81,8 +82,6 @@ int main(int argc, char *argv[]) {
         if (r < 0)
                 fprintf(stderr, "%s: %s\n", argv[1], strerror(-r));
 
-        /* It is done with: what is cached of it goes before all else, until somebody reads it again. */
-        (void) cachebpf_set_temporary_priority(fd, 0, 0, CACHEBPF_PRIORITY_MIN);
         close(fd);
         return r < 0;
 }
