@@ -26,8 +26,8 @@ extern "C" {
  *   -EINVAL       there is no such priority or replacement, or start or len is negative
  *   -EBADF        this is no descriptor, or one of O_PATH
  *   -ESPIPE       it is one of a pipe
- *   -ENOSPC       64 control groups have said something since the policy was started, or this one has given
- *                 1024 files another priority than the default
+ *   -ENOSPC       64 control groups have said something, or this one has given 1024 files another priority
+ *                 than the default
  *   -EAGAIN       the policy was being replaced, several times; it may work later */
 
 enum {
