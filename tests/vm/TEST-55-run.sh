@@ -182,7 +182,7 @@ is "$(in_unit a cachectl run --files='*=-1' --done-with='*' -- python3 -c 'if Tr
         threads = [threading.Thread(target=work, args=(i,)) for i in range(3)]
         os.environ["SUM"] = subprocess.check_output(["sha256sum", "small"], text=True)
         [t.start() for t in threads]; [t.join() for t in threads]
-        print("done")')" done 'also with threads and children'
+        print("ready")')" ready 'also with threads and children'
 properties=(--property=User=nobody)
 is "$(in_unit a cachectl run --files='*=1' -- sh -c 'mount --version | wc -l; cat /nowhere; echo $?')" \
         $'1\ncat: /nowhere: No such file or directory\n1' 'those with more privileges do not notice'
