@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Figures side by side: medians of the repetitions, as a table and as the document that goes into the JSON.
 
-A load says what is in its table: COLUMNS (key, title, digits) and RATIOS (key, title), of which ratios to the stock
-policy are shown; MORE_IS_BETTER has those of the keys of which more is better; PAPER has the papers' ratios by variant,
+A load says what is in its table: COLUMNS (key, title, digits) and RATIOS (key, title), of which ratios to the variant
+BASE are shown; MORE_IS_BETTER has those of the keys of which more is better; PAPER has the papers' ratios by variant,
 in the order of RATIOS, and PAPER_NOTE what they say that is no such ratio."""
 
 import itertools
@@ -54,8 +54,8 @@ def print_table(heading, rows):
         print("  " + "  ".join(cells).rstrip())
 
 
-def ratio(value, stock):
-    return f"{value / stock:.2f}" if stock else "-"
+def ratio(value, base):
+    return f"{value / base:.2f}" if base else "-"
 
 
 def with_spread(summary, key, digits):
@@ -70,15 +70,16 @@ def paper_of(load, name):
 
 
 def print_result(load, summaries, repetitions):
-    stock = summaries["stock"]
+    base_name = load.BASE if load.BASE in summaries else "stock"
+    base = summaries[base_name]
     known = {key for key, _ in load.RATIOS for name in summaries if paper_of(load, name)[key]}
     heading = ["policy", *(title for _, title, _ in load.COLUMNS)]
     rows = [[name, *(with_spread(summary, key, digits) for key, _, digits in load.COLUMNS)]
             for name, summary in summaries.items()]
     for key, title in load.RATIOS:
-        heading += [f"{title}/stock", *["papers"] * (key in known)]
+        heading += [f"{title}/{base_name}", *["papers"] * (key in known)]
         for row in rows:
-            row.append(ratio(summaries[row[0]][key], stock[key]))
+            row.append(ratio(summaries[row[0]][key], base[key]))
             if key in known:
                 value = paper_of(load, row[0])[key]
                 row.append(f"{value:.2f}" if value else "")
@@ -100,7 +101,7 @@ def reporter(find_goals, *attributes):
         document = {
             "title": load.TITLE, "description": load.describe(), "memory_max": load.MEMORY_MAX,
             **{name: getattr(load, name) for name in attributes},
-            "columns": load.COLUMNS, "ratios": load.RATIOS, "more_is_better": load.MORE_IS_BETTER,
+            "columns": load.COLUMNS, "base": load.BASE, "ratios": load.RATIOS, "more_is_better": load.MORE_IS_BETTER,
             "paper": {name: paper_of(load, name) for name in summaries},
             "paper_note": load.PAPER_NOTE, "medians": summaries, "repetitions": results}
         has_goals = find_goals and load.POLICY in (None, *results)

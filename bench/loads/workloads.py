@@ -47,6 +47,7 @@ class Load:
 
     POLICY = None           # that has goals, see goals.py; None: all have
     BASELINES = (STOCK,)    # of VARIANTS, those that a kernel without cachebpf has, too
+    BASE = "stock"          # the variant that ratios are to
     REPETITIONS = 3
     RATIOS = ()
     MORE_IS_BETTER = ()

@@ -59,7 +59,7 @@ def chart(experiment, key, title):
     better = "more" if key in experiment["more_is_better"] else "less"
     parts = [f'<svg viewBox="0 0 {LABEL + WIDTH + 50} {height}" width="{LABEL + WIDTH + 50}" height="{height}" '
              f'role="img" font-family="sans-serif" font-size="12" xmlns="http://www.w3.org/2000/svg">',
-             text(LABEL, 16, f"{title} / stock ({better} is better)", weight="bold")]
+             text(LABEL, 16, f"{title} / {experiment.get('base', results.BASE)} ({better} is better)", weight="bold")]
     step = step_of(most)
     for i in range(int(most / step) + 1):
         x = LABEL + i * step * scale

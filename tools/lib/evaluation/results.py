@@ -99,7 +99,8 @@ def experiment_of(result):
     document = document_of(result)
     section = plan.section_of(result["experiment"])
     columns, medians = columns_of(document), document["medians"]
-    base = medians.get(BASE, {})
+    base_name = document.get("base", BASE)
+    base = medians.get(base_name, {})
     ratios = [tuple(pair) for pair in document.get("ratios", [])] if base else []
     rows = [row_of(name, summary, columns, ratios, base, document.get("paper", {}).get(name))
             for name, summary in medians.items()]
@@ -117,7 +118,8 @@ def experiment_of(result):
                               and word != "--output"),
         "repetitions": result["repetitions"], "seconds": result["seconds"], "finished": result["finished"],
         "model": result["document"].get("model"), "kernel": result["document"].get("kernel"),
-        "sources": result["key"], "columns": columns, "ratios": ratios,
+        "sources": result["key"], "columns": columns, "base": base_name,
+        "ratios": ratios,
         "more_is_better": list(document.get("more_is_better", [])), "rows": rows,
         "paper_note": document.get("paper_note"), "limit": document.get(LIMIT),
         "goals": result["document"].get("goals", [])}

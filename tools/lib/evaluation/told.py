@@ -35,7 +35,7 @@ def section(experiment):
 
 def ratio_heading(experiment, title):
     """An overview says in its own title what its ratios are to."""
-    return f"{title} / stock" if experiment["columns"] else title
+    return f"{title} / {experiment.get('base', results.BASE)}" if experiment["columns"] else title
 
 
 def papers(experiment):
