@@ -105,3 +105,40 @@ def memory(load, medians):
             part = policy["slice_percent"]
             yield (part <= load.GOAL_PERCENT, f"memory: {name} takes {part:.3f} % of what is cached "
                    f"(at most the papers' {load.GOAL_PERCENT} %)")
+
+
+def acfs_readn(load, medians):
+    """A fool may cost another nothing.  If nothing were done it would cost much, as far as there is anything to be
+    lost: some readers do not fit beside the other one anyway."""
+    oblivious = medians[load.BASE]
+    for key, title in load.RATIOS if "protected" in medians else ():
+        value = medians["protected"][key] / oblivious[key]
+        yield goal(value, "at most", 1.02, f"{title} protected, {value:.3f} of those beside an oblivious Read300")
+    fits = [key for key, _ in load.RATIOS if oblivious[key] <= 1.02 * load.BLOCKS]
+    if fits and "unprotected" in medians:
+        value = sum(medians["unprotected"][key] for key in fits) / sum(oblivious[key] for key in fits)
+        yield goal(value, "at least", 1.5, f"ReadN reads {value:.2f} times as many blocks unprotected")
+
+
+def acfs_single(load, medians):
+    """The papers' part of the blocks, to the digits that they have, and hardly more time."""
+    for (key, title), paper in zip(load.RATIOS, load.PAPER["acfs"]) if "acfs" in medians else ():
+        value = medians["acfs"][key] / medians[load.BASE][key]
+        yield goal(value, "at most", 1.02 if key.startswith("seconds") else paper + 0.005,
+                   f"{load.TITLE}: {title}, {value:.3f} of LRU's" + (f", paper {paper:.2f}" if paper else ""))
+
+
+def acfs_together(load, medians):
+    """Each combination needs fewer blocks than under global LRU."""
+    for key, title in load.RATIOS if "acfs" in medians else ():
+        if key.startswith("blocks_"):
+            value = medians["acfs"][key] / medians[load.BASE][key]
+            yield goal(value, "below", 1, f"{load.TITLE}: {title}, {value:.3f} of global LRU's")
+
+
+def acfs_beside(load, medians):
+    """Who says nothing loses next to nothing by what another one says."""
+    for key, title in load.RATIOS if "acfs" in medians else ():
+        if key.startswith("read300_"):
+            value = medians["acfs"][key] / medians[load.BASE][key]
+            yield goal(value, "at most", 1.02, f"{load.TITLE}: {title}, {value:.3f} of those under global LRU")

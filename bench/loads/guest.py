@@ -86,8 +86,12 @@ class Disk:
     def make_file(self, size):
         """A new file system with one file; its path."""
         self.make_file_system()
-        run("dd", "if=/dev/zero", f"of={self.mountpoint}/file", "bs=1M", f"count={size >> 20}", "conv=fsync")
-        return self.mountpoint / "file"
+        return self.add_file("file", size)
+
+    def add_file(self, name, size):
+        path = self.mountpoint / name
+        run("dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={-(-size // (1 << 20))}", "conv=fsync")
+        return path
 
     def number(self):
         device = self.device.stat().st_rdev
@@ -332,6 +336,16 @@ class Service:
         except DemoError as e:
             raise DemoError(f"{e}\n{self.journal()}") from None
 
+    def state(self):
+        return run("systemctl", "show", "--property=ActiveState", "--value", self.name).strip()
+
+    def wait(self):
+        """Until it has ended; it looks seldom, as this takes time from what is measured."""
+        while (state := self.state()) != "inactive":
+            if state == "failed":
+                raise DemoError(f"{self.name} failed\n{self.journal()}")
+            time.sleep(0.2)
+
     def stop(self):
         run("systemctl", "stop", self.name)
 
@@ -354,8 +368,7 @@ class Service:
     def wait_for_line(self):
         """Until it has said something; it looks seldom, as this takes time from what is measured."""
         while not self.text():
-            state = run("systemctl", "show", "--property=ActiveState", "--value", self.name).strip()
-            if state in ("failed", "inactive"):
+            if (state := self.state()) in ("failed", "inactive"):
                 raise DemoError(f"{self.name} is {state}\n{self.journal()}")
             time.sleep(0.2)
 

@@ -17,6 +17,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "evaluation
 
 import goals
 import workloads
+import workloads_acfs
 import workloads_dispatch
 import workloads_isolation
 import workloads_memory
@@ -39,6 +40,10 @@ LOADS = {
     "admission": (workloads_mixed.Admission, report_mixed),
     **{name: (load, report_ycsb) for name, load in (workloads_ycsb.LOADS | workloads_twitter.LOADS).items()},
     **{name: (load, report_queries) for name, load in workloads_sql.LOADS.items()},
+    "acfs-readn": (workloads_acfs.ReadN, reporter(goals.acfs_readn)),
+    **{name: (load, reporter(goals.acfs_single)) for name, load in workloads_acfs.SINGLE.items()},
+    **{name: (load, reporter(goals.acfs_together)) for name, load in workloads_acfs.TOGETHER.items()},
+    **{name: (load, reporter(goals.acfs_beside)) for name, load in workloads_acfs.BESIDE.items()},
     "isolation": (workloads_isolation.Isolation, reporter(goals.isolation)),
     "dispatch": (workloads_dispatch.Dispatch, reporter(goals.dispatch)),
     "memory": (workloads_memory.Memory, reporter(goals.memory)),
@@ -73,6 +78,7 @@ SECTIONS = (
     Section("Key-value traces in the style of Twitter's clusters", "figure 7", named("twitter-")),
     Section("Look-ups beside scans", "figure 9", ("get-scan",)),
     Section("Isolation", "figure 10", named("isolation")),
+    Section("Control by programs", "ACFS, tables 1 to 6 and figures 4 to 6", named("acfs-")),
     Section("Compaction and admission", "application-informed admission", ("admission",)),
     Section("Overhead", "table 4", ("cost",)),
     Section("Dispatch to user space", "table 1", named("dispatch")),
