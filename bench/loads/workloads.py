@@ -78,6 +78,11 @@ class Load:
     def tell(self, variant, result):
         """Shows what the run was like."""
 
+    def recorded(self):
+        """What else is to be known of a recorded sequence: "caches", by the figure that each is for, and the "unit" of
+        these figures, in bytes."""
+        return {}
+
     def compared(self, results):
         """All results, with those figures of a run for which that of the stock policy is needed."""
         return results

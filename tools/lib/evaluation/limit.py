@@ -58,9 +58,9 @@ def begin_of(accesses, thread):
     raise TraceError(f"no access by the thread {thread}: where does the measured part begin?")
 
 
-def belady(accesses, capacity, thread=None):
+def belady(accesses, capacity, thread=None, cold=False):
     """The optimum with so many pages.  "reads" are the misses of reads from the thread's first access on; without a
-    thread, those of pages that were used before."""
+    thread, those of pages that were used before, or all of them if "cold" ones count."""
     if capacity < 1:
         raise TraceError("there is no cache to be simulated")
     uses = next_uses(accesses)
@@ -76,7 +76,7 @@ def belady(accesses, capacity, thread=None):
         requests += 1
         if page not in cached:
             misses += 1
-            reads += operation == "r" and i >= begin and (thread is not None or page in seen)
+            reads += operation == "r" and i >= begin and (cold or thread is not None or page in seen)
             while len(cached) >= capacity:
                 use, old = heapq.heappop(heap)
                 if cached.get(old) == -use:     # else it was used since, or is gone
@@ -88,11 +88,14 @@ def belady(accesses, capacity, thread=None):
 
 
 def limit_of(path, recorded):
-    """What a load's "recorded" and the trace say: the row of the limit."""
+    """What a load's "recorded" and the trace say: the row of the limit, with one of its figures for each size of the
+    cache if the load has several."""
     accesses = list(read_trace(path, recorded["device"]))
     if not accesses:
         raise TraceError(f"{path}: nothing of the device {recorded['device']} was recorded")
     optimum = belady(accesses, recorded["cache_bytes"] // PAGE, recorded["thread"])
+    figures = {key: belady(accesses, size // PAGE, cold=True).reads * PAGE / recorded["unit"]
+               for key, size in recorded.get("caches", {}).items()}
     return {"disk_bytes": optimum.reads * PAGE, "disk_mib": optimum.reads * PAGE / (1 << 20),
             "cache_mib": recorded["cache_bytes"] / (1 << 20), "recorded_disk_bytes": recorded["disk_bytes"],
-            **optimum._asdict()}
+            **({"figures": figures} if figures else {}), **optimum._asdict()}

@@ -107,8 +107,10 @@ def experiment_of(result):
     if LIMIT in document:
         # beside what the disk gave in that very run
         found = document[LIMIT]
-        rows.append(row_of(LIMIT, {key: found[key] for key in ("disk_mib", "cache_mib")}, columns, ratios,
-                           {"disk_mib": found["recorded_disk_bytes"] / report.MIB}, None))
+        figures = found.get("figures", {})
+        rows.append(row_of(LIMIT, {**figures, "disk_mib": found["disk_mib"], "cache_mib": found["cache_mib"]}, columns,
+                           ratios, {**{key: base.get(key) for key in figures},
+                                    "disk_mib": found["recorded_disk_bytes"] / report.MIB}, None))
     host = result["job"].endswith("@host")
     return {
         "name": result["job"], "experiment": result["experiment"], "section": section.title, "source": section.paper,
