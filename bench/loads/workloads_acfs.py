@@ -123,6 +123,7 @@ PAPER_RATIOS = {
 }
 
 ACFS = Variant("acfs", policy="acfs")
+NOT_REVOKED = Variant("not revoked", policy="acfs", settings=without("revoke_percent"))
 ALLOC_LRU = Variant("alloc-lru", policy="acfs", settings=without("swapping", "placeholders"))
 
 
@@ -137,7 +138,7 @@ def by_cache(caches, kind, title, *digits):
 class Programs(Controlled):
     """Some programs of the paper at once, once for each size of the cache."""
 
-    VARIANTS = (STOCK, MGLRU, LRU, ACFS, ALLOC_LRU)
+    VARIANTS = (STOCK, MGLRU, LRU, ACFS, NOT_REVOKED, ALLOC_LRU)
     CACHES = CACHES
 
     def __init__(self, disk, progress):
@@ -225,8 +226,9 @@ def load_of(names, title, caches=CACHES, **more):
 
 
 def single(name):
-    return load_of((name,), f"{name} alone", LIMIT=True,
-                   PAPER={"acfs": tuple(value for kind in PAPER_RATIOS[name] for value in kind)})
+    paper = tuple(value for kind in PAPER_RATIOS[name] for value in kind)
+    # the paper has no revocation yet
+    return load_of((name,), f"{name} alone", LIMIT=True, PAPER={"acfs": paper, "not revoked": paper})
 
 
 COMBINATIONS = (("cs2", "gli"), ("cs3", "ldk"), ("gli", "sort"), ("din", "sort"), ("sort", "ldk"), ("pjn", "ldk"),
