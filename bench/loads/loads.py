@@ -69,6 +69,9 @@ def named(*beginnings):
     return tuple(name for name in (*LOADS, *HOST, *VERBS) if name.startswith(beginnings))
 
 
+# One word for several.
+GROUPS = {"acfs": named("acfs-")}
+
 # What is in none of them is reported at the end.
 SECTIONS = (
     Section("File search", "figure 5", ("file-search",), ("search",)),

@@ -86,7 +86,8 @@ def second_opinion(name):
 
 
 def jobs_for(names, repetitions=None):
-    """The jobs of experiments; with "all" also the second opinions."""
+    """The jobs of experiments, or of groups of them; with "all" also the second opinions."""
+    names = [name for word in names for name in loads.GROUPS.get(word, (word,))]
     unknown = [name for name in names if name != "all" and name not in experiments()]
     if unknown:
         raise UsageError(f"there is no experiment {unknown[0]}; there are: all {' '.join(experiments())}")
