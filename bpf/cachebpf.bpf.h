@@ -385,9 +385,9 @@ int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, __u32 list, __u32 nr_sc
 /*
  * Tell in @seen of the folio at the head of @list, or with CACHEBPF_ITER_REVERSE of that at
  * the tail, of those that reclaim could take now.  It stays there: move it, or it is the
- * same the next time.  What is passed over on a list in the order of use that is
- * CACHEBPF_LIST_STAMPED counts as used.  Returns 0; -ENOENT: no such list, or none of the
- * first 64 on it; -EINVAL: unknown flags.
+ * same the next time.  On a list in the order of use that is CACHEBPF_LIST_STAMPED the first
+ * 64 that are passed over count as used.  Returns 0; -ENOENT: no such list, or nothing on
+ * it; -EINVAL: unknown flags.
  * In evict_folios().  Cost: O(1) and what is passed over; the lock, if there is any folio.
  */
 int bpf_cachebpf_first(struct cachebpf_evict *evict, __u32 list, __u32 flags,

@@ -104,67 +104,15 @@ static void read_ahead(struct cachebpf_iter *iter)
 	spin_unlock_irqrestore(&iter->node->lock, irq);
 }
 
-__bpf_kfunc_start_defs();
-
-/**
- * bpf_cachebpf_first - the first folio of a list, on the node that is being reclaimed
- * @evict: the request, of the calling policy
- * @list_id: number of the list
- * @flags: 0, or %CACHEBPF_ITER_REVERSE: the last one
- * @seen: where to tell about it
- *
- * Of those that a walk would offer, and with the walks' budget; of the first
- * %CACHEBPF_LOCK_BATCH folios.  On a list in the order of stamps what is passed over
- * counts as used, or it would hide what is behind it.
- *
- * Return: 0; -ENOENT no such list, or nothing there; -EINVAL unknown flags.
- */
-__bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u32 flags,
-				   struct cachebpf_seen *seen)
+static void tell(struct cachebpf_seen *seen, const struct cachebpf_folio *f, u32 pfn)
 {
-	struct cachebpf_policy *policy = evict->policy;
-	struct cachebpf_node *node = policy->nodes[evict->nid];
-	struct cachebpf_list *list;
-	u32 pfn, next, nr_left;
-	struct cachebpf_folio *f;
-	int ret = -ENOENT;
-	unsigned long irq;
-	bool in_order;
-
-	if (flags & ~CACHEBPF_ITER_REVERSE)
-		return -EINVAL;
-	if (list_id >= policy->nr_lists)
-		return -ENOENT;
-	list = node->lists[list_id];
-	in_order = cachebpf_is_in_order(list, !flags);
-	/* most of many lists are empty */
-	if (!READ_ONCE(list->nr_folios))
-		return -ENOENT;
-
-	spin_lock_irqsave(&node->lock, irq);
-	pfn = flags ? list->tail.pfn : list->head.pfn;
-	nr_left = min_t(unsigned long, list->nr_folios, CACHEBPF_LOCK_BATCH);
-	for (; pfn && nr_left && evict->visits_left; nr_left--) {
-		f = cachebpf_table_entry(pfn);
-		evict->visits_left--;
-		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn)))) {
-			seen->number = pfn;
-			seen->order = f->order;
-			seen->data[0] = f->data[0];
-			seen->data[1] = f->data[1];
-			ret = 0;
-			break;
-		}
-		next = flags ? f->prev : f->next;
-		if (in_order) {
-			cachebpf_move_to_end(list, f, pfn, !flags);
-			cachebpf_stamp_new(policy, node, f);
-		}
-		pfn = next;
-	}
-	spin_unlock_irqrestore(&node->lock, irq);
-	return ret;
+	seen->number = pfn;
+	seen->order = f->order;
+	seen->data[0] = f->data[0];
+	seen->data[1] = f->data[1];
 }
+
+__bpf_kfunc_start_defs();
 
 /**
  * bpf_iter_cachebpf_list_new - walk a list, on the node that is being reclaimed
@@ -256,6 +204,75 @@ __bpf_kfunc void bpf_iter_cachebpf_list_destroy(struct bpf_iter_cachebpf_list *i
 	end_batch(iter);
 	hlist_del(&iter->link);
 	spin_unlock_irqrestore(&iter->node->lock, irq);
+}
+
+/**
+ * bpf_cachebpf_first - the first folio of a list, on the node that is being reclaimed
+ * @evict: the request, of the calling policy
+ * @list_id: number of the list
+ * @flags: 0, or %CACHEBPF_ITER_REVERSE: the last one
+ * @seen: where to tell about it
+ *
+ * Of those that a walk would offer, and with the walks' budget.  On a list in the order of
+ * stamps the first %CACHEBPF_LOCK_BATCH that are passed over count as used.
+ *
+ * Return: 0; -ENOENT no such list, or nothing there; -EINVAL unknown flags.
+ */
+__bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u32 flags,
+				   struct cachebpf_seen *seen)
+{
+	struct cachebpf_policy *policy = evict->policy;
+	struct cachebpf_node *node = policy->nodes[evict->nid];
+	struct cachebpf_list *list;
+	struct bpf_iter_cachebpf_list behind;
+	u32 pfn, next, nr_left;
+	struct cachebpf_folio *f;
+	bool found = false, more;
+	unsigned long irq;
+	bool in_order;
+
+	if (flags & ~CACHEBPF_ITER_REVERSE)
+		return -EINVAL;
+	if (list_id >= policy->nr_lists)
+		return -ENOENT;
+	list = node->lists[list_id];
+	in_order = cachebpf_is_in_order(list, !flags);
+	/* most of many lists are empty */
+	if (!READ_ONCE(list->nr_folios))
+		return -ENOENT;
+
+	spin_lock_irqsave(&node->lock, irq);
+	pfn = flags ? list->tail.pfn : list->head.pfn;
+	nr_left = min_t(unsigned long, list->nr_folios, CACHEBPF_LOCK_BATCH);
+	for (; pfn && nr_left && evict->visits_left; nr_left--) {
+		f = cachebpf_table_entry(pfn);
+		evict->visits_left--;
+		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn)))) {
+			tell(seen, f, pfn);
+			found = true;
+			break;
+		}
+		next = flags ? f->prev : f->next;
+		if (in_order) {
+			cachebpf_move_to_end(list, f, pfn, !flags);
+			cachebpf_stamp_new(policy, node, f);
+		}
+		pfn = next;
+	}
+	more = !nr_left && list->nr_folios > CACHEBPF_LOCK_BATCH;
+	spin_unlock_irqrestore(&node->lock, irq);
+	if (likely(found))
+		return 0;
+	if (!more)
+		return -ENOENT;
+
+	/* a walk gives the lock away now and then */
+	bpf_iter_cachebpf_list_new(&behind, evict, list_id, 1, flags);
+	f = bpf_iter_cachebpf_list_next(&behind);
+	if (f)
+		tell(seen, f, cachebpf_folio_pfn(f));
+	bpf_iter_cachebpf_list_destroy(&behind);
+	return f ? 0 : -ENOENT;
 }
 
 __bpf_kfunc_end_defs();

@@ -173,9 +173,12 @@ static void find_gap(struct cachebpf_list *list, u16 list_id, const struct cache
 
 	if (is_after(list->head.f, f, key)) {
 		*gap = (struct gap) { .behind = list->head };
-	} else if (last && last->owner == f->owner && last->list == list_id &&
-		   pfn_to_nid(list->sorted) == pfn_to_nid(pfn) && gap->before.f &&
-		   !is_after(last, gap->before.f, key)) {
+		return;
+	}
+	/* the lock does not order what claim_entry() has written before, see is_own() */
+	if (last && smp_load_acquire(&last->owner) == f->owner && last->list == list_id &&
+	    pfn_to_nid(list->sorted) == pfn_to_nid(pfn) && gap->before.f &&
+	    !is_after(last, gap->before.f, key)) {
 		gap->before = (struct cachebpf_end) { .f = last, .pfn = list->sorted };
 		cachebpf_set_end(&gap->behind, last->next);
 	}
