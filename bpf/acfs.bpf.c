@@ -43,15 +43,14 @@ __s32 CACHEBPF_SLEEPABLE_OP(acfs_init, struct cachebpf_policy *policy)
 	       levels_create(policy);
 }
 
-/* The manager of the page A, which stayed, pays next. */
-static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A)
+/* The page A stayed in the stead of one that @m misses: @m pays next. */
+static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A, struct manager *m)
 {
 	__u32 kind = kind_of(A->list), lists = A->list - kind;
 	struct note *note = folio_data(A, struct note);
-	struct manager *m = manager_in((lists - first_list) / (NR_LEVELS * NR_LISTS));
 
-	/* it is another page by now, or lent, with a place that is that of its use */
-	if (!note || !note->place || !m || kind == LENT)
+	/* another's: that page is gone, or somebody else reads; or lent: its place is its last use */
+	if (!note || !note->place || slot_of_list(lists) != m->slot || kind == LENT)
 		return;
 	if (kind == SWAPPED)
 		was_wrong(m);
@@ -84,7 +83,7 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 	count(list, folio_pages(folio));
 	if (placeholders && remembers)
 		for_folio(A, policy, placeholder_take(policy, folio))
-			charge(policy, A);
+			charge(policy, A, m);
 }
 
 void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
@@ -231,7 +230,8 @@ static __noinline void take_back(struct cachebpf_policy *policy, struct cachebpf
 	for_each_folio(folio, evict, leaving, 0, 0) {
 		note = folio_data(folio, struct note);
 		home = note ? note->place >> 32 : 0;
-		if (!note || !is_of_level(home))
+		/* another request was faster, and the note means something else */
+		if (!note || folio->list != leaving || !is_of_level(home))
 			continue;
 		home -= kind_of(home);
 		level = (home - first_list) / NR_LISTS;

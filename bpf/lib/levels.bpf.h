@@ -65,6 +65,12 @@ static __always_inline bool is_of_level(__u32 list)
 	return list - first_list < (OTHERS + 1) * NR_LEVELS * NR_LISTS;
 }
 
+/* Whose @list is; of lists that are of no level nobody's. */
+static __always_inline __u32 slot_of_list(__u32 list)
+{
+	return (list - first_list) / (NR_LEVELS * NR_LISTS);
+}
+
 /* Which of a level's lists @list is; others have no kind of interest. */
 static __always_inline __u32 kind_of(__u32 list)
 {
@@ -87,7 +93,7 @@ static __always_inline void has_pages(struct manager *m, __u32 level, __u32 kind
 static void has_pages_on(__u32 list)
 {
 	__u32 nr = (list - first_list) / NR_LISTS;
-	struct manager *m = manager_in(nr / NR_LEVELS);
+	struct manager *m = manager_in(slot_of_list(list));
 
 	if (m)
 		has_pages(m, nr % NR_LEVELS, kind_of(list));
@@ -135,6 +141,12 @@ static int levels_create(struct cachebpf_policy *policy)
 	return err;
 }
 
+/* Is a page on @list neither proposed nor in the middle of a move? */
+static __always_inline bool can_be_told_of(__u32 list)
+{
+	return list == returned || is_of_level(list);
+}
+
 /* The list of a level that a page on @list belongs to, or will be returned to. */
 static __always_inline __u32 home_of(__u32 list, const struct note *note)
 {
@@ -177,7 +189,8 @@ static void put(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __
 	struct note *note = folio_data(folio, struct note);
 	__u32 list = folio->list;
 
-	if (!note || list == lists + USED || list == lists + SWAPPED)
+	/* what is proposed just now is left alone */
+	if (!note || list == lists + USED || list == lists + SWAPPED || !can_be_told_of(list))
 		return;
 	count_move(folio, note, lists);
 	note->place = note->last_use;
@@ -190,7 +203,7 @@ static void lend(struct cachebpf_policy *policy, struct cachebpf_folio *folio, _
 {
 	struct note *note = folio_data(folio, struct note);
 
-	if (!note)
+	if (!note || !can_be_told_of(folio->list))
 		return;
 	count_move(folio, note, home);
 	note->place = home + USED;
@@ -235,6 +248,9 @@ static __noinline void levels_take_back(struct cachebpf_policy *policy, struct c
 	for_each_folio(folio, evict, returned, 0, 0) {
 		note = folio_data(folio, struct note);
 		home = note ? note->place : 0;
+		/* another request was faster, and the note means something else */
+		if (folio->list != returned)
+			continue;
 		bpf_cachebpf_list_move(policy, folio, is_of_level(home) ? home : list_of_others(), TAIL);
 	}
 }

@@ -147,6 +147,7 @@ static void forget_gone(void)
 {
 	__u32 slot;
 	__u64 *id;
+	bool any = false;
 
 	bpf_for(slot, 0, NR_MANAGERS) {
 		__u32 at = slot;
@@ -157,10 +158,14 @@ static void forget_gone(void)
 		if (!gone || !is_gone(gone))
 			continue;
 		/* another thread may see the same, and somebody have the slot already */
-		if (__sync_val_compare_and_swap(id, gone, 0) == gone)
-			bpf_map_delete_elem(&cachebpf_managers, &gone);
+		if (__sync_val_compare_and_swap(id, gone, 0) != gone)
+			continue;
+		bpf_map_delete_elem(&cachebpf_managers, &gone);
+		any = true;
 	}
-	bpf_for_each_map_elem(&cachebpf_priorities, forget_file, NULL, 0);
+	/* whoever is refused may ask as often as he likes: this takes long */
+	if (any)
+		bpf_for_each_map_elem(&cachebpf_priorities, forget_file, NULL, 0);
 }
 
 /* Returns OTHERS if there is no slot. */
