@@ -19,7 +19,6 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -104,15 +103,20 @@ __attribute__((__constructor__)) static void prepare(void) {
         (void) get_rules();
 }
 
-static bool has_pages(int fd) {
+static bool has_pages(int fd, DoneFile *ret) {
         struct stat64 st;
 
-        return fstat64(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+        if (fstat64(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
+                return false;
+
+        *ret = (DoneFile) { st.st_dev, st.st_ino };
+        return true;
 }
 
 static int opened(int fd, const char *path, int flags) {
         const RunRules *r = get_rules();
         RunMatch match = {};
+        DoneFile file = {};
         int saved = errno, priority;
 
         if (fd < 0)
@@ -120,14 +124,14 @@ static int opened(int fd, const char *path, int flags) {
 
         if (r && path && !(flags & (O_DIRECTORY | O_PATH))) {
                 match = run_rules_match(r, path);
-                if ((match.has_priority || match.done) && !has_pages(fd))
+                if ((match.has_priority || match.done) && !has_pages(fd, &file))
                         match = (RunMatch) {};
         }
 
         /* To ask costs less than to say it again, of all that is cached of the file. */
         if (match.has_priority && cachebpf_get_priority(fd, &priority) >= 0 && priority != match.priority)
                 (void) cachebpf_set_priority(fd, match.priority);
-        done_follow(fd, match.done);
+        done_follow(fd, match.done ? &file : NULL);
 
         errno = saved;
         return fd;
@@ -233,21 +237,21 @@ static void has_read_here(int fd, int64_t n, int64_t slack) {
         int saved = errno;
         int64_t end = lseek64(fd, 0, SEEK_CUR);
 
-        if (end >= 0)
+        if (end >= n)
                 done_has_read(fd, end, n, slack);
         else
-                done_follow(fd, false); /* it is another file by now */
+                done_follow(fd, NULL); /* it is something else by now, which has no positions */
         errno = saved;
 }
 
 static ssize_t has_read(int fd, ssize_t n) {
-        if (n >= 0 && done_follows(fd))
+        if (n >= 0 && done_file(fd))
                 has_read_here(fd, n, 0);
         return n;
 }
 
 static ssize_t has_read_at(int fd, int64_t at, ssize_t n) {
-        if (n >= 0 && at >= 0 && done_follows(fd))
+        if (n >= 0 && at >= 0 && done_file(fd))
                 done_has_read(fd, at + n, n, 0);
         return at >= 0 ? n : has_read(fd, n);
 }
@@ -256,7 +260,7 @@ static size_t stream_has_read(FILE *f, size_t size, size_t n) {
         int saved = errno, fd = fileno(f);
 
         errno = saved;
-        if (done_follows(fd))
+        if (done_file(fd) && !done_from_buffer(fd, f->_IO_read_ptr, size * n))
                 has_read_here(fd, (int64_t) (size * n), BUFSIZ);
         return n;
 }
@@ -294,10 +298,14 @@ FREAD(__fread_chk, (void *buffer, size_t buffer_size, size_t size, size_t n, FIL
 FREAD(__fread_unlocked_chk, (void *buffer, size_t buffer_size, size_t size, size_t n, FILE *f),
       (buffer, buffer_size, size, n, f))
 
+/* Where nothing was read the kernel says whether there is a position at all. */
+#define HAS_SENT(in, at, n)                                                                                 \
+        ((at) ? has_read_at(in, (n) > 0 && done_file(in) ? *(at) - (n) : 0, n) : has_read(in, n))
+
 #define SENDFILE(name, type)                                                                                \
         _public_ ssize_t name(int out, int in, type *at, size_t n) {                                        \
                 ssize_t r = NEXT(name)(out, in, at, n);                                                     \
-                return at ? has_read_at(in, *at - (r > 0 ? r : 0), r) : has_read(in, r);                    \
+                return HAS_SENT(in, at, r);                                                                 \
         }
 SENDFILE(sendfile, off_t)
 SENDFILE(sendfile64, off64_t)
@@ -305,7 +313,7 @@ SENDFILE(sendfile64, off64_t)
 _public_ ssize_t copy_file_range(int in, off64_t *at, int out, off64_t *to, size_t n, unsigned flags) {
         ssize_t r = NEXT(copy_file_range)(in, at, out, to, n, flags);
 
-        return at ? has_read_at(in, *at - (r > 0 ? r : 0), r) : has_read(in, r);
+        return HAS_SENT(in, at, r);
 }
 
 /* ---- descriptors that end, and that become others */
@@ -316,9 +324,6 @@ _public_ int close(int fd) {
 }
 
 _public_ int fclose(FILE *f) {
-        /* What was read in other ways than by fread(), such as line by line. */
-        if (__freading(f) && done_follows(fileno(f)))
-                has_read_here(fileno(f), 1, INT64_MAX / 2);
         stream_finish(f);
         return NEXT(fclose)(f);
 }
@@ -326,25 +331,22 @@ _public_ int fclose(FILE *f) {
 _public_ int dup(int fd) {
         int r = NEXT(dup)(fd);
 
-        done_follow(r, done_follows(fd));
+        done_follow(r, done_file(fd));
         return r;
 }
 
 _public_ int dup2(int fd, int other) {
-        if (fd != other)
-                done_finish(other);
+        done_finish(other);
         if (NEXT(dup2)(fd, other) < 0)
                 return -1;
-        if (fd != other)
-                done_follow(other, done_follows(fd));
+        done_follow(other, done_file(fd));
         return other;
 }
 
 _public_ int dup3(int fd, int other, int flags) {
-        if (fd != other)
-                done_finish(other);
+        done_finish(other);
         if (NEXT(dup3)(fd, other, flags) < 0)
                 return -1;
-        done_follow(other, done_follows(fd));
+        done_follow(other, done_file(fd));
         return other;
 }

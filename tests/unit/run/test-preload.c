@@ -84,6 +84,13 @@ long syscall(long number, ...) {
         return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+static int n_seeks;
+
+off64_t lseek64(int fd, off64_t offset, int whence) {
+        n_seeks++;
+        return syscall(SYS_lseek, fd, offset, whence);
+}
+
 /* ---- the files: "level" has a priority, what is read of "done" is given back, "other" is nothing */
 
 #define KIB 1024
@@ -331,6 +338,17 @@ static void test_read(void **state) {
                 }
 }
 
+/* Positions that the kernel cannot write to are not read. */
+static void test_wrong_position(void **state) {
+        int fd = open("done", O_RDONLY | O_CLOEXEC), to = creat("copy", 0600);
+
+        assert_int_equal(sendfile(to, fd, (off_t *) 8, 10), -1);
+        assert_int_equal(sendfile64(to, fd, (off64_t *) 8, 10), -1);
+        assert_int_equal(copy_file_range(fd, (off64_t *) 8, to, NULL, 10, 0), -1);
+        assert_int_equal(errno, EFAULT);
+        assert_int_equal(close(fd) | close(to), 0);
+}
+
 /* Here and there. */
 static void test_random(void **state) {
         int fd;
@@ -356,29 +374,19 @@ static void test_random(void **state) {
 
 /* What the library of stdio has read is more than what it was asked for. */
 static void test_streams(void **state) {
-        for (int how = 0; how < 6; how++) {
-                FILE *f = how & 1 ? fopen("done", "re") : fopen64("done", "re");
-                int64_t at = 0;
-                size_t size = 0;
-                char *line = NULL;
+        FILE *f;
 
+        for (int how = 0; how < 5; how++) {
+                int64_t at = 0;
+
+                f = how & 1 ? fopen("done", "re") : fopen64("done", "re");
                 forget();
-                if (how < 2)
-                        while (fread(buffer, 100, 10, f) > 0)
-                                ;
-                else if (how == 2)
-                        while (fread_unlocked(buffer, 1, 100 * KIB, f) > 0)
-                                ;
-                else if (how == 3)
-                        while (__fread_chk(buffer, sizeof(buffer), 3, 5000, f) > 0)
-                                ;
-                else if (how == 4)
-                        while (__fread_unlocked_chk(buffer, sizeof(buffer), 7, 7, f) > 0)
-                                ;
-                else
-                        assert_int_equal(getdelim(&line, &size, '\n', f), SIZE); /* no line ends */
-                assert_true(how == 5 || n_said >= 2);
-                free(line);
+                while ((how < 2  ? fread(buffer, 100, 10, f) :
+                        how == 2 ? fread_unlocked(buffer, 1, 100 * KIB, f) :
+                        how == 3 ? __fread_chk(buffer, sizeof(buffer), 3, 5000, f) :
+                                   __fread_unlocked_chk(buffer, sizeof(buffer), 7, 7, f)) > 0)
+                        ;
+                assert_true(n_said >= 2);
                 assert_int_equal(fclose(f), 0);
                 for (int j = 0; j < n_said; j++) {
                         assert_given_back(j, at, at + said[j].len);
@@ -387,16 +395,31 @@ static void test_streams(void **state) {
                 assert_int_equal(at, SIZE);
         }
 
-        /* What is written will perhaps be read. */
+        /* What a program knows the size of it need not have read. What is written will perhaps be read. */
         forget();
-        assert_int_equal(fclose(fopen("done", "ae")), 0);
-        {
-                FILE *f = fopen("new.done", "we");
-
-                assert_int_equal(fwrite(buffer, 1, SIZE, f), SIZE);
-                assert_int_equal(fclose(f), 0);
-        }
+        f = fopen("done", "re");
+        assert_int_equal(fseek(f, 0, SEEK_END), 0);
+        assert_int_equal(fclose(f), 0);
+        f = fopen("new.done", "we");
+        assert_int_equal(fwrite(buffer, 1, SIZE, f), SIZE);
+        assert_int_equal(fclose(f), 0);
         assert_int_equal(n_said, 0);
+
+        /* While the buffer has what is wanted nothing is asked. After a jump it is. */
+        f = fopen("done", "re");
+        n_seeks = 0;
+        while (fread(buffer, 4, 1, f) > 0)
+                ;
+        assert_in_range(n_seeks, 3, SIZE / 4096 + 2);
+        assert_int_equal(fseek(f, 50 * KIB, SEEK_SET), 0);
+        assert_int_equal(fread(buffer, 4, 1, f), 1);
+        assert_int_equal(fclose(f), 0);
+        assert_in_range(50 * KIB, said[n_said - 1].start, said[n_said - 1].start + said[n_said - 1].len);
+
+        f = fmemopen(buffer, 1, "r");
+        errno = 4711;
+        assert_int_equal(fclose(f), 0); /* it has no descriptor */
+        assert_int_equal(errno, 4711);
 }
 
 /* ---- descriptors */
@@ -433,12 +456,15 @@ static void test_descriptors(void **state) {
         assert_int_equal(close(fd), 0);
         assert_int_equal(n_said, 4);
 
-        /* Also if nobody has seen its end. */
+        /* Also if nobody has seen its end, nor where the other begins. */
         fd = open("done", O_RDONLY | O_CLOEXEC);
+        copy = open("other", O_RDONLY | O_CLOEXEC);
         assert_int_equal(syscall(SYS_close, fd), 0);
-        assert_int_equal(open("other", O_RDONLY | O_CLOEXEC), fd);
+        assert_int_equal(fcntl(copy, F_DUPFD_CLOEXEC, fd), fd);
+        assert_int_equal(dup2(fd, 100), 100);
         assert_int_equal(read(fd, buffer, SIZE), SIZE);
-        assert_int_equal(close(fd), 0);
+        assert_int_equal(pread(100, buffer, SIZE, 0), SIZE);
+        assert_int_equal(close(fd) | close(100), 0);
         fd = open("done", O_RDONLY | O_CLOEXEC);
         assert_int_equal(syscall(SYS_close, fd), 0);
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
@@ -447,9 +473,18 @@ static void test_descriptors(void **state) {
         errno = 4711;
         assert_int_equal(read(fd, buffer, 1), 1);
         assert_int_equal(errno, 4711);
-        assert_int_equal(close(pair[0]), 0);
-        assert_int_equal(close(pair[1]), 0);
+        assert_int_equal(close(pair[0]) | close(pair[1]), 0);
         assert_int_equal(n_said, 4);
+
+        /* It stays what it is if nothing came in its place. */
+        fd = open("done", O_RDONLY | O_CLOEXEC);
+        assert_int_equal(dup2(1000, fd), -1);
+        assert_int_equal(dup3(1000, fd, 0), -1);
+        assert_int_equal(errno, EBADF);
+        assert_int_equal(read(fd, buffer, 64 * KIB), 64 * KIB);
+        assert_given_back(4, 0, 64 * KIB);
+        assert_int_equal(close(fd) | close(copy), 0);
+        assert_int_equal(n_said, 5);
 
         errno = 0;
         assert_int_equal(close(-1), -1);
@@ -543,6 +578,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_temporary),
                 cmocka_unit_test(test_no_files),
                 cmocka_unit_test(test_read),
+                cmocka_unit_test(test_wrong_position),
                 cmocka_unit_test(test_random),
                 cmocka_unit_test(test_streams),
                 cmocka_unit_test(test_descriptors),
