@@ -63,6 +63,7 @@ static int set_environment(const GString *rules) {
         const char *before = getenv("LD_PRELOAD"), *rules_before = getenv(RUN_ENVIRONMENT);
         g_autofree char *all = NULL, *libraries = NULL;
         g_autofree RunRules *parsed = g_new(RunRules, 1);
+        g_auto(GStrv) names = g_strsplit_set(before ?: "", ": ", -1); /* as ld.so does */
 
         if (rules->len == 0)
                 return 0;
@@ -71,12 +72,15 @@ static int set_environment(const GString *rules) {
         if (!run_rules_parse(parsed, all))
                 return log_error_errno(E2BIG, "There are too many patterns: at most %u, of %u bytes.",
                                        RUN_RULES_MAX, RUN_TEXT_MAX);
+        if (strpbrk(library, ": "))
+                return log_error_errno(EINVAL, "Cannot make programs load \"%s\": for ld.so the name ends "
+                                               "before the colon or blank.", library);
         if (access(library, R_OK) < 0)
                 return log_error_errno(errno, "Cannot make programs load \"%s\": %m", library);
 
         if (isempty(before))
                 libraries = g_strdup(library);
-        else if (strstr(before, library))
+        else if (g_strv_contains((const char *const *) names, library))
                 libraries = g_strdup(before);
         else
                 libraries = g_strjoin(":", before, library, NULL);

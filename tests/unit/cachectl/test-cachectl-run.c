@@ -40,9 +40,9 @@ static void test_command(void **state) {
 }
 
 static void test_environment(void **state) {
-        _cleanup_(outcome_done) Outcome one = {}, nested = {};
+        _cleanup_(outcome_done) Outcome one = {}, nested = {}, old = {};
         const char *library = getenv("CACHEBPF_RUN_LIBRARY");
-        char expected[1024];
+        char expected[1024], preloaded[1024];
 
         run(&one, "run", "-q", "--done-with=*.o", "--files=a=b=-1", "--files=*=3", "--", "sh", "-c",
             "printf '%s|%s' \"$CACHEBPF_RUN\" \"$LD_PRELOAD\"");
@@ -55,6 +55,13 @@ static void test_environment(void **state) {
             "sh", "-c", "printf '%s|%s' \"$CACHEBPF_RUN\" \"$LD_PRELOAD\"");
         (void) snprintf(expected, sizeof(expected), "1 x\n2 x|%s", library);
         assert_string_equal(nested.out, expected);
+
+        /* One of such a name is another one. */
+        (void) snprintf(preloaded, sizeof(preloaded), "LD_PRELOAD=%s.old", library);
+        run(&old, "run", "--level=0:lru", "--", "env", "ASAN_OPTIONS=verify_asan_link_order=0", preloaded,
+            cachectl_path, "run", "--files=x=2", "--", "sh", "-c", "printf %s \"$LD_PRELOAD\"");
+        (void) snprintf(expected, sizeof(expected), "%s.old:%s", library, library);
+        assert_string_equal(old.out, expected);
 }
 
 static void test_errors(void **state) {
@@ -97,7 +104,7 @@ static void test_errors(void **state) {
 
 /* What cannot be said to the command is not passed over. */
 static void test_not_started(void **state) {
-        _cleanup_(outcome_done) Outcome missing = {}, many = {};
+        _cleanup_(outcome_done) Outcome missing = {}, blank = {}, colon = {}, many = {};
         _cleanup_free_ char *library = strdup(getenv("CACHEBPF_RUN_LIBRARY"));
         char rules[64 * 4 + 1] = "";
 
@@ -107,6 +114,16 @@ static void test_not_started(void **state) {
         assert_string_equal(missing.out, "");
         assert_contains(missing.err, "Cannot make programs load \"/nowhere/x.so\": No such file");
         assert_one_line(missing.err);
+
+        (void) setenv("CACHEBPF_RUN_LIBRARY", "/nowhere/a b.so", true);
+        run(&blank, "run", "--files=x=0", "--", "echo", "yes");
+        (void) setenv("CACHEBPF_RUN_LIBRARY", "/nowhere/a:b.so", true);
+        run(&colon, "run", "--files=x=0", "--", "echo", "yes");
+        assert_int_equal(blank.status, EXIT_NOT_STARTED);
+        assert_string_equal(blank.out, "");
+        assert_contains(blank.err, "Cannot make programs load \"/nowhere/a b.so\": for ld.so the name ends");
+        assert_one_line(blank.err);
+        assert_contains(colon.err, "for ld.so the name ends");
         (void) setenv("CACHEBPF_RUN_LIBRARY", library, true);
 
         for (size_t i = 0; i < 64; i++)
