@@ -152,7 +152,7 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 CacheFile,
                 SD_VARLINK_FIELD_COMMENT("The level of its pages"),
                 SD_VARLINK_DEFINE_FIELD(priority, SD_VARLINK_INT, 0),
-                SD_VARLINK_FIELD_COMMENT("If a pattern of CacheFiles= found it; only root is told"),
+                SD_VARLINK_FIELD_COMMENT("If a pattern of CacheFiles= found it"),
                 SD_VARLINK_DEFINE_FIELD(path, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("The file system, as MAJOR:MINOR, …"),
                 SD_VARLINK_DEFINE_FIELD(device, SD_VARLINK_STRING, 0),
@@ -177,7 +177,8 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_DEFINE_FIELD(wrong, SD_VARLINK_INT, 0),
                 SD_VARLINK_FIELD_COMMENT("Levels that have pages, or are MRU"),
                 SD_VARLINK_DEFINE_FIELD_BY_TYPE(levels, CacheLevel, SD_VARLINK_ARRAY),
-                SD_VARLINK_FIELD_COMMENT("Files with a priority, or that CacheFiles= names"),
+                SD_VARLINK_FIELD_COMMENT("Files with a priority, or that CacheFiles= names; "
+                                         "only root is told"),
                 SD_VARLINK_DEFINE_FIELD_BY_TYPE(files, CacheFile, SD_VARLINK_ARRAY));
 
 static SD_VARLINK_DEFINE_METHOD_FULL(

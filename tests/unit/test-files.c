@@ -497,8 +497,8 @@ static void test_revoked(void **state) {
         assert_null(slice->revoked);
 }
 
-static char *listed(Unit *u, bool paths) {
-        g_autoptr(GPtrArray) managers = files_list(u, paths);
+static char *listed(Unit *u, bool files) {
+        g_autoptr(GPtrArray) managers = files_list(u, files);
         GString *s = g_string_new(NULL);
 
         for (guint i = 0; i < managers->len; i++) {
@@ -516,9 +516,9 @@ static char *listed(Unit *u, bool paths) {
         return g_string_free(s, FALSE);
 }
 
-#define assert_listed(u, paths, expected)                               \
+#define assert_listed(u, files, expected)                               \
         do {                                                            \
-                g_autofree char *_text = listed(u, paths);              \
+                g_autofree char *_text = listed(u, files);              \
                 assert_string_equal(_text, expected);                   \
         } while (false)
 
@@ -546,10 +546,25 @@ static void test_list(void **state) {
         f = file_of("f/b");
         *fake_level(&fixture->kernel, a_service, &f) = 3;
         assert_listed(a, true, "[a.service -1 ? 2 /f/a 3 /f/b]");
-        assert_listed(a, false, "[a.service -1 ? 2 ? 3 ?]");
+        assert_listed(a, false, "[a.service]");
 
         (void) fake_manager(&fixture->kernel, 1234567);
-        assert_listed(slice, false, "[n/a][a.service -1 ? 2 ? 3 ?][b.service]");
+        assert_listed(slice, false, "[n/a][a.service][b.service]");
+}
+
+/* Names are any bytes; what is shown of them is UTF-8. */
+static void test_names(void **state) {
+        Unit *slice;
+        uint64_t odd;
+
+        free(test_file(dir, "f/\xff" "a", "x"));
+        odd = make_directory("1/\xe4.service");
+        slice = add_unit("x.slice", "acfs", 1);
+        set_files(slice, "2", "f/*");
+        fake_manager(&fixture->kernel, odd)->revoked = true;
+        assert_listed(slice, true, "[\xef\xbf\xbd.service 2 /f/\xef\xbf\xbd" "a]");
+        files_sample(fixture->files);
+        assert_string_equal(slice->revoked->pdata[0], "\xef\xbf\xbd.service");
 }
 
 int main(void) {
@@ -569,6 +584,7 @@ int main(void) {
                 FILES_TEST(test_refused),
                 FILES_TEST(test_revoked),
                 FILES_TEST(test_list),
+                FILES_TEST(test_names),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -63,7 +63,7 @@ static int reply_files(Control *c, sd_bus_message *msg, sd_varlink *link, const 
         if (r < 0)
                 return r;
 
-        managers = files_list(u, /* paths= */ subject.uid == 0);
+        managers = files_list(u, /* files= */ subject.uid == 0);
         for (guint i = 0; r >= 0 && i < managers->len; i++)
                 r = append_manager(reply, managers->pdata[i]);
         return bus_send_array(reply, r);

@@ -13,6 +13,7 @@
 #include "internal.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
+#include "shared/string-util.h"
 
 /* A manager whose directories are busy is not looked at more often. */
 #define APPLY_USEC (200 * USEC_PER_MSEC)
@@ -106,6 +107,17 @@ void unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userd
         }
 }
 
+char *name_to_utf8(char *name) {
+        char *valid;
+
+        if (!name || utf8_is_valid_n(name, strlen(name)))
+                return name;
+
+        valid = g_utf8_make_valid(name, -1);
+        g_free(name);
+        return valid;
+}
+
 typedef struct Name {
         uint64_t id;
         char *name;
@@ -125,7 +137,7 @@ char *unit_files_name_of(const UnitFiles *f, uint64_t id) {
                 return g_strdup(f->unit->name);
 
         unit_files_foreach_child(f, compare_id, &n);
-        return n.name;
+        return name_to_utf8(n.name);
 }
 
 /* ---- what managers are to say */

@@ -19,7 +19,7 @@ void files_sample(Files *f);
 typedef struct ListedFile {
         PolicyFile file;
         int level;
-        char *path;      /* NULL: not known, or not to be told */
+        char *path;      /* NULL: not known */
         uint64_t cached; /* pages of the file, whoever they belong to; UINT64_MAX: not known */
 } ListedFile;
 
@@ -30,8 +30,7 @@ typedef struct ListedManager {
 } ListedManager;
 
 /* The managers of a unit whose policy listens, or the one that a unit below such a unit is; of
- * ListedManager. With paths come numbers of pages: what others have cached, and what their files are called,
- * is not for everybody. */
-GPtrArray *files_list(Unit *u, bool paths);
+ * ListedManager. Which files they name is not for everybody: these may be where others cannot look. */
+GPtrArray *files_list(Unit *u, bool files);
 /* Whether that could be something: its policy listens. */
 bool files_has_managers(const Unit *u);

@@ -65,5 +65,7 @@ void file_manager_mark_dirty(FileManager *m);
 typedef void (*child_func_t)(const char *name, uint64_t id, void *userdata);
 void unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userdata);
 bool unit_files_is_revoked(const UnitFiles *f, uint64_t id);
-/* The name of the manager; NULL: there is none any more. */
+/* The name of the manager, to be shown; NULL: there is none any more. */
 char *unit_files_name_of(const UnitFiles *f, uint64_t id);
+/* Names of files and control groups are bytes, but not on our buses. Takes the name; NULL stays. */
+char *name_to_utf8(char *name);

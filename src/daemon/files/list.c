@@ -48,17 +48,14 @@ static uint64_t count_cached(const char *path, const PolicyFile *file) {
 
 /* ---- managers */
 
-static void add_file(ListedManager *l, const PolicyFile *file, int level, const FoundFile *known,
-                     bool paths) {
+static void add_file(ListedManager *l, const PolicyFile *file, int level, const FoundFile *known) {
         ListedFile f = {
                 .file = *file,
                 .level = level,
-                .path = paths && known ? g_strdup(known->path) : NULL,
-                .cached = UINT64_MAX,
+                .path = known ? name_to_utf8(g_strdup(known->path)) : NULL,
+                .cached = known ? count_cached(known->path, file) : UINT64_MAX,
         };
 
-        if (f.path)
-                f.cached = count_cached(f.path, file);
         g_array_append_val(l->files, f);
 }
 
@@ -75,7 +72,7 @@ static int compare_files(gconstpointer a, gconstpointer b) {
 }
 
 /* The levels are the kernel's: programs may have said something else since. */
-static void add_files(ListedManager *l, const FileManager *m, const GArray *levels, bool paths) {
+static void add_files(ListedManager *l, const FileManager *m, const GArray *levels) {
         _cleanup_hash_table_ GHashTable *seen = g_hash_table_new(NULL, NULL);
         GHashTableIter it;
         gpointer p;
@@ -90,7 +87,7 @@ static void add_files(ListedManager *l, const FileManager *m, const GArray *leve
                 known = m ? g_hash_table_lookup(m->said, &f->file) : NULL;
                 if (known)
                         g_hash_table_add(seen, known);
-                add_file(l, &f->file, f->level, known, paths);
+                add_file(l, &f->file, f->level, known);
         }
 
         if (m) {
@@ -99,7 +96,7 @@ static void add_files(ListedManager *l, const FileManager *m, const GArray *leve
                         const FoundFile *known = p;
 
                         if (!g_hash_table_contains(seen, known))
-                                add_file(l, &known->file, CACHE_LEVEL_DEFAULT, known, paths);
+                                add_file(l, &known->file, CACHE_LEVEL_DEFAULT, known);
                 }
         }
 
@@ -107,7 +104,7 @@ static void add_files(ListedManager *l, const FileManager *m, const GArray *leve
 }
 
 static ListedManager *listed_manager_new(const UnitFiles *f, const PolicyManager *kernel,
-                                         const GArray *levels, bool paths) {
+                                         const GArray *levels) {
         ListedManager *l = g_new(ListedManager, 1);
 
         *l = (ListedManager) {
@@ -117,7 +114,8 @@ static ListedManager *listed_manager_new(const UnitFiles *f, const PolicyManager
         };
         l->kernel.revoked = kernel->revoked || unit_files_is_revoked(f, kernel->id);
         g_array_set_clear_func(l->files, file_clear);
-        add_files(l, g_hash_table_lookup(f->managers, &kernel->id), levels, paths);
+        if (levels)
+                add_files(l, g_hash_table_lookup(f->managers, &kernel->id), levels);
         return l;
 }
 
@@ -128,13 +126,13 @@ static int compare_managers(gconstpointer a, gconstpointer b) {
 }
 
 /* The one of that name, or all if it is NULL. */
-static void list_unit(const UnitFiles *f, const char *name, bool paths, GPtrArray *ret) {
+static void list_unit(const UnitFiles *f, const char *name, bool files, GPtrArray *ret) {
         g_autoptr(GArray) managers = g_array_new(FALSE, FALSE, sizeof(PolicyManager)),
-                          levels = g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel));
+                          levels = files ? g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel)) : NULL;
         const PolicyBackend *b = f->unit->manager->backend;
 
         if (b->read_managers(b->userdata, f->unit->link, managers) < 0 ||
-            b->read_levels(b->userdata, f->unit->link, levels) < 0)
+            (files && b->read_levels(b->userdata, f->unit->link, levels) < 0))
                 return;
 
         for (guint i = 0; i < managers->len; i++) {
@@ -142,22 +140,22 @@ static void list_unit(const UnitFiles *f, const char *name, bool paths, GPtrArra
                 g_autofree char *its = name ? unit_files_name_of(f, m->id) : NULL;
 
                 if (!name || streq_ptr(its, name))
-                        g_ptr_array_add(ret, listed_manager_new(f, m, levels, paths));
+                        g_ptr_array_add(ret, listed_manager_new(f, m, levels));
         }
 }
 
-GPtrArray *files_list(Unit *u, bool paths) {
+GPtrArray *files_list(Unit *u, bool files) {
         GPtrArray *l = g_ptr_array_new_with_free_func(listed_manager_free);
         GHashTableIter it;
         gpointer p;
 
         if (files_has_managers(u))
-                list_unit(u->files, NULL, paths, l);
+                list_unit(u->files, NULL, files, l);
         else {
                 g_hash_table_iter_init(&it, u->manager->units);
                 while (g_hash_table_iter_next(&it, NULL, &p))
                         if (files_has_managers(p))
-                                list_unit(((Unit *) p)->files, u->name, paths, l);
+                                list_unit(((Unit *) p)->files, u->name, files, l);
         }
 
         g_ptr_array_sort(l, compare_managers);

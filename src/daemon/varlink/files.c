@@ -61,9 +61,9 @@ static int append_manager(const ListedManager *m, sd_json_variant **array) {
                 SD_JSON_BUILD_PAIR_VARIANT("files", files));
 }
 
-int files_varlink_build(Unit *u, bool paths, sd_json_variant **ret) {
+int files_varlink_build(Unit *u, bool files, sd_json_variant **ret) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *array = NULL;
-        _cleanup_ptr_array_ GPtrArray *managers = files_list(u, paths);
+        _cleanup_ptr_array_ GPtrArray *managers = files_list(u, files);
         int r;
 
         r = sd_json_variant_new_array(&array, NULL, 0);

@@ -130,18 +130,18 @@ static int method_get_stats(sd_varlink *link, sd_json_variant *parameters, sd_va
 
 /* ---- files */
 
-static int build_files(Unit *u, sd_json_variant **ret) {
-        return files_varlink_build(u, /* paths= */ false, ret);
+static int build_managers(Unit *u, sd_json_variant **ret) {
+        return files_varlink_build(u, /* files= */ false, ret);
 }
 
-static int build_files_with_paths(Unit *u, sd_json_variant **ret) {
-        return files_varlink_build(u, /* paths= */ true, ret);
+static int build_files(Unit *u, sd_json_variant **ret) {
+        return files_varlink_build(u, /* files= */ true, ret);
 }
 
 static build_t files_for(sd_varlink *link) {
         uid_t uid;
 
-        return sd_varlink_get_peer_uid(link, &uid) >= 0 && uid == 0 ? build_files_with_paths : build_files;
+        return sd_varlink_get_peer_uid(link, &uid) >= 0 && uid == 0 ? build_files : build_managers;
 }
 
 static int reply_files(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {

@@ -17,6 +17,6 @@ int unit_varlink_build(Unit *u, sd_json_variant **ret);
 /* As the only member, "unit", of a reply. */
 int unit_varlink_build_reply(Unit *u, sd_json_variant **ret);
 /* files.c: its managers, see ListFiles. */
-int files_varlink_build(Unit *u, bool paths, sd_json_variant **ret);
+int files_varlink_build(Unit *u, bool files, sd_json_variant **ret);
 /* The holds of a unit as an array of Hold; NULL if there are none. */
 int unit_varlink_build_holds(const Unit *u, sd_json_variant **ret);
