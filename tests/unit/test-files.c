@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* CacheFiles= and CacheLevel=: what they may say, which files that means, and what policies are told of it,
- * on a fake kernel, see reconcile-fixture.h. */
+/* CacheFiles= and CacheLevel=: what policies are told of them, on a fake kernel, see reconcile-fixture.h. */
 
 #include "reconcile-fixture.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/files/search.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
+#include "some-files.h"
 
 static char *dir, *cgroups;
 
@@ -49,181 +47,6 @@ static int teardown(void **state) {
 
 #define FILES_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-/* ---- settings */
-
-static void check(const char *key, const char *value, const char *expected) {
-        _cleanup_free_ char *problem = NULL;
-        int r = cache_files_check(key, value, &problem);
-
-        assert_int_equal(r, expected ? -EINVAL : 0);
-        if (expected && !strstr(problem, expected))
-                fail_msg("%s=%s: no \"%s\" in \"%s\"", key, value, expected, problem);
-}
-
-static void test_values(void **state) {
-        check("CacheFiles", "-1 /a /b/*.c 3 /[x]", NULL);
-        check("X-CacheFiles", " ", NULL);
-        check("CacheFiles", "/a", "'/a' is no priority, which is a number from -1 to 3");
-        check("CacheFiles", "-2 /a", "'-2' is no priority");
-        check("CacheFiles", "4 /a", "'4' is no priority");
-        check("CacheFiles", "0", "a priority has no pattern behind it");
-        check("CacheFiles", "0 1 /a", "a priority has no pattern behind it");
-        check("CacheFiles", "0 /a 1", "a priority has no pattern behind it");
-        check("CacheFiles", "0 a", "'a' is neither a priority nor an absolute path");
-        check("CacheFiles", "0 /a/", "'/a/' is no plain path");
-        check("CacheFiles", "0 /a//b", "is no plain path");
-        check("CacheFiles", "0 /a/../b", "is no plain path");
-        check("CacheFiles", "0 /.", "is no plain path");
-        check("CacheLevel", "0 mru -1 lru", NULL);
-        check("CacheLevel", "5 mru", "'5' is no level");
-        check("CacheLevel", "0", "level 0 is to be 'lru' or 'mru'");
-        check("CacheLevel", "0 fifo", "level 0 is to be 'lru' or 'mru', not 'fifo'");
-        check("CachePolicy", "anything", NULL);
-}
-
-static void test_inherited(void **state) {
-        _cleanup_policy_setting_ PolicySetting mine = {}, above = {};
-        _cleanup_cache_files_ CacheFiles f = {}, copy = {};
-
-        assert_int_equal(policy_setting_assign(&mine, "CacheFiles", "1 /a /b", "/x", 1), 0);
-        assert_int_equal(policy_setting_assign(&mine, "CacheFiles", "2 /c", "/x", 2), 0);
-        assert_int_equal(policy_setting_assign(&above, "CacheFiles", "3 /d", "/y", 1), 0);
-        assert_int_equal(policy_setting_assign(&above, "CacheLevel", "1 mru 1 lru 3 mru", "/y", 2), 0);
-        cache_files_make(&mine, &above, &f);
-        assert_int_equal(f.patterns->len, 3);
-        assert_string_equal(g_array_index(f.patterns, FilePattern, 1).pattern, "/b");
-        assert_int_equal(g_array_index(f.patterns, FilePattern, 1).level, 1);
-        assert_int_equal(g_array_index(f.patterns, FilePattern, 2).level, 2);
-        assert_memory_equal(f.mru, ((int8_t[]) { -1, -1, 0, -1, 1 }), sizeof(f.mru));
-        assert_false(cache_files_is_empty(&f));
-
-        cache_files_copy(&f, &copy);
-        assert_true(cache_files_equal(&f, &copy));
-        copy.mru[0] = 0;
-        assert_false(cache_files_equal(&f, &copy));
-
-        /* Nothing is something, too. */
-        assert_int_equal(policy_setting_assign(&mine, "CacheFiles", "", "/x", 3), 0);
-        assert_int_equal(policy_setting_assign(&mine, "CacheLevel", "", "/x", 4), 0);
-        cache_files_done(&f);
-        cache_files_make(&mine, &above, &f);
-        assert_true(cache_files_is_empty(&f));
-}
-
-/* ---- files */
-
-/* "PRIORITY NAME, …" of what the patterns find, which are below the directory of the test. */
-static char *found(const char *patterns, FileSearch *ret) {
-        _cleanup_policy_setting_ PolicySetting s = {};
-        _cleanup_cache_files_ CacheFiles f = {};
-        g_autofree char *replaced = NULL;
-        g_auto(GStrv) parts = g_strsplit(patterns, "@", -1);
-        g_autoptr(GPtrArray) names = g_ptr_array_new_null_terminated(0, g_free, TRUE);
-        FileSearch search = {};
-        GHashTableIter it;
-        gpointer p;
-        char *text;
-
-        replaced = g_strjoinv(dir, parts);
-        assert_int_equal(policy_setting_assign(&s, "CacheFiles", replaced, "/x", 1), 0);
-        cache_files_make(&s, NULL, &f);
-        file_search(&f, &search);
-
-        g_hash_table_iter_init(&it, search.files);
-        while (g_hash_table_iter_next(&it, NULL, &p))
-                g_ptr_array_add(names, g_strdup_printf("%d %s", ((FoundFile *) p)->level,
-                                                       startswith(((FoundFile *) p)->path, dir)));
-        g_ptr_array_sort_values(names, (GCompareFunc) strcmp);
-        text = names->len > 0 ? g_strjoinv(", ", (char **) names->pdata) : g_strdup("");
-
-        if (ret)
-                *ret = search;
-        else
-                file_search_done(&search);
-        return text;
-}
-
-#define assert_found(patterns, expected)                                \
-        do {                                                            \
-                g_autofree char *_text = found(patterns, NULL);         \
-                assert_string_equal(_text, expected);                   \
-        } while (false)
-
-static void make_files(void) {
-        static const char *const names[] = { "f/a", "f/b", "f/.c", "f/d e", "f/sub/a", "g/a" };
-        g_autofree char *link = g_build_filename(dir, "f/link", NULL),
-                        *fifo = g_build_filename(dir, "f/fifo", NULL),
-                        *away = g_build_filename(dir, "away", NULL);
-
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                free(test_file(dir, names[i], "x"));
-        assert_int_equal(symlink("a", link), 0);
-        assert_int_equal(symlink("f", away), 0);
-        assert_int_equal(mkfifo(fifo, 0600), 0);
-}
-
-static void test_search(void **state) {
-        _cleanup_file_search_ FileSearch s = {};
-        const SearchedDirectory *d;
-        g_autofree char *text = NULL, *path = g_build_filename(dir, "f", NULL);
-
-        make_files();
-        assert_found("1 @/f/a", "1 /f/a");
-        assert_found("1 @/f/*", "1 /f/a, 1 /f/b, 1 /f/d e"); /* none that is hidden, none but files */
-        assert_found("1 @/f/.*", "1 /f/.c");
-        assert_found("1 @/*/a", "1 /f/a, 1 /g/a");
-        assert_found("1 @/f/d?e", "1 /f/d e");
-        assert_found("1 @/f/* 2 @/f/a 3 @/g/*", "1 /f/b, 1 /f/d e, 2 /f/a, 3 /g/a");
-        assert_found("2 @/f/a 1 @/f/*", "1 /f/a, 1 /f/b, 1 /f/d e");
-        assert_found("1 @/f/link 1 @/f/fifo 1 @/f/sub", "");
-        assert_found("1 @/away/sub/a", "1 /away/sub/a");
-        assert_found("1 @/nowhere/*/a", "");
-
-        text = found("1 @/f/[ab] 1 @/f/new/a 1 @/f/z", &s);
-        d = g_hash_table_lookup(s.directories, path);
-        assert_non_null(d);
-        assert_true(searched_directory_has(d, "a") && searched_directory_has(d, "new") &&
-                    searched_directory_has(d, "z"));
-        assert_false(searched_directory_has(d, "c"));
-        assert_int_equal(g_hash_table_size(s.directories), 1);
-        assert_false(s.full);
-}
-
-static void test_many(void **state) {
-        _cleanup_file_search_ FileSearch s = {};
-        g_autofree char *text = NULL;
-
-        for (unsigned i = 0; i < MANAGER_FILES_MAX + 1; i++) {
-                char name[32];
-
-                (void) snprintf(name, sizeof(name), "many/%u", i);
-                free(test_file(dir, name, ""));
-        }
-        text = found("1 @/many/*", &s);
-        assert_true(s.full);
-        assert_int_equal(g_hash_table_size(s.files), MANAGER_FILES_MAX);
-}
-
-/* The kernel's other word for a generation, where the file system has it. */
-static void test_identify(void **state) {
-        _cleanup_free_ char *path = test_file(dir, "a", "x");
-        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC), readable = open(path, O_RDONLY | O_CLOEXEC),
-                            directory = open(dir, O_PATH | O_CLOEXEC);
-        FileMount mount = FILE_MOUNT_NONE;
-        PolicyFile file, again;
-        struct stat st;
-        long generation = 0;
-
-        assert_int_equal(file_identify(fd, &mount, &file), 0);
-        assert_int_equal(fstat(fd, &st), 0);
-        assert_int_equal(file.ino, st.st_ino);
-        if (ioctl(readable, FS_IOC_GETVERSION, &generation) >= 0)
-                assert_int_equal(file.generation, (uint32_t) generation);
-        assert_int_equal(file_identify(readable, &mount, &again), 0);
-        assert_memory_equal(&file, &again, sizeof(file));
-        assert_int_equal(file_identify(directory, &mount, &again), -EBADF);
-}
-
 /* ---- what policies are told */
 
 static PolicyFile file_of(const char *name) {
@@ -251,6 +74,31 @@ static void set_files(Unit *u, const char *priority, const char *name) {
         set(u, "CacheFiles", value, 3);
 }
 
+static char *listed(Unit *u, bool files) {
+        g_autoptr(GPtrArray) managers = files_list(u, files);
+        GString *s = g_string_new(NULL);
+
+        for (guint i = 0; i < managers->len; i++) {
+                const ListedManager *m = managers->pdata[i];
+
+                g_string_append_printf(s, "[%s", strna(m->name));
+                for (guint j = 0; j < m->files->len; j++) {
+                        const ListedFile *f = &g_array_index(m->files, ListedFile, j);
+
+                        g_string_append_printf(s, " %d %s", f->level,
+                                               f->path ? startswith(f->path, dir) : "?");
+                }
+                g_string_append(s, "]");
+        }
+        return g_string_free(s, FALSE);
+}
+
+#define assert_listed(u, files, expected)                               \
+        do {                                                            \
+                g_autofree char *_text = listed(u, files);              \
+                assert_string_equal(_text, expected);                   \
+        } while (false)
+
 /* Managers are not looked at all the time. */
 static void wait_for(bool (*condition)(void)) {
         for (unsigned i = 0; i < 1000 && !condition(); i++)
@@ -264,7 +112,7 @@ static void test_said(void **state) {
         uint64_t other, container;
         Unit *slice, *a;
 
-        make_files();
+        make_files(dir);
         a_service = make_directory("1/a.service");
         other = make_directory("1/b.service");
         container = make_directory("1/container");
@@ -305,7 +153,7 @@ static void test_taken_back(void **state) {
         Unit *slice, *a;
         PolicyFile f;
 
-        make_files();
+        make_files(dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         a = add_unit("a.service", NULL, 0);
@@ -335,11 +183,26 @@ static void test_taken_back(void **state) {
                       "policy 'lfu' has no levels for files, which CacheFiles= (/etc/x.slice:3) is about");
 }
 
+/* What is not found because there is too much may be there. */
+static void test_cut_short(void **state) {
+        Unit *slice;
+
+        make_many(dir, 0, 100);
+        a_service = make_directory("1/a.service");
+        slice = add_unit("x.slice", "acfs", 1);
+        set_files(slice, "2", "many/*");
+        make_many(dir, 100, 2 * MANAGER_FILES_MAX);
+        set(slice, "CacheLevel", "2 mru", 4);
+        assert_true(fixture->kernel.levels->len > 0);
+        for (guint i = 0; i < fixture->kernel.levels->len; i++)
+                assert_int_equal(g_array_index(fixture->kernel.levels, PolicyFileLevel, i).level, 2);
+}
+
 /* What has a policy of its own is no manager. */
 static void test_own_policy(void **state) {
         Unit *slice, *a;
 
-        make_files();
+        make_files(dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         a = add_unit("a.service", "mru", 2);
@@ -355,7 +218,7 @@ static void test_own_policy(void **state) {
 static void test_alone(void **state) {
         Unit *u;
 
-        make_files();
+        make_files(dir);
         (void) make_directory("1");
         u = add_unit("a.service", "acfs", 1);
         set_files(u, "-1", "f/a");
@@ -378,7 +241,7 @@ static void test_later(void **state) {
         g_autofree char *from = g_build_filename(dir, "f/b", NULL), *to = g_build_filename(dir, "g/b", NULL);
         Unit *a;
 
-        make_files();
+        make_files(dir);
         assert_int_equal(rename(from, to), 0);
         a_service = make_directory("1/a.service");
         (void) add_unit("x.slice", "acfs", 1);
@@ -402,7 +265,7 @@ static bool is_late_manager_said(void) {
 static void test_late_manager(void **state) {
         Unit *slice;
 
-        make_files();
+        make_files(dir);
         (void) make_directory("1/other");
         slice = add_unit("x.slice", "acfs", 1);
         set_files(slice, "2", "f/a");
@@ -410,10 +273,56 @@ static void test_late_manager(void **state) {
         wait_for(is_late_manager_said);
 }
 
+/* A user who has all these events come, all the time, does not keep the daemon from its work. */
+static void test_order(void **state) {
+        Unit *slice, *a;
+
+        make_files(dir);
+        (void) make_directory("1/b.service");
+        slice = add_unit("x.slice", "acfs", 1);
+        a = add_unit("a.service", NULL, 0);
+        set_files(a, "2", "f/*");
+        (void) make_directory("1/a.service");
+        fixture->kernel.n_said = 0;
+        configure(slice, "lfu");
+        run();
+        assert_string_equal(slice->effective, "lfu");
+        assert_int_equal(fixture->kernel.n_said, 0);
+}
+
+/* systemd says that a unit has ended before its policy goes. */
+static void test_ended(void **state) {
+        g_autofree char *cgroup = NULL, *from = g_build_filename(cgroups, "1", NULL),
+                        *to = g_build_filename(cgroups, "gone", NULL);
+        Unit *slice;
+
+        make_files(dir);
+        a_service = make_directory("1/a.service");
+        slice = add_unit("x.slice", "acfs", 1);
+        set_files(slice, "2", "f/a");
+        assert_true(is_late_manager_said());
+
+        cgroup = g_steal_pointer(&slice->cgroup);
+        (void) fake_manager(&fixture->kernel, make_directory("1"));
+        assert_listed(slice, false, "[n/a][n/a]");
+        fixture->kernel.n_said = 0;
+        (void) make_directory("1/b.service");
+        for (unsigned i = 0; i < 50; i++)
+                assert_true(sd_event_run(fixture->event, 10 * USEC_PER_MSEC) >= 0);
+        assert_int_equal(fixture->kernel.n_said, 0);
+
+        /* That there are no control groups below is not known then. */
+        slice->cgroup = g_steal_pointer(&cgroup);
+        assert_int_equal(rename(from, to), 0);
+        manager_mark_dirty(fixture->manager, slice);
+        run();
+        assert_int_equal(fixture->kernel.n_said, 0);
+}
+
 static void test_again(void **state) {
         Unit *slice;
 
-        make_files();
+        make_files(dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         set_files(slice, "2", "f/a");
@@ -444,7 +353,7 @@ static void test_again(void **state) {
 static void test_refused(void **state) {
         Unit *slice;
 
-        make_files();
+        make_files(dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         fixture->kernel.say_error = -ENOSPC;
@@ -497,37 +406,12 @@ static void test_revoked(void **state) {
         assert_null(slice->revoked);
 }
 
-static char *listed(Unit *u, bool files) {
-        g_autoptr(GPtrArray) managers = files_list(u, files);
-        GString *s = g_string_new(NULL);
-
-        for (guint i = 0; i < managers->len; i++) {
-                const ListedManager *m = managers->pdata[i];
-
-                g_string_append_printf(s, "[%s", strna(m->name));
-                for (guint j = 0; j < m->files->len; j++) {
-                        const ListedFile *f = &g_array_index(m->files, ListedFile, j);
-
-                        g_string_append_printf(s, " %d %s", f->level,
-                                               f->path ? startswith(f->path, dir) : "?");
-                }
-                g_string_append(s, "]");
-        }
-        return g_string_free(s, FALSE);
-}
-
-#define assert_listed(u, files, expected)                               \
-        do {                                                            \
-                g_autofree char *_text = listed(u, files);              \
-                assert_string_equal(_text, expected);                   \
-        } while (false)
-
 static void test_list(void **state) {
         Unit *slice, *a;
         uint64_t b;
         PolicyFile f;
 
-        make_files();
+        make_files(dir);
         a_service = make_directory("1/a.service");
         b = make_directory("1/b.service");
         slice = add_unit("x.slice", "acfs", 1);
@@ -569,17 +453,15 @@ static void test_names(void **state) {
 
 int main(void) {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_values),
-                cmocka_unit_test(test_inherited),
-                FILES_TEST(test_search),
-                FILES_TEST(test_many),
-                FILES_TEST(test_identify),
                 FILES_TEST(test_said),
                 FILES_TEST(test_taken_back),
+                FILES_TEST(test_cut_short),
                 FILES_TEST(test_own_policy),
                 FILES_TEST(test_alone),
                 FILES_TEST(test_later),
                 FILES_TEST(test_late_manager),
+                FILES_TEST(test_order),
+                FILES_TEST(test_ended),
                 FILES_TEST(test_again),
                 FILES_TEST(test_refused),
                 FILES_TEST(test_revoked),

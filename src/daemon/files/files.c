@@ -15,8 +15,8 @@
 #include "shared/log.h"
 #include "shared/string-util.h"
 
-/* A manager whose directories are busy is not looked at more often. */
-#define APPLY_USEC (200 * USEC_PER_MSEC)
+/* Control groups that come and go are not looked at more often. */
+#define SYNC_USEC (200 * USEC_PER_MSEC)
 /* Who is revoked is known so much later. */
 #define SAMPLE_USEC (2 * USEC_PER_SEC)
 /* So often has a manager that was revoked to be seen with a say until it counts as having it. */
@@ -51,24 +51,36 @@ void file_manager_mark_dirty(FileManager *m) {
         schedule(m->owner->files, m->not_before);
 }
 
-static void apply_unit(Files *f, UnitFiles *u, uint64_t now, uint64_t *next) {
+static int sync_managers(UnitFiles *f, bool again);
+
+/* Does one thing that is due, or says when there is one to do. */
+static bool apply_unit(UnitFiles *u, uint64_t now, uint64_t *next) {
         GHashTableIter it;
         gpointer p;
+
+        if (u->dirty && u->not_before <= now) {
+                (void) sync_managers(u, /* again= */ false);
+                return true;
+        }
+        if (u->dirty)
+                *next = MIN(*next, u->not_before);
 
         g_hash_table_iter_init(&it, u->managers);
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 FileManager *m = p;
 
                 if (m->dirty && m->not_before <= now) {
-                        m->dirty = false;
-                        m->not_before = now + APPLY_USEC;
                         file_manager_apply(m);
+                        return true;
                 }
                 if (m->dirty)
                         *next = MIN(*next, m->not_before);
         }
+
+        return false;
 }
 
+/* One thing a time: others may have their turn before the next one. */
 static int on_apply(sd_event_source *s, uint64_t usec, void *userdata) {
         Files *f = ASSERT_PTR(userdata);
         uint64_t now = g_get_monotonic_time(), next = UINT64_MAX;
@@ -77,8 +89,10 @@ static int on_apply(sd_event_source *s, uint64_t usec, void *userdata) {
 
         g_hash_table_iter_init(&it, f->units);
         while (g_hash_table_iter_next(&it, &u, NULL))
-                if (files_has_managers(u))
-                        apply_unit(f, ((Unit *) u)->files, now, &next);
+                if (files_has_managers(u) && apply_unit(((Unit *) u)->files, now, &next)) {
+                        next = now;
+                        break;
+                }
 
         if (next != UINT64_MAX)
                 schedule(f, next);
@@ -87,16 +101,20 @@ static int on_apply(sd_event_source *s, uint64_t usec, void *userdata) {
 
 /* ---- control groups */
 
+/* Not that of the root: NULL if there is none now. */
 static char *cgroup_path(const Unit *u) {
-        return g_strconcat(u->manager->paths.kernel.cgroup, u->cgroup, NULL);
+        return u->cgroup ? g_strconcat(u->manager->paths.kernel.cgroup, u->cgroup, NULL) : NULL;
 }
 
-void unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userdata) {
+int unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userdata) {
         g_autofree char *path = cgroup_path(f->unit);
-        _cleanup_closedir_ DIR *d = opendir(path);
+        _cleanup_closedir_ DIR *d = path ? opendir(path) : NULL;
         struct dirent *de;
 
-        while (d && (de = readdir(d))) {
+        if (!d)
+                return path ? -errno : -ENOENT;
+
+        while ((de = readdir(d))) {
                 struct stat st;
 
                 if (de->d_type != DT_DIR || de->d_name[0] == '.')
@@ -105,6 +123,8 @@ void unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userd
                 if (fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) >= 0)
                         func(de->d_name, st.st_ino, userdata);
         }
+
+        return 0;
 }
 
 char *name_to_utf8(char *name) {
@@ -136,7 +156,7 @@ char *unit_files_name_of(const UnitFiles *f, uint64_t id) {
         if (id == f->unit->cgroup_id)
                 return g_strdup(f->unit->name);
 
-        unit_files_foreach_child(f, compare_id, &n);
+        (void) unit_files_foreach_child(f, compare_id, &n);
         return name_to_utf8(n.name);
 }
 
@@ -189,11 +209,17 @@ static gboolean is_unseen(gpointer id, gpointer m, gpointer seen) {
         return !g_hash_table_contains(seen, m);
 }
 
-static void sync_managers(UnitFiles *f, bool again) {
+static int sync_managers(UnitFiles *f, bool again) {
         _cleanup_hash_table_ GHashTable *seen = g_hash_table_new(NULL, NULL);
         Sync s = { .files = f, .seen = seen, .again = again };
+        int r;
 
-        unit_files_foreach_child(f, sync_child, &s);
+        f->dirty = false;
+        f->not_before = g_get_monotonic_time() + SYNC_USEC;
+        r = unit_files_foreach_child(f, sync_child, &s);
+        if (r < 0) /* systemd will say what has become of it */
+                return r;
+
         if (s.n_children == 0) {
                 _cleanup_cache_files_ CacheFiles wanted = {};
 
@@ -202,13 +228,16 @@ static void sync_managers(UnitFiles *f, bool again) {
         }
 
         (void) g_hash_table_foreach_remove(f->managers, is_unseen, seen);
+        return 0;
 }
 
 static int on_child(sd_event_source *s, const struct inotify_event *event, void *userdata) {
         UnitFiles *f = ASSERT_PTR(userdata);
 
-        if (event->mask & (IN_ISDIR | IN_Q_OVERFLOW))
-                sync_managers(f, /* again= */ false);
+        if (event->mask & (IN_ISDIR | IN_Q_OVERFLOW)) {
+                f->dirty = true;
+                schedule(f->files, f->not_before);
+        }
         return 0;
 }
 
@@ -338,24 +367,30 @@ static UnitFiles *unit_files_free(UnitFiles *f) {
         sd_event_source_disable_unref(f->watch);
         g_hash_table_unref(f->managers);
         g_array_unref(f->revoked);
-        free(f->cgroup);
         return mfree(f);
 }
 
 static void watch_children(UnitFiles *f) {
-        g_autofree char *path = NULL;
+        g_autofree char *path = cgroup_path(f->unit);
         int r;
 
-        if (streq_ptr(f->cgroup, f->unit->cgroup))
+        if (f->cgroup_id == f->unit->cgroup_id)
                 return;
 
+        f->cgroup_id = 0;
         f->watch = sd_event_source_disable_unref(f->watch);
-        g_set_str(&f->cgroup, f->unit->cgroup);
-        path = cgroup_path(f->unit);
+        if (!path)
+                return;
+
         r = sd_event_add_inotify(f->unit->manager->event, &f->watch, path,
                                  IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR, on_child, f);
-        if (r < 0)
-                log_debug_errno(r, "%s: Cannot watch its control group, ignoring: %m", f->unit->name);
+        if (r >= 0)
+                r = sd_event_source_set_priority(f->watch, FILES_PRIORITY);
+        if (r >= 0)
+                f->cgroup_id = f->unit->cgroup_id;
+        else
+                log_debug_errno(r, "%s: Cannot watch its control group, trying again later: %m",
+                                f->unit->name);
 }
 
 static void sync_unit(Files *f, Unit *u) {
@@ -373,10 +408,10 @@ static void sync_unit(Files *f, Unit *u) {
         }
 
         again = u->files->policy_id != u->policy_id;
-        u->files->policy_id = u->policy_id;
         u->files->complained = u->files->complained && !again;
         watch_children(u->files);
-        sync_managers(u->files, again);
+        if (sync_managers(u->files, again) >= 0)
+                u->files->policy_id = u->policy_id;
 }
 
 static void forget(Files *f, Unit *u) {
@@ -427,6 +462,8 @@ int files_new(Manager *m, Files **ret) {
         manager_observe(m, &observer, f);
 
         r = sd_event_add_time(m->event, &f->apply_source, CLOCK_MONOTONIC, 0, 1, on_apply, f);
+        if (r >= 0)
+                r = sd_event_source_set_priority(f->apply_source, FILES_PRIORITY);
         if (r >= 0)
                 r = sd_event_source_set_enabled(f->apply_source, SD_EVENT_OFF);
         if (r >= 0)

@@ -7,6 +7,10 @@
 typedef struct FileManager FileManager;
 typedef struct Files Files;
 
+/* Users make as many events as they like, by what they do with their files: everything else goes first, also
+ * the clients of varlink. */
+#define FILES_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 30)
+
 /* Of a directory in which files may come and go. */
 typedef struct FileWatch {
         FileManager *manager;
@@ -46,8 +50,10 @@ struct UnitFiles {
         Unit *unit;
         uint64_t policy_id;       /* that was told */
         bool complained;          /* of what the policy did not take; it has room for so many managers */
-        char *cgroup;             /* that is watched */
+        uint64_t cgroup_id;       /* that is watched; 0: none */
         sd_event_source *watch;
+        bool dirty;               /* there may be other control groups below */
+        uint64_t not_before;      /* CLOCK_MONOTONIC: these are not to be looked at before */
         GHashTable *managers;     /* id -> FileManager */
         GArray *revoked;          /* of RevokedManager */
 };
@@ -61,9 +67,10 @@ void file_manager_apply(FileManager *m);
 /* files.c: it is to be looked at, soon. */
 void file_manager_mark_dirty(FileManager *m);
 
-/* Calls func for each control group right below the unit's, with its name and id. */
+/* Calls func for each control group right below the unit's, with its name and id. -ENOENT: the unit has none
+ * now. */
 typedef void (*child_func_t)(const char *name, uint64_t id, void *userdata);
-void unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userdata);
+int unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userdata);
 bool unit_files_is_revoked(const UnitFiles *f, uint64_t id);
 /* The name of the manager, to be shown; NULL: there is none any more. */
 char *unit_files_name_of(const UnitFiles *f, uint64_t id);

@@ -11,6 +11,11 @@
 #define WATCHED_EVENTS \
         (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
+/* A manager whose directories are busy is not looked at more often. */
+#define APPLY_USEC (200 * USEC_PER_MSEC)
+/* The daemon has others to serve. */
+#define SEARCH_USEC (50 * USEC_PER_MSEC)
+
 static void watch_free(void *p) {
         FileWatch *w = p;
 
@@ -84,8 +89,10 @@ static bool update_watches(FileManager *m, sd_event *event) {
                 w->manager = m;
                 w->directory = p;
                 r = sd_event_add_inotify(event, &w->source, key, WATCHED_EVENTS, on_directory, w);
+                if (r >= 0)
+                        r = sd_event_source_set_priority(w->source, FILES_PRIORITY);
                 if (r < 0) {
-                        free(w);
+                        watch_free(w);
                         if (r != -ENOENT && r != -ENOTDIR)
                                 log_debug_errno(r, "%s: Cannot watch '%s', ignoring: %m", m->name,
                                                 (const char *) key);
@@ -168,6 +175,10 @@ static void take_back(FileManager *m) {
         GHashTableIter it;
         gpointer p;
 
+        /* What a search that was cut short did not find may be there. There is not room for any number. */
+        if (m->found.full && g_hash_table_size(m->said) <= 2 * MANAGER_FILES_MAX)
+                return;
+
         g_hash_table_iter_init(&it, m->said);
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 const FoundFile *said = p;
@@ -211,16 +222,23 @@ static void say_files(FileManager *m) {
 
 void file_manager_apply(FileManager *m) {
         sd_event *event = m->owner->unit->manager->event;
+        uint64_t begin = g_get_monotonic_time(), now;
+
+        m->dirty = false;
 
         /* Mostly once more: then all directories are watched. */
         for (unsigned i = 0; i < 3; i++) {
                 FileSearch before = m->found;
 
-                file_search(&m->wanted, &m->found);
-                if (!update_watches(m, event))
+                file_search(&m->wanted, SEARCH_USEC, &m->found);
+                if (!update_watches(m, event) || m->found.full)
                         i = 3;
                 file_search_done(&before);
         }
+
+        /* What takes long, or is never over, has a tenth of the time. */
+        now = g_get_monotonic_time();
+        m->not_before = now + MAX(APPLY_USEC, 10 * (now - begin));
 
         if (m->found.full)
                 complain(m, &m->complained, 0,

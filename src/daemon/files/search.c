@@ -7,14 +7,26 @@
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 
+/* Of each pattern: what users do in the directories of one is not to be felt by the others. */
 #define DIRECTORIES_MAX 1024U
 /* Names in directories. The daemon has others to serve. */
 #define NAMES_MAX 65536U
+/* So many are looked at in any case: somebody else may have had the processor. */
+#define NAMES_MIN 16U
+/* So many files are left for each pattern that follows, or half of them for all of these. */
+#define FILES_LEFT 32U
 
 typedef struct Search {
         FileSearch result;
         FileMount mount;
+
+        /* of the pattern that is searched for */
+        int level;
+        unsigned n_directories;
         unsigned n_names;
+        unsigned n_files_max; /* with those of the patterns before */
+        uint64_t deadline;    /* CLOCK_MONOTONIC */
+        bool cut;             /* no more of it */
 } Search;
 
 /* ---- what was found */
@@ -65,8 +77,8 @@ void file_search_done(FileSearch *s) {
 static void add_directory(Search *s, const char *path, const char *name) {
         SearchedDirectory *d = g_hash_table_lookup(s->result.directories, path);
 
-        if (!d && g_hash_table_size(s->result.directories) >= DIRECTORIES_MAX) {
-                s->result.full = true;
+        if (!d && ++s->n_directories > DIRECTORIES_MAX) {
+                s->cut = true;
                 return;
         }
         if (!d) {
@@ -80,7 +92,7 @@ static void add_directory(Search *s, const char *path, const char *name) {
         g_ptr_array_add(d->names, g_strdup(name));
 }
 
-static void add_file(Search *s, int fd, const char *path, int level) {
+static void add_file(Search *s, int fd, const char *path) {
         FoundFile *f;
         PolicyFile file;
 
@@ -88,8 +100,8 @@ static void add_file(Search *s, int fd, const char *path, int level) {
                 return;
 
         f = g_hash_table_lookup(s->result.files, &file);
-        if (!f && g_hash_table_size(s->result.files) >= MANAGER_FILES_MAX) {
-                s->result.full = true;
+        if (!f && g_hash_table_size(s->result.files) >= s->n_files_max) {
+                s->cut = true;
                 return;
         }
         if (!f) {
@@ -97,19 +109,19 @@ static void add_file(Search *s, int fd, const char *path, int level) {
                 *f = (FoundFile) { .file = file, .path = g_strdup(path) };
                 g_hash_table_insert(s->result.files, &f->file, f);
         }
-        f->level = level;
+        f->level = s->level;
 }
 
 /* ---- the search */
 
-static void search_in(Search *s, int dir_fd, const char *dir, const char *pattern, int level);
+static void search_in(Search *s, int dir_fd, const char *dir, const char *pattern, bool follow);
 
 /* The name, without a pattern in it, in that directory; rest is the pattern behind it, if there is one. */
 static int search_name(Search *s, int dir_fd, const char *dir, const char *name, const char *rest,
-                       int level) {
+                       bool follow) {
         /* Neither waits for what is at the other end of a FIFO or a device. */
-        _cleanup_close_ int fd = openat(dir_fd, name,
-                                        O_PATH | O_CLOEXEC | (rest ? O_DIRECTORY : O_NOFOLLOW));
+        _cleanup_close_ int fd = openat(dir_fd, name, O_PATH | O_CLOEXEC | (rest ? O_DIRECTORY : 0) |
+                                                              (rest && follow ? 0 : O_NOFOLLOW));
         g_autofree char *path = NULL;
 
         if (fd < 0)
@@ -117,19 +129,28 @@ static int search_name(Search *s, int dir_fd, const char *dir, const char *name,
 
         path = g_strdup_printf("%s/%s", streq(dir, "/") ? "" : dir, name);
         if (rest)
-                search_in(s, fd, path, rest, level);
+                search_in(s, fd, path, rest, follow);
         else
-                add_file(s, fd, path, level);
+                add_file(s, fd, path);
         return 0;
 }
 
 static bool may_be(const struct dirent *de, bool directory) {
-        return de->d_type == DT_UNKNOWN ||
-                (directory ? de->d_type == DT_DIR || de->d_type == DT_LNK : de->d_type == DT_REG);
+        /* Patterns go down only. */
+        if (streq(de->d_name, ".") || streq(de->d_name, ".."))
+                return false;
+
+        return de->d_type == DT_UNKNOWN || de->d_type == (directory ? DT_DIR : DT_REG);
 }
 
-static void search_names(Search *s, int dir_fd, const char *dir, const char *pattern, const char *rest,
-                         int level) {
+static bool is_cut(Search *s) {
+        s->n_names++;
+        s->cut = s->cut || s->n_names > NAMES_MAX ||
+                (s->n_names > NAMES_MIN && g_get_monotonic_time() >= (int64_t) s->deadline);
+        return s->cut;
+}
+
+static void search_names(Search *s, int dir_fd, const char *dir, const char *pattern, const char *rest) {
         int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
         struct dirent *de;
@@ -139,32 +160,28 @@ static void search_names(Search *s, int dir_fd, const char *dir, const char *pat
                 return;
         }
 
-        while ((de = readdir(d))) {
-                if (++s->n_names > NAMES_MAX || (s->result.full && !rest)) {
-                        s->result.full = true;
-                        return;
-                }
+        /* From here on it is not the administrator who says where it goes: no link is followed. */
+        while ((de = readdir(d)) && !is_cut(s))
                 if (may_be(de, rest) && fnmatch(pattern, de->d_name, FNM_PERIOD | FNM_NOESCAPE) == 0)
-                        (void) search_name(s, dir_fd, dir, de->d_name, rest, level);
-        }
+                        (void) search_name(s, dir_fd, dir, de->d_name, rest, /* follow= */ false);
 }
 
-static void search_in(Search *s, int dir_fd, const char *dir, const char *pattern, int level) {
+static void search_in(Search *s, int dir_fd, const char *dir, const char *pattern, bool follow) {
         const char *slash = strchr(pattern, '/'), *rest = slash ? slash + 1 : NULL;
         g_autofree char *name = g_strndup(pattern, slash ? (size_t) (slash - pattern) : strlen(pattern));
 
         if (strpbrk(name, "*?[")) {
                 add_directory(s, dir, name);
-                search_names(s, dir_fd, dir, name, rest, level);
-        } else if (!rest || search_name(s, dir_fd, dir, name, rest, level) < 0) {
+                search_names(s, dir_fd, dir, name, rest);
+        } else if (!rest || search_name(s, dir_fd, dir, name, rest, follow) < 0) {
                 /* of a path only the end changes, as long as there is all of it */
                 add_directory(s, dir, name);
                 if (!rest)
-                        (void) search_name(s, dir_fd, dir, name, NULL, level);
+                        (void) search_name(s, dir_fd, dir, name, NULL, follow);
         }
 }
 
-void file_search(const CacheFiles *wanted, FileSearch *ret) {
+void file_search(const CacheFiles *wanted, uint64_t usec, FileSearch *ret) {
         Search s = {
                 .result = {
                         .files = found_files_new(),
@@ -173,11 +190,19 @@ void file_search(const CacheFiles *wanted, FileSearch *ret) {
                 .mount = FILE_MOUNT_NONE,
         };
         _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        uint64_t begin = g_get_monotonic_time();
+        guint n = wanted->patterns->len;
 
-        for (guint i = 0; root >= 0 && i < wanted->patterns->len; i++) {
+        for (guint i = 0; root >= 0 && i < n; i++) {
                 const FilePattern *p = &g_array_index(wanted->patterns, FilePattern, i);
 
-                search_in(&s, root, "/", p->pattern + 1, p->level);
+                s.level = p->level;
+                s.n_directories = s.n_names = 0;
+                s.n_files_max = MANAGER_FILES_MAX - (n - 1 - i) * MIN(FILES_LEFT, MANAGER_FILES_MAX / 2 / n);
+                s.deadline = begin + usec * (i + 1) / n;
+                s.cut = false;
+                search_in(&s, root, "/", p->pattern + 1, /* follow= */ true);
+                s.result.full = s.result.full || s.cut;
         }
 
         *ret = s.result;

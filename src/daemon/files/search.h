@@ -4,8 +4,6 @@
 #include "config/cache-files.h"
 #include "identify.h"
 
-
-
 typedef struct FoundFile {
         PolicyFile file;
         int level;
@@ -24,8 +22,9 @@ typedef struct FileSearch {
         bool full;               /* there is more than is looked at */
 } FileSearch;
 
-/* Finds the regular files that patterns match. Links in the last place of a pattern are not followed. */
-void file_search(const CacheFiles *wanted, FileSearch *ret);
+/* Finds the regular files that patterns match, within that time. Links are followed only in front of the
+ * first wildcard, and not in the last place. */
+void file_search(const CacheFiles *wanted, uint64_t usec, FileSearch *ret);
 void file_search_done(FileSearch *s);
 #define _cleanup_file_search_ _cleanup_(file_search_done)
 
