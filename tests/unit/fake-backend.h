@@ -9,6 +9,7 @@
 typedef struct FakeCgroup {
         bool exists;
         uint64_t inode;      /* another id of it, of a directory that stands for it; 0: none */
+        const char *path;    /* instead of its number; NULL: that */
         bool pinned;
         bool updating;       /* the mark of an interrupted update */
         char policy[16];     /* empty: none */

@@ -74,6 +74,16 @@ static void set_files(Unit *u, const char *priority, const char *name) {
         set(u, "CacheFiles", value, 3);
 }
 
+/* A unit below that with the id 1. */
+static Unit *add_child(const char *name) {
+        g_autofree char *directory = g_build_filename("1", name, NULL);
+        Unit *u = add_unit(name, NULL, 0);
+
+        u->cgroup_id = make_directory(directory);
+        u->cgroup = g_strdup_printf("/%s", directory);
+        return u;
+}
+
 static char *listed(Unit *u, bool files) {
         g_autoptr(GPtrArray) managers = files_list(u, files);
         GString *s = g_string_new(NULL);
@@ -117,8 +127,8 @@ static void test_said(void **state) {
         other = make_directory("1/b.service");
         container = make_directory("1/container");
         slice = add_unit("x.slice", "acfs", 1);
-        a = add_unit("a.service", NULL, 0);
-        (void) add_unit("b.service", NULL, 0);
+        a = add_child("a.service");
+        (void) add_child("b.service");
         run();
         assert_state(slice, UNIT_ATTACHED);
         assert_int_equal(fixture->kernel.n_said, 0);
@@ -156,7 +166,7 @@ static void test_taken_back(void **state) {
         make_files(dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
-        a = add_unit("a.service", NULL, 0);
+        a = add_child("a.service");
         set_files(a, "2", "f/*");
         set(a, "CacheLevel", "2 mru", 4);
         assert_int_equal(level_of(a_service, "f/a"), 2);
@@ -206,12 +216,30 @@ static void test_own_policy(void **state) {
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         a = add_unit("a.service", "mru", 2);
+        g_set_str(&a->cgroup, "/1/a.service");
+        fixture->kernel.cgroups[2].path = a->cgroup;
         set_files(slice, "2", "f/a");
         assert_state(a, UNIT_ATTACHED);
         assert_int_equal(level_of(a_service, "f/a"), 0);
         configure(a, NULL);
         run();
         assert_int_equal(level_of(a_service, "f/a"), 2);
+}
+
+/* Who may create control groups calls them what they like. */
+static void test_namesake(void **state) {
+        Unit *slice, *a;
+
+        make_files(dir);
+        a_service = make_directory("1/a.service");
+        slice = add_unit("x.slice", "acfs", 1);
+        a = add_unit("a.service", NULL, 2);
+        set_files(a, "3", "f/a");
+        assert_int_equal(fixture->kernel.n_said, 0);
+        set_files(slice, "2", "f/a");
+        assert_int_equal(level_of(a_service, "f/a"), 2);
+        assert_listed(slice, true, "[a.service 2 /f/a]");
+        assert_listed(a, true, "");
 }
 
 /* A unit without control groups below is its own manager. */
@@ -245,7 +273,7 @@ static void test_later(void **state) {
         assert_int_equal(rename(from, to), 0);
         a_service = make_directory("1/a.service");
         (void) add_unit("x.slice", "acfs", 1);
-        a = add_unit("a.service", NULL, 0);
+        a = add_child("a.service");
         set_files(a, "3", "f/b");
         set_files(a, "3", "f/new/*");
 
@@ -275,13 +303,16 @@ static void test_late_manager(void **state) {
 
 /* A user who has all these events come, all the time, does not keep the daemon from its work. */
 static void test_order(void **state) {
+        g_autofree char *directory = g_build_filename(cgroups, "1/a.service", NULL);
         Unit *slice, *a;
 
         make_files(dir);
         (void) make_directory("1/b.service");
         slice = add_unit("x.slice", "acfs", 1);
-        a = add_unit("a.service", NULL, 0);
+        a = add_child("a.service");
+        assert_int_equal(rmdir(directory), 0);
         set_files(a, "2", "f/*");
+        assert_int_equal(fixture->kernel.n_said, 0);
         (void) make_directory("1/a.service");
         fixture->kernel.n_said = 0;
         configure(slice, "lfu");
@@ -415,7 +446,7 @@ static void test_list(void **state) {
         a_service = make_directory("1/a.service");
         b = make_directory("1/b.service");
         slice = add_unit("x.slice", "acfs", 1);
-        a = add_unit("a.service", NULL, 0);
+        a = add_child("a.service");
         run();
         assert_listed(slice, true, "");
         set_files(a, "2", "f/a");
@@ -457,6 +488,7 @@ int main(void) {
                 FILES_TEST(test_taken_back),
                 FILES_TEST(test_cut_short),
                 FILES_TEST(test_own_policy),
+                FILES_TEST(test_namesake),
                 FILES_TEST(test_alone),
                 FILES_TEST(test_later),
                 FILES_TEST(test_late_manager),

@@ -70,5 +70,5 @@ static int reply_files(Control *c, sd_bus_message *msg, sd_varlink *link, const 
 }
 
 int files_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        return lookup_bus(msg, userdata, reply_files);
+        return lookup_bus(msg, userdata, /* cgroup= */ true, reply_files);
 }

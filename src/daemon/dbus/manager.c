@@ -89,7 +89,7 @@ static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const c
 }
 
 static int method_get_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        return lookup_bus(msg, userdata, reply_unit);
+        return lookup_bus(msg, userdata, /* cgroup= */ false, reply_unit);
 }
 
 static int method_get_kernel_stat(sd_bus_message *msg, void *userdata, sd_bus_error *error) {

@@ -39,7 +39,7 @@ int config_bus_request(sd_bus_message *msg, Control *c, const ConfigRequestArgum
 int config_bus_reply_error(sd_bus_message *msg, const ConfigReply *reply);
 
 /* For methods that ask about the unit which their only argument names. */
-int lookup_bus(sd_bus_message *msg, Control *c, lookup_reply_t reply);
+int lookup_bus(sd_bus_message *msg, Control *c, bool cgroup, lookup_reply_t reply);
 
 /* ---- holds (hold.c) */
 

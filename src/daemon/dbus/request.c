@@ -182,7 +182,7 @@ int config_bus_reload(sd_bus_message *msg, void *userdata, sd_bus_error *error) 
 
 /* ---- questions about a unit */
 
-int lookup_bus(sd_bus_message *msg, Control *c, lookup_reply_t reply) {
+int lookup_bus(sd_bus_message *msg, Control *c, bool cgroup, lookup_reply_t reply) {
         PolkitSubject subject;
         const char *unit;
         int r;
@@ -197,6 +197,7 @@ int lookup_bus(sd_bus_message *msg, Control *c, lookup_reply_t reply) {
                                   .uid = subject.uid,
                                   .msg = msg,
                                   .name = unit,
+                                  .cgroup = cgroup,
                                   .reply = reply,
                           });
         return 1;
@@ -226,5 +227,5 @@ static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, con
 }
 
 int config_bus_get_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        return lookup_bus(msg, userdata, reply_settings);
+        return lookup_bus(msg, userdata, /* cgroup= */ false, reply_settings);
 }

@@ -192,10 +192,17 @@ static void sync_manager(Sync *s, uint64_t id, const char *name, const CacheFile
         }
 }
 
-/* It need not be a unit: those of containers are not. */
+/* The unit that it is of; none are those of containers, whose names may be those of units elsewhere. */
+static const Unit *find_child(const Unit *u, const char *name) {
+        const Unit *child = manager_find_unit(u->manager, name);
+        g_autofree char *path = g_build_filename(u->cgroup, name, NULL);
+
+        return child && streq_ptr(child->cgroup, path) ? child : NULL;
+}
+
 static void sync_child(const char *name, uint64_t id, void *userdata) {
         Sync *s = userdata;
-        const Unit *u = s->files->unit, *child = manager_find_unit(u->manager, name);
+        const Unit *u = s->files->unit, *child = find_child(u, name);
         _cleanup_cache_files_ CacheFiles wanted = {};
 
         s->n_children++;

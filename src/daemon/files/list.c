@@ -73,21 +73,21 @@ static int compare_files(gconstpointer a, gconstpointer b) {
 
 /* The levels are the kernel's: programs may have said something else since. */
 static void add_files(ListedManager *l, const FileManager *m, const GArray *levels) {
-        _cleanup_hash_table_ GHashTable *seen = g_hash_table_new(NULL, NULL);
+        _cleanup_hash_table_ GHashTable *seen = found_files_new();
         GHashTableIter it;
         gpointer p;
 
         for (guint i = 0; i < levels->len; i++) {
                 const PolicyFileLevel *f = &g_array_index(levels, PolicyFileLevel, i);
-                FoundFile *known;
+                FoundFile *is;
 
-                if (f->manager != l->kernel.id)
+                if (f->manager != l->kernel.id || g_hash_table_contains(seen, &f->file))
                         continue;
 
-                known = m ? g_hash_table_lookup(m->said, &f->file) : NULL;
-                if (known)
-                        g_hash_table_add(seen, known);
-                add_file(l, &f->file, f->level, known);
+                is = g_new(FoundFile, 1);
+                *is = (FoundFile) { .file = f->file };
+                g_hash_table_insert(seen, &is->file, is);
+                add_file(l, &f->file, f->level, m ? g_hash_table_lookup(m->said, &f->file) : NULL);
         }
 
         if (m) {
@@ -95,7 +95,7 @@ static void add_files(ListedManager *l, const FileManager *m, const GArray *leve
                 while (g_hash_table_iter_next(&it, NULL, &p)) {
                         const FoundFile *known = p;
 
-                        if (!g_hash_table_contains(seen, known))
+                        if (!g_hash_table_contains(seen, &known->file))
                                 add_file(l, &known->file, CACHE_LEVEL_DEFAULT, known);
                 }
         }
@@ -103,13 +103,26 @@ static void add_files(ListedManager *l, const FileManager *m, const GArray *leve
         g_array_sort(l->files, compare_files);
 }
 
-static ListedManager *listed_manager_new(const UnitFiles *f, const PolicyManager *kernel,
+static void add_name(const char *name, uint64_t id, void *userdata) {
+        g_hash_table_insert(userdata, g_memdup2(&id, sizeof(id)), name_to_utf8(g_strdup(name)));
+}
+
+/* Of all that may be managers; by id. */
+static GHashTable *get_names(const UnitFiles *f) {
+        GHashTable *names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+
+        (void) unit_files_foreach_child(f, add_name, names);
+        add_name(f->unit->name, f->unit->cgroup_id, names);
+        return names;
+}
+
+static ListedManager *listed_manager_new(const UnitFiles *f, const PolicyManager *kernel, const char *name,
                                          const GArray *levels) {
         ListedManager *l = g_new(ListedManager, 1);
 
         *l = (ListedManager) {
                 .kernel = *kernel,
-                .name = unit_files_name_of(f, kernel->id),
+                .name = g_strdup(name),
                 .files = g_array_new(FALSE, FALSE, sizeof(ListedFile)),
         };
         l->kernel.revoked = kernel->revoked || unit_files_is_revoked(f, kernel->id);
@@ -125,10 +138,12 @@ static int compare_managers(gconstpointer a, gconstpointer b) {
         return strcmp(strempty(x->name), strempty(y->name));
 }
 
-/* The one of that name, or all if it is NULL. */
-static void list_unit(const UnitFiles *f, const char *name, bool files, GPtrArray *ret) {
+/* The one with that id, or all if it is 0. */
+static void list_unit(const UnitFiles *f, uint64_t id, bool files, GPtrArray *ret) {
         g_autoptr(GArray) managers = g_array_new(FALSE, FALSE, sizeof(PolicyManager)),
                           levels = files ? g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel)) : NULL;
+        _cleanup_hash_table_ GHashTable *names = get_names(f),
+                                        *seen = g_hash_table_new(g_int64_hash, g_int64_equal);
         const PolicyBackend *b = f->unit->manager->backend;
 
         if (b->read_managers(b->userdata, f->unit->link, managers) < 0 ||
@@ -136,12 +151,20 @@ static void list_unit(const UnitFiles *f, const char *name, bool files, GPtrArra
                 return;
 
         for (guint i = 0; i < managers->len; i++) {
-                const PolicyManager *m = &g_array_index(managers, PolicyManager, i);
-                g_autofree char *its = name ? unit_files_name_of(f, m->id) : NULL;
+                PolicyManager *m = &g_array_index(managers, PolicyManager, i);
 
-                if (!name || streq_ptr(its, name))
-                        g_ptr_array_add(ret, listed_manager_new(f, m, levels));
+                /* Some come twice if others went just then. */
+                if ((id == 0 || m->id == id) && g_hash_table_add(seen, &m->id))
+                        g_ptr_array_add(ret, listed_manager_new(f, m, g_hash_table_lookup(names, &m->id),
+                                                                levels));
         }
+}
+
+/* Whether the control group is right below the unit's. */
+static bool is_below(const char *cgroup, const Unit *u) {
+        g_autofree char *above = cgroup ? g_path_get_dirname(cgroup) : NULL;
+
+        return above && streq_ptr(above, u->cgroup);
 }
 
 GPtrArray *files_list(Unit *u, bool files) {
@@ -150,12 +173,12 @@ GPtrArray *files_list(Unit *u, bool files) {
         gpointer p;
 
         if (files_has_managers(u))
-                list_unit(u->files, NULL, files, l);
-        else {
+                list_unit(u->files, 0, files, l);
+        else if (u->cgroup_id != 0) {
                 g_hash_table_iter_init(&it, u->manager->units);
                 while (g_hash_table_iter_next(&it, NULL, &p))
-                        if (files_has_managers(p))
-                                list_unit(((Unit *) p)->files, u->name, files, l);
+                        if (files_has_managers(p) && is_below(u->cgroup, p))
+                                list_unit(((Unit *) p)->files, u->cgroup_id, files, l);
         }
 
         g_ptr_array_sort(l, compare_managers);

@@ -40,12 +40,17 @@ void systemd_fetch_queue(SystemdUnit *s, bool files, bool cgroup) {
         update_fetching(s);
 }
 
+/* It may be a manager, and is known as one by its control group. */
+static bool has_files(const PolicySetting *s) {
+        return s->more[POLICY_KEY_FILES].set || s->more[POLICY_KEY_LEVELS].set;
+}
+
 /* Not only what the last reconcile knew:
  * the files may just have been read, and the unit start at this moment. */
 static bool wants_cgroup(const Unit *u) {
         return unit_is_managed(u) || u->file_setting.policy ||
-               policy_setting_wants_filter(&u->file_setting) ||
-                u->manager->rules.by_cgroup;
+                policy_setting_wants_filter(&u->file_setting) || has_files(&u->file_setting) ||
+                has_files(&u->setting) || u->manager->rules.by_cgroup;
 }
 
 void systemd_fetch_active(SystemdUnit *s) {
