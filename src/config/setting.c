@@ -315,6 +315,10 @@ void policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger) 
 
         if (stronger->set) {
                 policy_words_clear(dest->more + POLICY_KEY_OPTIONS);
+                if (dest->set && !streq_ptr(dest->policy, stronger->policy)) {
+                        policy_words_clear(dest->more + POLICY_KEY_FILES);
+                        policy_words_clear(dest->more + POLICY_KEY_LEVELS);
+                }
                 assign_policy(dest, stronger->policy, stronger->file, stronger->line);
         }
 

@@ -82,7 +82,7 @@ int policy_setting_assign(PolicySetting *s, const char *key, const char *value, 
 /* Any key was assigned to. */
 bool policy_setting_is_set(const PolicySetting *s);
 /* What is stronger is put over dest: each key replaces itself, and CachePolicy= also takes away the options,
- * which were for another policy. */
+ * which were for another policy, and if it was another one what was for its files. */
 void policy_setting_overlay(PolicySetting *dest, const PolicySetting *stronger);
 /* The stronger one replaces all of it. */
 void policy_setting_replace(PolicySetting *dest, const PolicySetting *stronger);

@@ -235,10 +235,38 @@ static void test_overlay(void **state) {
         assert_string_equal(copy.policy, "mru");
         assert_int_equal(policy_words_count(copy.more + POLICY_KEY_OPTIONS), 0);
 
+        /* What is for files is for policies of another kind. */
+        assign(&unit, "CacheFiles", "1 /a", 9);
+        assign(&unit, "CacheLevel", "1 mru", 10);
+        policy_setting_overlay(&copy, &unit);
+        policy_setting_overlay(&copy, &unit);
+        assert_int_equal(policy_words_count(copy.more + POLICY_KEY_FILES), 2);
+        policy_setting_overlay(&copy, &rule);
+        assert_int_equal(policy_words_count(copy.more + POLICY_KEY_FILES), 0);
+        assert_int_equal(policy_words_count(copy.more + POLICY_KEY_LEVELS), 0);
+
         assert_false(policy_setting_is_key("CacheDirectory"));
         assert_true(policy_setting_is_key("X-CacheScanThreads"));
         assert_false(policy_setting_is_mentioned("CacheDirectory=x", STRLEN("CacheDirectory=x")));
         assert_true(policy_setting_is_mentioned("X-CacheAdmission=x", STRLEN("X-CacheAdmission=x")));
+}
+
+/* A unit that was a manager gets a policy of its own, which has no levels. */
+static void test_levels(void **state) {
+        _cleanup_policy_setting_ PolicySetting s = {}, hold = {};
+        _cleanup_policy_config_ PolicyConfig c = {};
+        _cleanup_free_ char *problem = NULL;
+
+        check_problem("CacheFiles", "1 /a",
+                      "policy 'lfu' has no levels for files, which CacheFiles= (/etc/x.slice:3) is about");
+
+        s.layer = POLICY_LAYER_UNIT;
+        assign(&s, "CacheFiles", "1 /a", 1);
+        hold.layer = POLICY_LAYER_HOLD;
+        assign(&hold, "CachePolicy", "lfu", 2);
+        policy_setting_overlay(&s, &hold);
+        assert_int_equal(policy_config_make(policy, &s, &c, &problem), 0);
+        assert_int_equal(policy_words_count(s.more + POLICY_KEY_FILES), 2);
 }
 
 static bool mentioned(const char *text) {
@@ -266,6 +294,7 @@ int main(void) {
                 cmocka_unit_test(test_default),       cmocka_unit_test(test_options),
                 cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_threads),
                 cmocka_unit_test(test_admission),     cmocka_unit_test(test_overlay),
+                cmocka_unit_test(test_levels),
                 cmocka_unit_test(test_misspelt),
         };
 
