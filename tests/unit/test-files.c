@@ -26,6 +26,21 @@ static uint64_t make_directory(const char *name) {
         return st.st_ino;
 }
 
+/* One below that of the unit with the id 1. */
+static void remove_directory(uint64_t id) {
+        g_autofree char *path = g_build_filename(cgroups, "1", NULL);
+        _cleanup_closedir_ DIR *d = opendir(path);
+        struct dirent *de;
+
+        assert_non_null(d);
+        while ((de = readdir(d)))
+                if (de->d_ino == id) {
+                        assert_int_equal(unlinkat(dirfd(d), de->d_name, AT_REMOVEDIR), 0);
+                        return;
+                }
+        fail();
+}
+
 static void use_directories(void) {
         fixture->manager->paths.kernel.cgroup = cgroups;
 }
@@ -380,7 +395,11 @@ static void test_again(void **state) {
         assert_true(is_late_manager_said());
 }
 
-/* What the policy does not take is tried again the next time that something happens. */
+static bool is_taken_back(void) {
+        return level_of(a_service, "f/a") == 0;
+}
+
+/* What the policy does not take is tried again later. */
 static void test_refused(void **state) {
         Unit *slice;
 
@@ -391,8 +410,39 @@ static void test_refused(void **state) {
         set_files(slice, "2", "f/a");
         assert_int_equal(level_of(a_service, "f/a"), 0);
         fixture->kernel.say_error = 0;
-        set_files(slice, "2", "f/b");
+        wait_for(is_late_manager_said);
+
+        fixture->kernel.say_error = -EAGAIN;
+        configure(slice, "acfs");
+        set(slice, "CacheFiles", "", 3);
         assert_true(is_late_manager_said());
+        fixture->kernel.say_error = 0;
+        wait_for(is_taken_back);
+}
+
+static bool are_all_managers(void) {
+        return fixture->kernel.managers->len == MANAGERS_MAX + 6;
+}
+
+static void test_many_managers(void **state) {
+        uint64_t said;
+        Unit *slice;
+
+        make_files(dir);
+        for (unsigned i = 0; i < MANAGERS_MAX + 6; i++) {
+                g_autofree char *name = g_strdup_printf("1/%u", i);
+
+                (void) make_directory(name);
+        }
+        slice = add_unit("x.slice", "acfs", 1);
+        set_files(slice, "2", "f/a");
+        assert_int_equal(fixture->kernel.managers->len, MANAGERS_MAX);
+
+        for (unsigned i = 0; i < 6; i++) {
+                said = g_array_index(fixture->kernel.managers, PolicyManager, i).id;
+                remove_directory(said);
+        }
+        wait_for(are_all_managers);
 }
 
 /* ---- what is shown */
@@ -496,6 +546,7 @@ int main(void) {
                 FILES_TEST(test_ended),
                 FILES_TEST(test_again),
                 FILES_TEST(test_refused),
+                FILES_TEST(test_many_managers),
                 FILES_TEST(test_revoked),
                 FILES_TEST(test_list),
                 FILES_TEST(test_names),

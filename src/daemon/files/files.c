@@ -51,6 +51,11 @@ void file_manager_mark_dirty(FileManager *m) {
         schedule(m->owner->files, m->not_before);
 }
 
+static void mark_dirty(UnitFiles *f) {
+        f->dirty = true;
+        schedule(f->files, f->not_before);
+}
+
 static int sync_managers(UnitFiles *f, bool again);
 
 /* Does one thing that is due, or says when there is one to do. */
@@ -69,12 +74,13 @@ static bool apply_unit(UnitFiles *u, uint64_t now, uint64_t *next) {
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 FileManager *m = p;
 
-                if (m->dirty && m->not_before <= now) {
+                uint64_t due = m->dirty ? MIN(m->not_before, m->retry_at) : m->retry_at;
+
+                if (due <= now) {
                         file_manager_apply(m);
                         return true;
                 }
-                if (m->dirty)
-                        *next = MIN(*next, m->not_before);
+                *next = MIN(*next, due);
         }
 
         return false;
@@ -167,13 +173,31 @@ typedef struct Sync {
         GHashTable *seen; /* set of FileManager */
         unsigned n_children;
         bool again;
+        bool full;        /* there are more than policies take */
 } Sync;
+
+static void complain_of_many(UnitFiles *f, const char *name) {
+        const Unit *u = f->unit;
+
+        if (!f->complained)
+                log_full_fields(LOG_WARNING, 0,
+                                LOG_FIELDS(.unit = u->name, .cgroup = u->cgroup, .policy = u->effective,
+                                           .manager = name),
+                                "%s: There are too many managers for what CacheFiles= and CacheLevel= say "
+                                "of '%s'.", u->name, name);
+        f->complained = true;
+}
 
 static void sync_manager(Sync *s, uint64_t id, const char *name, const CacheFiles *wanted) {
         FileManager *m = g_hash_table_lookup(s->files->managers, &id);
 
         if (!m && cache_files_is_empty(wanted))
                 return;
+        if (!m && g_hash_table_size(s->files->managers) >= MANAGERS_MAX) {
+                s->full = true;
+                complain_of_many(s->files, name);
+                return;
+        }
         if (!m) {
                 m = file_manager_new(s->files, id, name);
                 cache_files_make(&(const PolicySetting) {}, NULL, &m->wanted);
@@ -216,6 +240,20 @@ static gboolean is_unseen(gpointer id, gpointer m, gpointer seen) {
         return !g_hash_table_contains(seen, m);
 }
 
+/* A manager has gone: there may be room for others now. */
+static void make_room(UnitFiles *f, bool sync) {
+        GHashTableIter it;
+        gpointer m;
+
+        if (sync)
+                mark_dirty(f);
+
+        g_hash_table_iter_init(&it, f->managers);
+        while (g_hash_table_iter_next(&it, NULL, &m))
+                if (((FileManager *) m)->failed)
+                        file_manager_mark_dirty(m);
+}
+
 static int sync_managers(UnitFiles *f, bool again) {
         _cleanup_hash_table_ GHashTable *seen = g_hash_table_new(NULL, NULL);
         Sync s = { .files = f, .seen = seen, .again = again };
@@ -234,17 +272,16 @@ static int sync_managers(UnitFiles *f, bool again) {
                 sync_manager(&s, f->unit->cgroup_id, f->unit->name, &wanted);
         }
 
-        (void) g_hash_table_foreach_remove(f->managers, is_unseen, seen);
+        if (g_hash_table_foreach_remove(f->managers, is_unseen, seen) > 0)
+                make_room(f, s.full);
         return 0;
 }
 
 static int on_child(sd_event_source *s, const struct inotify_event *event, void *userdata) {
         UnitFiles *f = ASSERT_PTR(userdata);
 
-        if (event->mask & (IN_ISDIR | IN_Q_OVERFLOW)) {
-                f->dirty = true;
-                schedule(f->files, f->not_before);
-        }
+        if (event->mask & (IN_ISDIR | IN_Q_OVERFLOW))
+                mark_dirty(f);
         return 0;
 }
 

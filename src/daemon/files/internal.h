@@ -34,7 +34,10 @@ struct FileManager {
         bool dirty;
         bool again;               /* it is another policy: tell it all of it */
         bool complained;          /* of too many files */
+        bool failed;              /* the policy did not take all of it */
         uint64_t not_before;      /* CLOCK_MONOTONIC: is not to be looked at before */
+        uint64_t retry_at;        /* CLOCK_MONOTONIC: is to be looked at then; UINT64_MAX: never */
+        uint64_t retry_usec;      /* what that was the last time; 0: it was not */
 };
 
 /* A manager without a say. One that goes on being wrong gets it back and loses it again and again: it has

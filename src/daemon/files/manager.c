@@ -16,6 +16,10 @@
 /* The daemon has others to serve. */
 #define SEARCH_USEC (50 * USEC_PER_MSEC)
 
+/* What did not work is tried again so much later, then twice that, and so on. */
+#define RETRY_USEC (2 * USEC_PER_SEC)
+#define RETRY_USEC_MAX (300 * USEC_PER_SEC)
+
 static void watch_free(void *p) {
         FileWatch *w = p;
 
@@ -31,6 +35,7 @@ FileManager *file_manager_new(UnitFiles *owner, uint64_t id, const char *name) {
         m->name = g_strdup(name);
         m->watches = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, watch_free);
         m->said = found_files_new();
+        m->retry_at = UINT64_MAX;
         memset(m->mru, -1, sizeof(m->mru));
         return m;
 }
@@ -119,6 +124,14 @@ static void complain(FileManager *m, bool *complained, int error, const char *wh
         *complained = true;
 }
 
+static void refused(FileManager *m, int error, const char *what) {
+        if (error == -ENOENT) /* the control group has gone */
+                return;
+
+        m->failed = true;
+        complain(m, &m->owner->complained, error, what);
+}
+
 /* Returns false if the policy does not take it. */
 static bool say_level(FileManager *m, const PolicyFile *file, int level) {
         Unit *u = m->owner->unit;
@@ -126,9 +139,8 @@ static bool say_level(FileManager *m, const PolicyFile *file, int level) {
         int r;
 
         r = b->set_level(b->userdata, u->link, m->id, file, level);
-        if (r < 0 && r != -ENOENT) /* that is: the control group has gone */
-                complain(m, &m->owner->complained, r,
-                         "Its cache policy does not take the priority of a file of");
+        if (r < 0)
+                refused(m, r, "Its cache policy does not take the priority of a file of");
         return r >= 0;
 }
 
@@ -149,9 +161,8 @@ static void say_replacement(FileManager *m) {
                 r = b->set_replacement(b->userdata, u->link, m->id, i + CACHE_LEVEL_MIN, mru);
                 if (r >= 0)
                         m->mru[i] = m->wanted.mru[i];
-                else if (r != -ENOENT)
-                        complain(m, &m->owner->complained, r,
-                                 "Its cache policy does not take a CacheLevel= of");
+                else
+                        refused(m, r, "Its cache policy does not take a CacheLevel= of");
         }
 }
 
@@ -190,8 +201,9 @@ static void take_back(FileManager *m) {
                         (void) b->read_levels(b->userdata, u->link, levels);
                 }
                 if (said->level != CACHE_LEVEL_DEFAULT &&
-                    level_now(levels, m->id, &said->file) == said->level)
-                        (void) say_level(m, &said->file, CACHE_LEVEL_DEFAULT);
+                    level_now(levels, m->id, &said->file) == said->level &&
+                    !say_level(m, &said->file, CACHE_LEVEL_DEFAULT) && m->failed)
+                        continue;
                 g_hash_table_iter_remove(&it);
         }
 }
@@ -220,11 +232,22 @@ static void say_files(FileManager *m) {
         }
 }
 
+static void schedule_retry(FileManager *m, uint64_t now) {
+        if (!m->failed && !m->found.full) {
+                m->retry_at = UINT64_MAX;
+                m->retry_usec = 0;
+                return;
+        }
+
+        m->retry_usec = m->retry_usec == 0 ? RETRY_USEC : MIN(2 * m->retry_usec, RETRY_USEC_MAX);
+        m->retry_at = now + m->retry_usec;
+}
+
 void file_manager_apply(FileManager *m) {
         sd_event *event = m->owner->unit->manager->event;
         uint64_t begin = g_get_monotonic_time(), now;
 
-        m->dirty = false;
+        m->dirty = m->failed = false;
 
         /* Mostly once more: then all directories are watched. */
         for (unsigned i = 0; i < 3; i++) {
@@ -248,5 +271,6 @@ void file_manager_apply(FileManager *m) {
 
         say_replacement(m);
         say_files(m);
-        m->again = false;
+        m->again = m->again && m->failed;
+        schedule_retry(m, now);
 }
