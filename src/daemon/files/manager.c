@@ -84,16 +84,17 @@ static bool update_watches(FileManager *m, sd_event *event) {
 
         g_hash_table_iter_init(&it, m->found.directories);
         while (g_hash_table_iter_next(&it, &key, &p)) {
+                _cleanup_close_ int fd = TAKE_FD(((SearchedDirectory *) p)->fd);
                 FileWatch *w;
                 int r;
 
-                if (g_hash_table_contains(m->watches, key))
+                if (fd < 0 || g_hash_table_contains(m->watches, key))
                         continue;
 
                 w = g_new0(FileWatch, 1);
                 w->manager = m;
                 w->directory = p;
-                r = sd_event_add_inotify(event, &w->source, key, WATCHED_EVENTS, on_directory, w);
+                r = sd_event_add_inotify_fd(event, &w->source, fd, WATCHED_EVENTS, on_directory, w);
                 if (r >= 0)
                         r = sd_event_source_set_priority(w->source, FILES_PRIORITY);
                 if (r < 0) {

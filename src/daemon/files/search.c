@@ -53,6 +53,7 @@ GHashTable *found_files_new(void) {
 static void directory_free(void *p) {
         SearchedDirectory *d = p;
 
+        (void) safe_close(d->fd);
         g_ptr_array_unref(d->names);
         free(d->path);
         free(d);
@@ -74,7 +75,7 @@ void file_search_done(FileSearch *s) {
         *s = (FileSearch) {};
 }
 
-static void add_directory(Search *s, const char *path, const char *name) {
+static void add_directory(Search *s, int fd, const char *path, const char *name) {
         SearchedDirectory *d = g_hash_table_lookup(s->result.directories, path);
 
         if (!d && ++s->n_directories > DIRECTORIES_MAX) {
@@ -85,6 +86,7 @@ static void add_directory(Search *s, const char *path, const char *name) {
                 d = g_new(SearchedDirectory, 1);
                 *d = (SearchedDirectory) {
                         .path = g_strdup(path),
+                        .fd = fcntl(fd, F_DUPFD_CLOEXEC, 3),
                         .names = g_ptr_array_new_with_free_func(g_free),
                 };
                 g_hash_table_insert(s->result.directories, d->path, d);
@@ -171,11 +173,11 @@ static void search_in(Search *s, int dir_fd, const char *dir, const char *patter
         g_autofree char *name = g_strndup(pattern, slash ? (size_t) (slash - pattern) : strlen(pattern));
 
         if (strpbrk(name, "*?[")) {
-                add_directory(s, dir, name);
+                add_directory(s, dir_fd, dir, name);
                 search_names(s, dir_fd, dir, name, rest);
         } else if (!rest || search_name(s, dir_fd, dir, name, rest, follow) < 0) {
                 /* of a path only the end changes, as long as there is all of it */
-                add_directory(s, dir, name);
+                add_directory(s, dir_fd, dir, name);
                 if (!rest)
                         (void) search_name(s, dir_fd, dir, name, NULL, follow);
         }

@@ -13,6 +13,7 @@ typedef struct FoundFile {
 /* A directory in which what appears, goes, or gets another name may change what is found. */
 typedef struct SearchedDirectory {
         char *path;
+        int fd;           /* of O_PATH; its path may lead elsewhere by now */
         GPtrArray *names; /* those that matter: patterns of fnmatch(3) */
 } SearchedDirectory;
 
