@@ -14,7 +14,7 @@
 /* A manager whose directories are busy is not looked at more often. */
 #define APPLY_USEC (200 * USEC_PER_MSEC)
 /* The daemon has others to serve. */
-#define SEARCH_USEC (50 * USEC_PER_MSEC)
+#define SEARCH_USEC USEC_PER_SEC
 
 /* What did not work is tried again so much later, then twice that, and so on. */
 #define RETRY_USEC (2 * USEC_PER_SEC)
