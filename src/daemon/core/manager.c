@@ -58,8 +58,7 @@ int manager_new(const ManagerPaths *paths, sd_event *event, PolicyBackend *backe
         if (r < 0)
                 return r;
 
-        /* After everything else that is waiting: one reconcile for a burst of events. */
-        r = sd_event_source_set_priority(m->reconcile_source, SD_EVENT_PRIORITY_NORMAL + 10);
+        r = sd_event_source_set_priority(m->reconcile_source, PRIORITY_RECONCILE);
         if (r < 0)
                 return r;
         r = sd_event_source_set_enabled(m->reconcile_source, SD_EVENT_OFF);

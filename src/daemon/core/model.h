@@ -23,6 +23,13 @@ typedef struct Manager Manager;
 typedef struct Unit Unit;
 typedef struct UnitFiles UnitFiles;
 
+/* Of event sources, after root's clients, systemd and the bus, which have SD_EVENT_PRIORITY_NORMAL. */
+enum {
+        PRIORITY_RECONCILE = SD_EVENT_PRIORITY_NORMAL + 10, /* one for a burst of events */
+        PRIORITY_TELL = SD_EVENT_PRIORITY_NORMAL + 15,      /* clients, what came of it */
+        PRIORITY_USERS = SD_EVENT_PRIORITY_NORMAL + 20,     /* what users make as many of as they like */
+};
+
 /* More units than this are not a system but an attack on our memory. */
 #define UNITS_MAX 65536U
 

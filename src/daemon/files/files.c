@@ -429,7 +429,7 @@ static void watch_children(UnitFiles *f) {
         r = sd_event_add_inotify(f->unit->manager->event, &f->watch, path,
                                  IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR, on_child, f);
         if (r >= 0)
-                r = sd_event_source_set_priority(f->watch, FILES_PRIORITY);
+                r = sd_event_source_set_priority(f->watch, PRIORITY_USERS);
         if (r >= 0)
                 f->cgroup_id = f->unit->cgroup_id;
         else
@@ -507,7 +507,7 @@ int files_new(Manager *m, Files **ret) {
 
         r = sd_event_add_time(m->event, &f->apply_source, CLOCK_MONOTONIC, 0, 1, on_apply, f);
         if (r >= 0)
-                r = sd_event_source_set_priority(f->apply_source, FILES_PRIORITY);
+                r = sd_event_source_set_priority(f->apply_source, PRIORITY_USERS);
         if (r >= 0)
                 r = sd_event_source_set_enabled(f->apply_source, SD_EVENT_OFF);
         if (r >= 0)

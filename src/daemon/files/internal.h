@@ -7,10 +7,6 @@
 typedef struct FileManager FileManager;
 typedef struct Files Files;
 
-/* Users make as many events as they like, by what they do with their files: everything else goes first, also
- * the clients of varlink. */
-#define FILES_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 30)
-
 /* Of a directory in which files may come and go. */
 typedef struct FileWatch {
         FileManager *manager;

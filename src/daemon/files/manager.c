@@ -96,7 +96,7 @@ static bool update_watches(FileManager *m, sd_event *event) {
                 w->directory = p;
                 r = sd_event_add_inotify_fd(event, &w->source, fd, WATCHED_EVENTS, on_directory, w);
                 if (r >= 0)
-                        r = sd_event_source_set_priority(w->source, FILES_PRIORITY);
+                        r = sd_event_source_set_priority(w->source, PRIORITY_USERS);
                 if (r < 0) {
                         watch_free(w);
                         if (r != -ENOENT && r != -ENOTDIR)

@@ -9,11 +9,10 @@
 #include "shared/cleanup.h"
 #include "shared/file-util.h"
 #include "shared/log.h"
+#include "turns.h"
 
 /* That are not root's. */
 #define CLIENTS_MAX 2048U
-/* Root, the bus and the reconcile go first, whatever others have to say. */
-#define OTHERS_PRIORITY (SD_EVENT_PRIORITY_NORMAL + 20)
 /* More than what is in use without them, before some have to go. */
 #define MEMORY_MAX ((size_t) 24 << 20)
 /* What a unit may take that came since then. */
@@ -167,12 +166,13 @@ int varlink_clients_start(Varlink *v) {
                 r = sd_event_add_post(event, &v->memory_source, on_any_event, v);
         if (r >= 0) /* it does not wait until each client has had its turn */
                 r = sd_event_source_set_priority(v->memory_source, SD_EVENT_PRIORITY_IMPORTANT);
-        return r;
+        return r < 0 ? r : turns_start(v);
 }
 
 void varlink_clients_stop(Varlink *v) {
         v->exit_source = sd_event_source_disable_unref(v->exit_source);
         v->memory_source = sd_event_source_disable_unref(v->memory_source);
+        turns_stop(v);
         if (v->clients)
                 g_ptr_array_unref(v->clients);
         if (v->others)
@@ -181,17 +181,21 @@ void varlink_clients_stop(Varlink *v) {
 }
 
 static int add_other(Varlink *v, sd_varlink *link) {
+        int r;
+
         if (v->others->len >= CLIENTS_MAX)
                 return -EBUSY;
+
+        r = turns_add(v, link);
+        if (r < 0)
+                return r;
 
         if (v->others->len == 0) {
                 v->memory_base = memory_in_use();
                 v->units_base = g_hash_table_size(v->control->manager->units);
         }
         g_ptr_array_add(v->others, link);
-
-        sd_varlink_detach_event(link);
-        return sd_varlink_attach_event(link, v->control->manager->event, OTHERS_PRIORITY);
+        return 0;
 }
 
 int varlink_clients_add(Varlink *v, sd_varlink *link) {
@@ -210,4 +214,5 @@ void varlink_clients_remove(Varlink *v, sd_varlink *link) {
 
         (void) g_ptr_array_remove_fast(v->clients, link);
         (void) g_ptr_array_remove(v->others, link); /* the others stay in their order */
+        turns_remove(v, link);
 }

@@ -6,6 +6,7 @@
 #include "daemon/control/context.h"
 
 typedef struct Monitor Monitor;
+typedef struct Turn Turn;
 
 /* What methods get as userdata. */
 typedef struct Varlink {
@@ -13,6 +14,9 @@ typedef struct Varlink {
         sd_varlink_server *server;
         GPtrArray *clients;              /* of sd_varlink: those that are connected, */
         GPtrArray *others;               /* and those of them that are not root's */
+        GQueue *turns;                   /* of Turn: what the others wait for, */
+        GHashTable *turn_of;             /* sd_varlink -> Turn, */
+        sd_event_source *turn_source;    /* and what gives it */
         sd_event_source *exit_source, *memory_source;
         size_t memory_base;              /* in use without the others, in bytes, */
         guint units_base;                /* when there were so many units */

@@ -146,8 +146,8 @@ static void unit_changed(void *userdata, Unit *u) {
 
         if (!o->source) {
                 r = sd_event_add_defer(o->manager->event, &o->source, on_settled, o);
-                if (r >= 0) /* after the reconcile */
-                        r = sd_event_source_set_priority(o->source, SD_EVENT_PRIORITY_IDLE);
+                if (r >= 0)
+                        r = sd_event_source_set_priority(o->source, PRIORITY_TELL);
         } else
                 r = sd_event_source_set_enabled(o->source, SD_EVENT_ONESHOT);
         if (r < 0)

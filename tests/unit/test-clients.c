@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Clients of varlink that are not root's: one that calls without a pause keeps nobody out. */
+
+#include "varlink-fixture.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "daemon/varlink/clients.h"
+#include "shared/file-util.h"
+#include "shared/varlink-org.cachebpf.Manager.h"
+
+#define NOBODY 65534U
+#define N_CALLS 1000U
+#define GET_INFO "{\"method\":\"org.varlink.service.GetInfo\"}"
+#define MONITOR "{\"method\":\"" CACHEBPF_VARLINK_INTERFACE ".Monitor\",\"more\":true}"
+
+/* As when a user connects to the socket; returns the client's end. */
+static int connect_user(void) {
+        sd_varlink *link;
+        int fds[2];
+
+        if (geteuid() == 0) /* what the socket says of who made it */
+                assert_int_equal(seteuid(NOBODY), 0);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+        if (getuid() == 0)
+                assert_int_equal(seteuid(0), 0);
+
+        assert_int_equal(setsockopt(fds[1], SOL_SOCKET, SO_SNDBUF, &(int) { 1 << 20 }, sizeof(int)), 0);
+        assert_true(sd_varlink_server_add_connection(varlink->server, fds[0], &link) >= 0);
+        assert_int_equal(varlink_clients_add(varlink, link), 0);
+        return fds[1];
+}
+
+static void call(int fd, const char *text) {
+        size_t n = strlen(text) + 1;
+
+        assert_int_equal(write(fd, text, n), n);
+}
+
+/* How many answers there are, which are taken. */
+static unsigned count_answers(int fd) {
+        char buffer[4096];
+        unsigned sum = 0;
+        ssize_t n;
+
+        while ((n = read(fd, buffer, sizeof(buffer))) > 0)
+                for (ssize_t i = 0; i < n; i++)
+                        sum += buffer[i] == '\0';
+        return sum;
+}
+
+/* Events until the client has that many answers; returns how many another one got meanwhile. */
+static unsigned run_until(int fd, unsigned n_answers, int other) {
+        unsigned sum = 0;
+
+        while (n_answers > 0) {
+                unsigned n;
+
+                assert_true(sd_event_run(fixture->event, 0) > 0);
+                n = count_answers(fd);
+                n_answers -= n < n_answers ? n : n_answers;
+                sum += count_answers(other);
+        }
+        return sum;
+}
+
+static void test_turns(void **state) {
+        int busy, patient;
+
+        server_start();
+        busy = connect_user();
+        for (unsigned i = 0; i < N_CALLS; i++)
+                call(busy, GET_INFO);
+        for (unsigned i = 0; i < 10; i++)
+                assert_true(sd_event_run(fixture->event, 0) > 0);
+
+        patient = connect_user();
+        call(patient, GET_INFO);
+        assert_in_range(run_until(patient, 1, busy), 1, 20);
+        assert_in_range(run_until(busy, N_CALLS / 2, patient), 0, 0);
+
+        (void) safe_close(patient);
+        (void) safe_close(busy);
+        run();
+        assert_int_equal(varlink->others->len, 0);
+        server_stop();
+}
+
+/* What changed is told before calls are answered. */
+static void test_news_first(void **state) {
+        int busy, watcher;
+        Unit *a;
+
+        server_start();
+        a = add_unit("a.slice", "lfu", 1);
+        run();
+        watcher = connect_user();
+        call(watcher, MONITOR);
+        run();
+        assert_int_equal(count_answers(watcher), 2); /* the unit, and that it is the last one */
+
+        busy = connect_user();
+        for (unsigned i = 0; i < N_CALLS; i++)
+                call(busy, GET_INFO);
+        configure(a, "mru");
+        assert_in_range(run_until(watcher, 1, busy), 0, 20);
+
+        (void) safe_close(busy);
+        (void) safe_close(watcher);
+        run();
+        assert_int_equal(varlink->others->len, 0); /* also of one who listened */
+        server_stop();
+}
+
+/* One that goes has its calls carried out, and is forgotten then. */
+static void test_hang_up(void **state) {
+        int other, fd;
+
+        server_start();
+        fd = connect_user();
+        other = connect_user();
+        for (unsigned i = 0; i < 10; i++)
+                call(fd, GET_INFO);
+        (void) safe_close(fd);
+        run();
+        assert_int_equal(varlink->others->len, 1);
+
+        call(other, GET_INFO);
+        run();
+        assert_int_equal(count_answers(other), 1);
+        assert_int_equal(shutdown(other, SHUT_WR), 0); /* says that there is no more to come */
+        run();
+        assert_int_equal(varlink->others->len, 0);
+        (void) safe_close(other);
+        server_stop();
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                FIXTURE_TEST(test_turns),
+                FIXTURE_TEST(test_news_first),
+                FIXTURE_TEST(test_hang_up),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
