@@ -19,8 +19,9 @@
 #define OTHERS		NR_MANAGERS
 /* files that a manager can name */
 #define NR_FILES	1024
-/* after so many it is seen how many were wrong */
+/* after so many it is seen how many were wrong; of these periods it has no say in so many at most */
 #define NR_DECISIONS	256
+#define PENALTY_MAX	64
 
 #define MANAGERS_ENOENT	2
 #define MANAGERS_EAGAIN	11
@@ -37,8 +38,8 @@ struct manager {
 	__u32 lists, mru;
 	/* that have another level than LEVEL_DEFAULT */
 	__u32 nr_files;
-	/* too many of its decisions were wrong: it has no say */
-	__u32 revoked;
+	/* too many of its decisions were wrong: it has no say for so many periods, of so many */
+	__u16 revoked, penalty;
 	/* of the current NR_DECISIONS */
 	__u32 nr_recent, nr_recent_wrong;
 	/* there may be pages in its levels of one who had the slot before; see owner_of() */
@@ -326,11 +327,19 @@ SEC("syscall") int managers_say(struct managers_say *said)
 static bool may_decide(struct manager *m, __u32 percent)
 {
 	m->nr_decisions++;
-	if (++m->nr_recent >= NR_DECISIONS) {
-		m->revoked = percent && m->nr_recent_wrong * 100 > percent * NR_DECISIONS;
-		m->nr_recent = 0;
-		m->nr_recent_wrong = 0;
+	if (++m->nr_recent < NR_DECISIONS)
+		return !m->revoked;
+	if (percent && m->nr_recent_wrong * 100 > percent * NR_DECISIONS) {
+		/* each time for twice as long */
+		m->penalty = min(2 * m->penalty, PENALTY_MAX) ?: 1;
+		m->revoked = m->penalty;
+	} else if (m->revoked) {
+		m->revoked--;
+	} else {
+		m->penalty /= 2;
 	}
+	m->nr_recent = 0;
+	m->nr_recent_wrong = 0;
 	return !m->revoked;
 }
 

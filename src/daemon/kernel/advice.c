@@ -23,7 +23,8 @@ typedef struct ManagerRecord {
         uint32_t lists;
         uint32_t mru;
         uint32_t n_files;
-        uint32_t revoked;
+        uint16_t revoked;
+        uint16_t penalty;
         uint32_t n_recent;
         uint32_t n_recent_wrong;
         uint32_t inherits;
