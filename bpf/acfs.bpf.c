@@ -12,7 +12,8 @@
  * has the oldest place gives a page, of the lowest level that has any.  If that
  * is not the page A of that place but B, then A gets B's place (swapping), and a
  * placeholder remembers A under the key of B.  Who misses B while A is cached has
- * A's manager pay next; if A was not used either, that was a wrong decision.
+ * A's manager pay next.  If A was not used either, and LRU would have had B, that was a
+ * wrong decision.
  *
  * What is proposed is on "leaving" until it is gone.
  *
@@ -27,7 +28,7 @@ CACHEBPF_TUNABLE(__u8, swapping, "0..1", "boolean",
 CACHEBPF_TUNABLE(__u8, placeholders, "0..1", "boolean",
 		 "who decides wrong pays for it; 0: LRU-S") = 1;
 CACHEBPF_TUNABLE(__u32, revoke_percent, "0..100", "% of 256 decisions",
-		 "are wrong: for the next 256 the manager has no say; 0: never") = 25;
+		 "are wrong: for the next 1024 or more the manager has no say; 0: never") = 25;
 
 static __u32 leaving;
 /* there are, or were, placeholders */
@@ -43,8 +44,9 @@ __s32 CACHEBPF_SLEEPABLE_OP(acfs_init, struct cachebpf_policy *policy)
 	       levels_create(policy);
 }
 
-/* The page A stayed in the stead of one that @m misses: @m pays next. */
-static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A, struct manager *m)
+/* The page A stayed in the stead of one that @m misses, and that went @when: @m pays next. */
+static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A, struct manager *m,
+		   __u16 when)
 {
 	__u32 kind = kind_of(A->list), lists = A->list - kind;
 	struct note *note = folio_data(A, struct note);
@@ -52,7 +54,7 @@ static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A, str
 	/* another's: that page is gone, or somebody else reads; or lent: its place is its last use */
 	if (!note || !note->place || slot_of_list(lists) != m->slot || kind == LENT)
 		return;
-	if (kind == SWAPPED)
+	if (kind == SWAPPED && lru_would_have(policy, m, lists, when))
 		was_wrong(m);
 	note->place = 0;
 	bpf_cachebpf_list_move(policy, A, lists + SWAPPED, HEAD);
@@ -65,6 +67,7 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 	__u32 level = LEVEL_DEFAULT, list;
 	struct cachebpf_file file = {};
 	struct manager *m = &others;
+	struct placeholder taken;
 	struct cachebpf_folio *A;
 	__u64 owner;
 
@@ -81,9 +84,11 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 	now = note->last_use;
 	has_pages(m, level, USED);
 	count(list, folio_pages(folio));
-	if (placeholders && remembers)
-		for_folio(A, policy, placeholder_take(policy, folio))
-			charge(policy, A, m);
+	if (!placeholders || !remembers)
+		return;
+	taken = placeholder_take(policy, folio);
+	for_folio(A, policy, taken.number)
+		charge(policy, A, m, taken.when);
 }
 
 void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
@@ -94,19 +99,20 @@ void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_f
 
 	if (!nr_managers || !note)
 		return;
-	count(proposed ? note->place >> 32 : home_of(folio->list, note), -(__s64)folio_pages(folio));
+	count(proposed ? proposed_home(note) : home_of(folio->list, note), -(__s64)folio_pages(folio));
 	if (why != CACHEBPF_REMOVED_RECLAIM || !proposed || !(__u32)note->place)
 		return;
 	remembers = true;
-	placeholder_make(policy, folio, note->place);
+	placeholder_make(policy, folio, note->place, (__u64)note->place >> 48);
 }
 
 /*
- * Propose the page B.  On "leaving" it knows where it belongs, and in the lower half what
- * its placeholder is to say.  Returns whether the request is full.
+ * Propose the page B.  On "leaving" it knows where it belongs, see proposed_home(), and what
+ * its placeholder is to say: @when, and in the lower half who @stays.  Returns whether the
+ * request is full.
  */
 static bool propose(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
-		    struct cachebpf_folio *B, __u32 stays)
+		    struct cachebpf_folio *B, __u32 stays, __u16 when)
 {
 	struct note *note = folio_data(B, struct note);
 	__u32 list = B->list;
@@ -114,7 +120,7 @@ static bool propose(struct cachebpf_policy *policy, struct cachebpf_evict *evict
 	/* another request has it */
 	if (!note || !is_of_level(list))
 		return false;
-	note->place = (__s64)home_of(list, note) << 32 | stays;
+	note->place = (__u64)when << 48 | (__u64)home_of(list, note) << 32 | stays;
 	bpf_cachebpf_list_move(policy, B, leaving, TAIL);
 	return bpf_cachebpf_evict(evict, B);
 }
@@ -154,7 +160,7 @@ __noinline int acfs_replace(struct cachebpf_policy *policy __arg_trusted,
 				swap(policy, A, B, lists_of(slot, oldest->level));
 				stays = oldest->number;
 			}
-		return propose(policy, evict, B, placeholders ? stays : 0);
+		return propose(policy, evict, B, placeholders ? stays : 0, oldest->when);
 	}
 	return false;
 }
@@ -176,7 +182,7 @@ __noinline int acfs_pay_in_order(struct cachebpf_policy *policy __arg_trusted,
 		if (*place > limit)
 			return false;
 		may_decide(m, revoke_percent);
-		if (propose(policy, evict, B, 0))
+		if (propose(policy, evict, B, 0, 0))
 			return true;
 	}
 	*place = NEVER;
@@ -229,7 +235,7 @@ static __noinline void take_back(struct cachebpf_policy *policy, struct cachebpf
 
 	for_each_folio(folio, evict, leaving, 0, 0) {
 		note = folio_data(folio, struct note);
-		home = note ? note->place >> 32 : 0;
+		home = note ? proposed_home(note) : 0;
 		/* another request was faster, and the note means something else */
 		if (!note || folio->list != leaving || !is_of_level(home))
 			continue;

@@ -15,9 +15,21 @@
 #define BLOCK_SIZE 8192U
 
 static struct {
-        uint64_t group, times, blocks, think_us;
+        uint64_t group, times, blocks, think_us, pace_us;
         bool forever;
 } arg = { .times = 5 };
+
+/* The time when the next block is to be read, if there is a pace. */
+static void keep_pace(void) {
+        static struct timespec next;
+
+        if (next.tv_sec == 0)
+                (void) clock_gettime(CLOCK_MONOTONIC, &next);
+        next.tv_nsec += (long) arg.pace_us * 1000;
+        next.tv_sec += next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        (void) clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+}
 
 static int read_block(int fd, uint64_t block) {
         const struct timespec pause = { .tv_nsec = (long) arg.think_us * 1000 };
@@ -27,9 +39,10 @@ static int read_block(int fd, uint64_t block) {
         n = pread(fd, buffer, BLOCK_SIZE, (off_t) (block * BLOCK_SIZE));
         if (n != BLOCK_SIZE)
                 return n < 0 ? -errno : -EIO;
-        /* what the paper's machine took to copy and look at a block, a tenth of what its disk took */
         if (arg.think_us > 0)
                 (void) clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+        if (arg.pace_us > 0)
+                keep_pace();
         return 0;
 }
 
@@ -47,8 +60,9 @@ static int read_groups(int fd) {
 }
 
 static void help(void) {
-        printf("%s FILE --group=N --blocks=N [--times=N] [--think-us=N] [--forever]\n\n"
-               "Reads groups of blocks of 8 KiB, each group several times in sequence.\n",
+        printf("%s FILE --group=N --blocks=N [--times=N] [--think-us=N] [--pace-us=N] [--forever]\n\n"
+               "Reads groups of blocks of 8 KiB, each group several times in sequence; with a pause after\n"
+               "each block, or a block in so much time, whether it comes from the disk or not.\n",
                program_invocation_short_name);
 }
 
@@ -58,6 +72,7 @@ int main(int argc, char *argv[]) {
                 { "blocks",   1, UINT32_MAX, &arg.blocks   },
                 { "times",    1, UINT32_MAX, &arg.times    },
                 { "think-us", 0, 999999,     &arg.think_us },
+                { "pace-us",  0, 999999,     &arg.pace_us  },
                 { "forever",  .flag = &arg.forever         },
         };
         struct stat st;

@@ -38,12 +38,13 @@ struct note {
 
 /*
  * A page, where it is in the order in which managers pay, and its level; the lowest level
- * with pages, and the one of the oldest place there.
+ * with pages, and the one of the oldest place there; and which decision of the manager it is.
  */
 struct candidate {
 	__s64 place;
 	__u32 number, level;
 	__u32 lowest, first;
+	__u64 when;
 };
 
 static __u32 first_list, returned;
@@ -151,6 +152,23 @@ static __always_inline bool can_be_told_of(__u32 list)
 static __always_inline __u32 home_of(__u32 list, const struct note *note)
 {
 	return list == returned || kind_of(list) == LENT ? note->place : list;
+}
+
+/* The same for one that is proposed, see acfs. */
+static __always_inline __u32 proposed_home(const struct note *note)
+{
+	return note->place >> 32 & 0xffff;
+}
+
+/*
+ * Would LRU have what @m misses, and what went @when it had made so many decisions?  Yes, if
+ * no more pages of @m have gone since than there are in the level @lists that stayed and were
+ * not used: these would have gone.
+ */
+static bool lru_would_have(struct cachebpf_policy *policy, const struct manager *m, __u32 lists,
+			   __u16 when)
+{
+	return (__u16)(m->nr_decisions - when) <= bpf_cachebpf_list_len(policy, lists + SWAPPED);
 }
 
 /* The level with @number has @nr more pages; for those of no manager nothing is counted. */
@@ -332,7 +350,7 @@ __noinline int managers_find_oldest(struct cachebpf_evict *evict __arg_trusted,
 				    struct manager *m __arg_nonnull,
 				    struct candidate *oldest __arg_nonnull)
 {
-	struct candidate found = { .place = NEVER };
+	struct candidate found = { .place = NEVER, .when = m->nr_decisions };
 	__u32 level, bits;
 
 	bpf_for(level, 0, NR_LEVELS) {

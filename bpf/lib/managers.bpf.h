@@ -19,8 +19,9 @@
 #define OTHERS		NR_MANAGERS
 /* files that a manager can name */
 #define NR_FILES	1024
-/* after so many it is seen how many were wrong; of these periods it has no say in so many at most */
+/* after so many it is seen how many were wrong; of these periods it has no say in so many */
 #define NR_DECISIONS	256
+#define PENALTY_MIN	4
 #define PENALTY_MAX	64
 
 #define MANAGERS_ENOENT	2
@@ -331,12 +332,12 @@ static bool may_decide(struct manager *m, __u32 percent)
 		return !m->revoked;
 	if (percent && m->nr_recent_wrong * 100 > percent * NR_DECISIONS) {
 		/* each time for twice as long */
-		m->penalty = min(2 * m->penalty, PENALTY_MAX) ?: 1;
+		m->penalty = min(2 * m->penalty, PENALTY_MAX) ?: PENALTY_MIN;
 		m->revoked = m->penalty;
 	} else if (m->revoked) {
 		m->revoked--;
-	} else {
-		m->penalty /= 2;
+	} else if (m->penalty) {
+		m->penalty--;
 	}
 	m->nr_recent = 0;
 	m->nr_recent_wrong = 0;

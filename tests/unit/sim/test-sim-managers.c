@@ -240,11 +240,12 @@ static void test_lent(void **state) {
         lend(p, folio(3), low, home);
         assert_int_equal(managers_find_oldest(&evict, manager(1), &found), 0);
         assert_int_equal(managers_choose(p, &evict, manager(1), &found), 3 + 1);
-        assert_true(propose(p, &evict, folio(3), 5));
+        assert_true(propose(p, &evict, folio(3), 5, 0xfff7));
         other = request(1);
-        assert_false(propose(p, &other, folio(3), 6));
+        assert_false(propose(p, &other, folio(3), 6, 0));
         assert_int_equal(other.nr_proposed, 0);
-        assert_int_equal(note_of(3)->place, (int64_t) home << 32 | 5);
+        assert_int_equal(proposed_home(note_of(3)), home);
+        assert_int_equal((uint32_t) note_of(3)->place, 5);
         assert_list(leaving, "3");
 
         /* it did not go: that is as good as a use, but does not make it the next one where that would be */
@@ -253,7 +254,7 @@ static void test_lent(void **state) {
         assert_list(leaving, "");
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
         lend(p, folio(3), low, home);
-        assert_true(propose(p, &(struct cachebpf_evict) { .nr_wanted = 1 }, folio(3), 0));
+        assert_true(propose(p, &(struct cachebpf_evict) { .nr_wanted = 1 }, folio(3), 0, 0));
         take_back(p, &evict);
         assert_list(home + SWAPPED, "3");
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
@@ -272,7 +273,7 @@ static void test_lent(void **state) {
 
         evict = request(1);
         lend(p, folio(3), low, home);
-        assert_true(propose(p, &evict, folio(3), 0));
+        assert_true(propose(p, &evict, folio(3), 0, 0));
         leave(3, CACHEBPF_REMOVED_RECLAIM);
         assert_int_equal(pages(1, LEVEL_DEFAULT), 3);
 }
