@@ -78,6 +78,9 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 			level = level_of(m, owner, &file);
 	}
 	list = lists_of(m->slot, level) + USED;
+	/* who writes uses it, and may want it to go first for that */
+	if (why & CACHEBPF_ADDED_WRITTEN)
+		folio->accesses = 1;
 	bpf_cachebpf_list_move(policy, folio, list, TAIL);
 	if (!nr_managers || !note)
 		return;

@@ -90,6 +90,8 @@ enum {
 	CACHEBPF_ADDED_ADMITTED		= 1 << 2,
 	/* with REFAULT: so recently that the stock LRU counts it to the workingset */
 	CACHEBPF_ADDED_WORKINGSET	= 1 << 3,
+	/* it is there to be written, which does not count as a use */
+	CACHEBPF_ADDED_WRITTEN		= 1 << 4,
 };
 
 /* cachebpf_admission.flags */

@@ -34,6 +34,8 @@ void CACHEBPF_OP(events_added, struct cachebpf_policy *policy, struct cachebpf_f
 		mark[1] = ~n;
 	}
 	__sync_fetch_and_add(&state.added[why & 3], 1ULL << (folio->order & 15));
+	if (why & CACHEBPF_ADDED_WRITTEN)
+		__sync_fetch_and_add(&state.added_written, 1ULL << (folio->order & 15));
 	if (why & CACHEBPF_ADDED_ADOPTED)
 		__sync_fetch_and_add(&state.adopted_accesses[folio->accesses & 7], 1);
 	bpf_cachebpf_list_add(policy, folio, queue, TAIL);

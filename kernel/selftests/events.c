@@ -218,11 +218,13 @@ static void test_written(void)
 	/* pages that are written are added by their writer */
 	EXPECT_EQ(cg_run(cg, write_all, file), 0);
 	EXPECT_EQ(cg_stat(cg, "added"), 100);
+	EXPECT_EQ(state->added_written, 100);
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), 100);
 	file_forget(file);
 	EXPECT(EVENTUALLY(cg_stat(cg, "managed_pages") == 0));
 	EXPECT_EQ(state->removed[INVALIDATE], 100);
 	EXPECT_EQ(file_read(file, 0, 100), 0);
+	EXPECT_EQ(state->added_written, 100);
 	compare_books();
 }
 

@@ -87,6 +87,7 @@ struct events_state {
 	__u32 nr_added;
 	/* pages, by why */
 	__u64 added[4];
+	__u64 added_written;
 	__u64 accessed;
 	__u64 removed[8];
 	/* adopted folios, by their access counter */

@@ -103,13 +103,14 @@ static bool admit(uint32_t object, uint8_t flags) {
         return admitted;
 }
 
-static void enter(struct cachebpf_folio *f) {
+static void enter(struct cachebpf_folio *f, uint8_t flags) {
         static const uint32_t why_by_refault[] = {
                 [REFAULT_NONE]       = 0,
                 [REFAULT_OLD]        = CACHEBPF_ADDED_REFAULT,
                 [REFAULT_WORKINGSET] = CACHEBPF_ADDED_REFAULT | CACHEBPF_ADDED_WORKINGSET,
         };
         Refault refault = stock_add(f);
+        uint32_t why = why_by_refault[refault] | (flags & TRACE_WRITE ? CACHEBPF_ADDED_WRITTEN : 0);
 
         f->cached = true;
         f->list = NO_LIST;
@@ -124,7 +125,7 @@ static void enter(struct cachebpf_folio *f) {
         if (!ops->folio_added || host.new_list != UNLISTED)
                 host_enlist_new(f, host.new_list, host.new_at_tail);
         if (ops->folio_added)
-                CALL(CALLBACK_ADDED, folio_added, f, why_by_refault[refault]);
+                CALL(CALLBACK_ADDED, folio_added, f, why);
         if (f->list == NO_LIST)
                 host_enlist_new(f, UNLISTED, true);
 }
@@ -225,7 +226,7 @@ static void request(uint32_t object, uint8_t flags, uint8_t manager, const Cache
                 if (settings->admission && ops->admit_folio && !admit(object, flags))
                         return;
                 f->manager = manager;
-                enter(f);
+                enter(f, flags);
         }
         if (!(flags & TRACE_READAHEAD)) {
                 f->seen |= SEEN_SINCE_ADDED;

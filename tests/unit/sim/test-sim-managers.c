@@ -55,16 +55,20 @@ static TestHost begin(void) {
         return h;
 }
 
-/* As a miss does. */
-static void come(uint32_t i) {
+static void come_as(uint32_t i, uint16_t accesses, uint32_t why) {
         Callback callback = host.callback;
 
         host.callback = CALLBACK_ADDED;
         folio(i)->cached = true;
-        folio(i)->accesses = 1;
+        folio(i)->accesses = accesses;
         folio(i)->list = NO_LIST;
-        acfs_added(p, folio(i), 0);
+        acfs_added(p, folio(i), why);
         host.callback = callback;
+}
+
+/* As a miss does. */
+static void come(uint32_t i) {
+        come_as(i, 1, 0);
 }
 
 static void leave(uint32_t i, uint32_t why) {
@@ -278,6 +282,21 @@ static void test_lent(void **state) {
         assert_int_equal(pages(1, LEVEL_DEFAULT), 3);
 }
 
+/* MRU passes over what was read ahead for nobody yet, but not over what was written and not read. */
+static void test_written(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict;
+        struct candidate found;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
+        come(0);
+        come_as(1, 0, CACHEBPF_ADDED_WRITTEN);
+        come_as(2, 0, 0);
+        evict = request(1);
+        assert_int_equal(managers_find_oldest(&evict, manager(1), &found), 0);
+        assert_int_equal(managers_choose(p, &evict, manager(1), &found), 1 + 1);
+}
+
 /* Pages of one who is gone, in the levels of one who says MRU: by that they would stay for ever. */
 static void test_inherited(void **state) {
         _test_host_ h = begin();
@@ -378,6 +397,7 @@ int main(void) {
                 cmocka_unit_test(test_files),
                 cmocka_unit_test(test_pages),
                 cmocka_unit_test(test_lent),
+                cmocka_unit_test(test_written),
                 cmocka_unit_test(test_inherited),
                 cmocka_unit_test(test_one_order),
                 cmocka_unit_test(test_nested),

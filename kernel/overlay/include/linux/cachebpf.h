@@ -44,6 +44,8 @@ enum cachebpf_added {
 	CACHEBPF_ADDED_ADMITTED		= 1 << 2,
 	/* so recently evicted that the stock LRU counts it to the workingset */
 	CACHEBPF_ADDED_WORKINGSET	= 1 << 3,
+	/* it is there to be written, which does not count as a use */
+	CACHEBPF_ADDED_WRITTEN		= 1 << 4,
 };
 
 /* why folio_removed() is called */

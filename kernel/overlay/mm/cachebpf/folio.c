@@ -286,8 +286,8 @@ out:
 static __always_inline void manage_new(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 				       struct folio *folio, gfp_t gfp, bool refault)
 {
+	u32 why = gfp & __GFP_WRITE ? CACHEBPF_ADDED_WRITTEN : 0;
 	unsigned long nr = folio_nr_pages(folio);
-	u32 why = 0;
 
 	claim_entry(policy, f, folio);
 	/* see __cachebpf_folios_kept() */
@@ -296,7 +296,7 @@ static __always_inline void manage_new(struct cachebpf_policy *policy, struct ca
 	cachebpf_count(policy, CACHEBPF_STAT_ADDED, nr);
 	if (refault) {
 		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, nr);
-		why = CACHEBPF_ADDED_REFAULT;
+		why |= CACHEBPF_ADDED_REFAULT;
 		if (folio_test_active(folio) || folio_test_workingset(folio))
 			why |= CACHEBPF_ADDED_WORKINGSET;
 	}
