@@ -17,5 +17,6 @@ typedef struct Control {
         GPtrArray *holders;             /* of Holder, owned; the oldest first */
         uint32_t last_cookie;           /* of a hold */
         GHashTable *pending;            /* set of Pending: requests that wait for something */
+        GPtrArray *callers;             /* on D-Bus, not known yet (dbus/caller.c) */
         GPtrArray *problems;            /* while clients wait for a reload: what was wrong, strings */
 } Control;

@@ -25,6 +25,7 @@ Control *control_new(Manager *m) {
         c->manager = m;
         c->holders = holders_new();
         c->pending = g_hash_table_new(NULL, NULL);
+        c->callers = g_ptr_array_new();
         manager_observe(m, &observer, c);
         return c;
 }
@@ -36,6 +37,7 @@ Control *control_free(Control *c) {
         manager_unobserve(c->manager, &observer, c);
         pending_free_all(c);
         g_hash_table_unref(c->pending);
+        g_ptr_array_unref(c->callers);
         config_requests_stop(c);
         holds_end_all(c);
         g_ptr_array_unref(c->holders);

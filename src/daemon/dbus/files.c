@@ -46,29 +46,42 @@ static int append_manager(sd_bus_message *reply, const ListedManager *m) {
         return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
-static int reply_files(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
+static int reply_managers(Control *c, sd_bus_message *msg, const char *name, bool exists, bool files) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         Unit *u = exists ? manager_find_unit(c->manager, name) : NULL;
         _cleanup_ptr_array_ GPtrArray *managers = NULL;
-        PolkitSubject subject;
         int r;
 
         if (!u)
                 return sd_bus_reply_method_errorf(msg, BUS_ERROR_NO_SUCH_UNIT, "There is no unit '%s'",
                                                   name);
 
-        r = bus_get_subject(msg, &subject);
-        if (r >= 0)
-                r = bus_open_array(msg, FILES_BUS_STRUCT, &reply);
+        r = bus_open_array(msg, FILES_BUS_STRUCT, &reply);
         if (r < 0)
                 return r;
 
-        managers = files_list(u, /* files= */ subject.uid == 0);
+        managers = files_list(u, files);
         for (guint i = 0; r >= 0 && i < managers->len; i++)
                 r = append_manager(reply, managers->pdata[i]);
         return bus_send_array(reply, r);
 }
 
+static int reply_to_root(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
+        return reply_managers(c, msg, name, exists, /* files= */ true);
+}
+
+static int reply_to_user(Control *c, sd_bus_message *msg, sd_varlink *link, const char *name, bool exists) {
+        return reply_managers(c, msg, name, exists, /* files= */ false);
+}
+
 int files_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        return lookup_bus(msg, userdata, /* cgroup= */ true, reply_files);
+        PolkitSubject subject;
+        int r;
+
+        r = bus_get_subject(msg, userdata, files_bus_list, &subject, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
+
+        return lookup_bus(msg, userdata, files_bus_list, /* cgroup= */ true,
+                          subject.uid == 0 ? reply_to_root : reply_to_user, error);
 }

@@ -57,16 +57,18 @@ int hold_bus_begin(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         if (r < 0)
                 return r;
 
-        return config_bus_request(msg, userdata, &(const ConfigRequestArguments) {
-                                                         .change = {
-                                                                 .unit = unit,
-                                                                 .assignments = assignments,
-                                                         },
-                                                         .hold = true,
-                                                         .program = program,
-                                                         .reason = reason,
-                                                         .reply = reply_hold,
-                                                 });
+        return config_bus_request(msg, userdata, hold_bus_begin,
+                                  &(const ConfigRequestArguments) {
+                                          .change = {
+                                                  .unit = unit,
+                                                  .assignments = assignments,
+                                          },
+                                          .hold = true,
+                                          .program = program,
+                                          .reason = reason,
+                                          .reply = reply_hold,
+                                  },
+                                  error);
 }
 
 /* Nobody but who holds may: to others the hold does not exist. */

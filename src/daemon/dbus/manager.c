@@ -89,7 +89,7 @@ static int reply_unit(Control *c, sd_bus_message *msg, sd_varlink *link, const c
 }
 
 static int method_get_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        return lookup_bus(msg, userdata, /* cgroup= */ false, reply_unit);
+        return lookup_bus(msg, userdata, method_get_unit, /* cgroup= */ false, reply_unit, error);
 }
 
 static int method_get_kernel_stat(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
@@ -157,7 +157,7 @@ static const sd_bus_vtable manager_vtable[] = {
 /* ---- what changes */
 
 struct ManagerObject {
-        Manager *manager;
+        Control *control;
         sd_bus *bus;
         bool counts_changed; /* maybe: some unit did; a reconcile follows */
 };
@@ -209,9 +209,9 @@ int manager_object_new(Control *c, sd_bus *bus, ManagerObject **ret) {
                 return r;
 
         o = g_new0(ManagerObject, 1);
-        o->manager = c->manager;
+        o->control = c;
         o->bus = sd_bus_ref(bus);
-        manager_observe(o->manager, &observer, o);
+        manager_observe(c->manager, &observer, o);
         *ret = o;
         return 0;
 }
@@ -220,7 +220,8 @@ ManagerObject *manager_object_free(ManagerObject *o) {
         if (!o)
                 return NULL;
 
-        manager_unobserve(o->manager, &observer, o);
+        bus_forget_callers(o->control);
+        manager_unobserve(o->control->manager, &observer, o);
         sd_bus_unref(o->bus);
         return mfree(o);
 }

@@ -21,8 +21,15 @@ int bus_send_array(sd_bus_message *reply, int result);
 /* A flat_keyed_func_t: appends one {st} to the message given as userdata. */
 int bus_append_counter(const char *key, const char *value, void *userdata);
 
-/* Who sent the message. */
-int bus_get_subject(sd_bus_message *msg, PolkitSubject *ret);
+/* ---- who calls (caller.c) */
+
+/* Who sent the message. 0: the bus has to be asked; the handler, whose userdata is the control, is called
+ * again when that is known, for the message from its beginning, and is to return 1 for now.
+ *
+ * To wait for the bus's answer right here (sd_bus_query_sender_creds()) would have sd-bus keep everything
+ * that comes before it: whoever sends calls faster than they are answered would fill our memory. */
+int bus_get_subject(sd_bus_message *msg, Control *control, sd_bus_message_handler_t handler,
+                    PolkitSubject *ret, sd_bus_error *error);
 
 /* ---- settings of units (request.c) */
 
@@ -34,12 +41,14 @@ int config_bus_reload(sd_bus_message *msg, void *userdata, sd_bus_error *error);
 /* The arguments "sas" that calls for changes begin with: a unit and its settings, at least one. */
 int config_bus_read_settings(sd_bus_message *msg, const char **ret_unit, char ***ret_assignments,
                              sd_bus_error *error);
-/* For other methods that ask for a change: who asks is filled in; answers with an error. */
-int config_bus_request(sd_bus_message *msg, Control *c, const ConfigRequestArguments *arguments);
+/* For handlers of other methods that ask for a change: who asks is filled in. */
+int config_bus_request(sd_bus_message *msg, Control *c, sd_bus_message_handler_t handler,
+                       const ConfigRequestArguments *arguments, sd_bus_error *error);
 int config_bus_reply_error(sd_bus_message *msg, const ConfigReply *reply);
 
-/* For methods that ask about the unit which their only argument names. */
-int lookup_bus(sd_bus_message *msg, Control *c, bool cgroup, lookup_reply_t reply);
+/* For handlers of methods that ask about the unit which their only argument names. */
+int lookup_bus(sd_bus_message *msg, Control *c, sd_bus_message_handler_t handler, bool cgroup,
+               lookup_reply_t reply, sd_bus_error *error);
 
 /* ---- holds (hold.c) */
 

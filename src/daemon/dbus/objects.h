@@ -19,6 +19,8 @@ typedef struct ManagerObject ManagerObject;
 
 int manager_object_new(Control *c, sd_bus *bus, ManagerObject **ret);
 ManagerObject *manager_object_free(ManagerObject *o);
+/* Those whose names the bus does not tell any more, since the connection ends. */
+void bus_forget_callers(Control *c);
 
 /* An object for each managed unit; they come, change and go by themselves. */
 typedef struct UnitObjects UnitObjects;

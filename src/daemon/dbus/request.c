@@ -71,30 +71,14 @@ int bus_append_counter(const char *key, const char *value, void *userdata) {
 
 /* ---- what clients ask for */
 
-int bus_get_subject(sd_bus_message *msg, PolkitSubject *ret) {
-        _cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-        int r;
-
-        *ret = (PolkitSubject) {
-                .bus_name = sd_bus_message_get_sender(msg),
-                .pidfd = -EBADF,
-        };
-
-        r = sd_bus_query_sender_creds(msg, SD_BUS_CREDS_EUID | SD_BUS_CREDS_PID, &creds);
-        if (r < 0)
-                return r;
-
-        (void) sd_bus_creds_get_pid(creds, &ret->pid); /* of a container's process there may be none */
-        return sd_bus_creds_get_euid(creds, &ret->uid);
-}
-
-int config_bus_request(sd_bus_message *msg, Control *c, const ConfigRequestArguments *arguments) {
+int config_bus_request(sd_bus_message *msg, Control *c, sd_bus_message_handler_t handler,
+                       const ConfigRequestArguments *arguments, sd_bus_error *error) {
         ConfigRequestArguments a = *arguments;
         int r;
 
-        r = bus_get_subject(msg, &a.subject);
-        if (r < 0)
-                return r;
+        r = bus_get_subject(msg, c, handler, &a.subject, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
 
         a.interactive = sd_bus_message_get_allow_interactive_authorization(msg) > 0;
         a.msg = msg;
@@ -102,10 +86,11 @@ int config_bus_request(sd_bus_message *msg, Control *c, const ConfigRequestArgum
         return 1;
 }
 
-static int request(sd_bus_message *msg, Control *c, const ConfigChange *change,
-                   config_request_reply_t reply) {
-        return config_bus_request(msg, c,
-                                  &(const ConfigRequestArguments) { .change = *change, .reply = reply });
+static int request(sd_bus_message *msg, Control *c, sd_bus_message_handler_t handler,
+                   const ConfigChange *change, config_request_reply_t reply, sd_bus_error *error) {
+        return config_bus_request(msg, c, handler,
+                                  &(const ConfigRequestArguments) { .change = *change, .reply = reply },
+                                  error);
 }
 
 static int reply_files(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
@@ -146,13 +131,14 @@ int config_bus_set_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_err
         if (r < 0)
                 return r;
 
-        return request(msg, userdata, &(const ConfigChange) {
-                                              .unit = unit,
-                                              .assignments = assignments,
-                                              .persistent = persistent,
-                                              .dry_run = dry_run,
-                                      },
-                       reply_files);
+        return request(msg, userdata, config_bus_set_unit_settings,
+                       &(const ConfigChange) {
+                               .unit = unit,
+                               .assignments = assignments,
+                               .persistent = persistent,
+                               .dry_run = dry_run,
+                       },
+                       reply_files, error);
 }
 
 int config_bus_reset_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
@@ -163,12 +149,13 @@ int config_bus_reset_unit(sd_bus_message *msg, void *userdata, sd_bus_error *err
         if (r < 0)
                 return r;
 
-        return request(msg, userdata, &(const ConfigChange) {
-                                              .unit = unit,
-                                              .persistent = persistent,
-                                              .dry_run = dry_run,
-                                      },
-                       reply_files);
+        return request(msg, userdata, config_bus_reset_unit,
+                       &(const ConfigChange) {
+                               .unit = unit,
+                               .persistent = persistent,
+                               .dry_run = dry_run,
+                       },
+                       reply_files, error);
 }
 
 static int reply_reload(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
@@ -177,19 +164,21 @@ static int reply_reload(Control *c, sd_bus_message *msg, sd_varlink *link, const
 }
 
 int config_bus_reload(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        return request(msg, userdata, &(const ConfigChange) {}, reply_reload);
+        return request(msg, userdata, config_bus_reload, &(const ConfigChange) {}, reply_reload, error);
 }
 
 /* ---- questions about a unit */
 
-int lookup_bus(sd_bus_message *msg, Control *c, bool cgroup, lookup_reply_t reply) {
+int lookup_bus(sd_bus_message *msg, Control *c, sd_bus_message_handler_t handler, bool cgroup,
+               lookup_reply_t reply, sd_bus_error *error) {
         PolkitSubject subject;
         const char *unit;
         int r;
 
+        r = bus_get_subject(msg, c, handler, &subject, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
         r = sd_bus_message_read(msg, "s", &unit);
-        if (r >= 0)
-                r = bus_get_subject(msg, &subject);
         if (r < 0)
                 return r;
 
@@ -227,5 +216,6 @@ static int reply_settings(Control *c, sd_bus_message *msg, sd_varlink *link, con
 }
 
 int config_bus_get_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
-        return lookup_bus(msg, userdata, /* cgroup= */ false, reply_settings);
+        return lookup_bus(msg, userdata, config_bus_get_unit_settings, /* cgroup= */ false, reply_settings,
+                          error);
 }

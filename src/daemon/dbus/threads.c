@@ -67,9 +67,10 @@ static int set_class(sd_bus_message *msg, Control *c, bool process, sd_bus_error
                                          "'%s' is no class of threads; normal, scan and background are",
                                          class);
 
-        r = bus_get_subject(msg, &a.subject);
-        if (r < 0)
-                return r;
+        r = bus_get_subject(msg, c, process ? threads_bus_set_process_class : threads_bus_set_thread_class,
+                            &a.subject, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
 
         r = thread_target_open((pid_t) pid, process, &a.target);
         if (r < 0)
@@ -118,9 +119,9 @@ int threads_bus_list(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         if (!m->kernel.supported)
                 return set_error(error, m, pid, -EOPNOTSUPP);
 
-        r = bus_get_subject(msg, &subject);
-        if (r < 0)
-                return r;
+        r = bus_get_subject(msg, userdata, threads_bus_list, &subject, error);
+        if (r <= 0)
+                return r < 0 ? r : 1;
 
         r = thread_target_open((pid_t) pid, /* process= */ true, &target);
         if (r < 0)
