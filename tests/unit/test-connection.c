@@ -4,7 +4,10 @@
 
 #include "played-systemd.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "daemon/dbus/bus.h"
 #include "shared/cleanup.h"
@@ -110,6 +113,54 @@ static void test_another_is_faster(void **state) {
         expect_exit();
 }
 
+/* Calls that are not answered yet keep nobody from hearing systemd. */
+static void flood(void) {
+        sd_bus *client_bus;
+
+        (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (sd_bus_open_system(&client_bus) < 0)
+                _exit(1);
+        for (;;) {
+                sd_bus_message *m = NULL;
+
+                if (sd_bus_message_new_method_call(client_bus, &m, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                                   "GetUnit") < 0 ||
+                    sd_bus_message_append(m, "s", "a.slice") < 0 ||
+                    sd_bus_message_set_expect_reply(m, false) < 0 || sd_bus_send(client_bus, m, NULL) < 0 ||
+                    sd_bus_flush(client_bus) < 0)
+                        _exit(1);
+                sd_bus_message_unref(m);
+        }
+}
+
+static bool is_attached(const char *name) {
+        const Unit *u = manager_find_unit(fixture->manager, name);
+
+        return u && u->state == UNIT_ATTACHED;
+}
+
+static void test_flood(void **state) {
+        pid_t flooders[4];
+
+        need_bus();
+        connect_daemon();
+        settle();
+        bus_take_name(bus);
+        run_while(!has_owner());
+        for (size_t i = 0; i < ELEMENTSOF(flooders); i++) {
+                flooders[i] = fork();
+                assert_true(flooders[i] >= 0);
+                if (flooders[i] == 0)
+                        flood();
+        }
+        g_usleep(2 * G_USEC_PER_SEC); /* many of them wait for us */
+
+        play_new(play_unit("b.slice", "active", 2, "lfu"));
+        run_while(!is_attached("b.slice"));
+        for (size_t i = 0; i < ELEMENTSOF(flooders); i++)
+                stop_program(flooders[i]);
+}
+
 static void test_no_bus(void **state) {
         _cleanup_free_ char *address = NULL;
 
@@ -158,6 +209,7 @@ int main(void) {
                 TEST(test_name),
                 TEST(test_another_daemon),
                 TEST(test_another_is_faster),
+                TEST(test_flood),
                 TEST(test_no_bus),
                 TEST(test_connection_breaks),
         };

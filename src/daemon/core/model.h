@@ -23,7 +23,7 @@ typedef struct Manager Manager;
 typedef struct Unit Unit;
 typedef struct UnitFiles UnitFiles;
 
-/* Of event sources, after root's clients, systemd and the bus, which have SD_EVENT_PRIORITY_NORMAL. */
+/* Of event sources, after root's clients of varlink and systemd, which have SD_EVENT_PRIORITY_NORMAL. */
 enum {
         PRIORITY_RECONCILE = SD_EVENT_PRIORITY_NORMAL + 10, /* one for a burst of events */
         PRIORITY_TELL = SD_EVENT_PRIORITY_NORMAL + 15,      /* clients, what came of it */

@@ -8,10 +8,16 @@
 #define RECONNECT_FIRST_USEC (1 * USEC_PER_SEC)
 #define RECONNECT_SHIFT_MAX 5U
 
+/* What systemd says would come behind all calls that users have sent and that are not answered yet: the bus
+ * keeps any number of them. So there is a connection for systemd, polkit and the bus itself, and one for all
+ * who call us. Users may send nothing to the former, by this name. */
+#define PRIVATE_NAME BUS_NAME ".Private"
+
 struct Bus {
         Control *control;
         sd_event *event;
-        sd_bus *bus;                 /* NULL: there is none now */
+        sd_bus *bus;                 /* for what we ask; NULL: there is none now */
+        sd_bus *clients;             /* for what we are asked; as long as the other one is there */
         SystemdWatch *watch;
         ManagerObject *manager_object;
         UnitObjects *unit_objects;
@@ -27,6 +33,7 @@ static void disconnect(Bus *b) {
         b->watch = systemd_watch_free(b->watch);
         b->unit_objects = unit_objects_free(b->unit_objects);
         b->manager_object = manager_object_free(b->manager_object);
+        b->clients = sd_bus_close_unref(b->clients);
         b->bus = sd_bus_close_unref(b->bus);
         b->name_requested = false;
 }
@@ -78,7 +85,7 @@ void bus_take_name(Bus *b) {
         if (!b->bus || b->name_requested)
                 return;
 
-        r = sd_bus_request_name_async(b->bus, NULL, BUS_NAME, 0, on_name_requested, b);
+        r = sd_bus_request_name_async(b->clients, NULL, BUS_NAME, 0, on_name_requested, b);
         if (r < 0)
                 log_warning_errno(r, "Cannot take the name " BUS_NAME " on the system bus, ignoring: %m");
         else
@@ -120,26 +127,44 @@ static int on_disconnected(sd_bus_message *msg, void *userdata, sd_bus_error *er
 static int add_objects(Bus *b) {
         int r;
 
-        r = sd_bus_add_object_manager(b->bus, NULL, BUS_PATH);
+        r = sd_bus_add_object_manager(b->clients, NULL, BUS_PATH);
         if (r >= 0)
-                r = manager_object_new(b->control, b->bus, &b->manager_object);
+                r = manager_object_new(b->control, b->clients, &b->manager_object);
         if (r >= 0)
-                r = unit_objects_new(b->control->manager, b->bus, &b->unit_objects);
-        return r < 0 ? r : log_control_bus_add(b->bus);
+                r = unit_objects_new(b->control->manager, b->clients, &b->unit_objects);
+        return r < 0 ? r : log_control_bus_add(b->clients);
+}
+
+static int connect_one(Bus *b, const char *description, int priority, sd_bus **ret) {
+        int r;
+
+        r = sd_bus_open_system_with_description(ret, description);
+        if (r >= 0)
+                r = sd_bus_attach_event(*ret, b->event, priority);
+        return r < 0 ? r :
+               sd_bus_match_signal_async(*ret, NULL, "org.freedesktop.DBus.Local",
+                                         "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
+                                         "Disconnected", on_disconnected, NULL, b);
+}
+
+/* Without our policy file, users may disturb us. */
+static int on_private_name(sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        if (sd_bus_message_is_method_error(reply, NULL))
+                log_debug("Cannot take the name " PRIVATE_NAME ", ignoring: %s",
+                          sd_bus_message_get_error(reply)->message);
+        return 0;
 }
 
 static int connect_bus(Bus *b) {
         int r;
 
-        r = sd_bus_open_system_with_description(&b->bus, "cachebpfd");
+        r = connect_one(b, "cachebpfd", SD_EVENT_PRIORITY_NORMAL, &b->bus);
         if (r >= 0)
-                r = sd_bus_attach_event(b->bus, b->event, SD_EVENT_PRIORITY_NORMAL);
+                r = connect_one(b, "cachebpfd-clients", PRIORITY_USERS, &b->clients);
         if (r >= 0)
                 r = add_objects(b);
         if (r >= 0)
-                r = sd_bus_match_signal_async(b->bus, NULL, "org.freedesktop.DBus.Local",
-                                              "/org/freedesktop/DBus/Local", "org.freedesktop.DBus.Local",
-                                              "Disconnected", on_disconnected, NULL, b);
+                r = sd_bus_request_name_async(b->bus, NULL, PRIVATE_NAME, 0, on_private_name, b);
         if (r >= 0)
                 r = look_for_another_daemon(b);
         if (r >= 0)

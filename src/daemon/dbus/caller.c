@@ -4,7 +4,7 @@
 #include "objects.h"
 #include "shared/cleanup.h"
 
-/* Calls wait for the answer behind all that the bus has for us. Of those that wait one may have as many as a
+/* Calls wait for the bus's answer. Of those that wait one may have as many as a
  * client sends at once, and less when there are many: a user has 256 connections at most (dbus-daemon(1)),
  * and shall not keep others out. */
 #define CALLS_MAX 2048U
@@ -143,8 +143,8 @@ static int check(sd_bus_message *msg, Control *control, sd_bus_error *error) {
         size_t size = 0;
         int r;
 
-        if (!sd_bus_message_get_sender(msg))
-                return -EOPNOTSUPP;
+        if (!sd_bus_message_get_sender(msg) || !control->bus)
+                return -ENOTCONN;
         if (is_crowded(control, sd_bus_message_get_sender(msg)))
                 return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED, "Too many calls wait");
 
@@ -185,7 +185,7 @@ int bus_get_subject(sd_bus_message *msg, Control *control, sd_bus_message_handle
         };
         g_ptr_array_add(control->callers, c);
 
-        r = sd_bus_call_method_async(sd_bus_message_get_bus(msg), &c->slot, "org.freedesktop.DBus",
+        r = sd_bus_call_method_async(control->bus, &c->slot, "org.freedesktop.DBus",
                                      "/org/freedesktop/DBus", "org.freedesktop.DBus",
                                      "GetConnectionCredentials", on_credentials, c,
                                      "s", sd_bus_message_get_sender(msg));
