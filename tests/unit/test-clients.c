@@ -16,13 +16,13 @@
 #define GET_INFO "{\"method\":\"org.varlink.service.GetInfo\"}"
 #define MONITOR "{\"method\":\"" CACHEBPF_VARLINK_INTERFACE ".Monitor\",\"more\":true}"
 
-/* As when a user connects to the socket; returns the client's end. */
-static int connect_user(void) {
+/* As when that user connects to the socket; returns the client's end. */
+static int connect_as(uid_t uid) {
         sd_varlink *link;
         int fds[2];
 
         if (geteuid() == 0) /* what the socket says of who made it */
-                assert_int_equal(seteuid(NOBODY), 0);
+                assert_int_equal(seteuid(uid), 0);
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
         if (getuid() == 0)
                 assert_int_equal(seteuid(0), 0);
@@ -31,6 +31,10 @@ static int connect_user(void) {
         assert_true(sd_varlink_server_add_connection(varlink->server, fds[0], &link) >= 0);
         assert_int_equal(varlink_clients_add(varlink, link), 0);
         return fds[1];
+}
+
+static int connect_user(void) {
+        return connect_as(NOBODY);
 }
 
 static void call(int fd, const char *text) {
@@ -88,6 +92,38 @@ static void test_turns(void **state) {
         server_stop();
 }
 
+/* Who has a hundred clients has not a hundred times as many of them. */
+static void test_users(void **state) {
+        int busy[100], patient;
+
+        if (getuid() != 0)
+                skip();
+
+        server_start();
+        for (size_t i = 0; i < ELEMENTSOF(busy); i++) {
+                busy[i] = connect_user();
+                for (unsigned k = 0; k < 10; k++)
+                        call(busy[i], GET_INFO);
+        }
+        for (unsigned i = 0; i < 1000; i++)
+                assert_true(sd_event_run(fixture->event, 0) > 0);
+
+        patient = connect_as(NOBODY - 1);
+        call(patient, GET_INFO);
+        for (unsigned i = 0; count_answers(patient) == 0; i++) {
+                assert_true(i < 50);
+                assert_true(sd_event_run(fixture->event, 0) > 0);
+        }
+
+        for (size_t i = 0; i < ELEMENTSOF(busy); i++)
+                (void) safe_close(busy[i]);
+        (void) safe_close(patient);
+        run();
+        assert_int_equal(varlink->others->len, 0);
+        assert_int_equal(g_hash_table_size(varlink->turn_users), 0);
+        server_stop();
+}
+
 /* What changed is told before calls are answered. */
 static void test_news_first(void **state) {
         int busy, watcher;
@@ -140,6 +176,7 @@ static void test_hang_up(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 FIXTURE_TEST(test_turns),
+                FIXTURE_TEST(test_users),
                 FIXTURE_TEST(test_news_first),
                 FIXTURE_TEST(test_hang_up),
         };

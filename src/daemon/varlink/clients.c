@@ -180,13 +180,13 @@ void varlink_clients_stop(Varlink *v) {
         v->clients = v->others = NULL;
 }
 
-static int add_other(Varlink *v, sd_varlink *link) {
+static int add_other(Varlink *v, sd_varlink *link, uid_t uid) {
         int r;
 
         if (v->others->len >= CLIENTS_MAX)
                 return -EBUSY;
 
-        r = turns_add(v, link);
+        r = turns_add(v, link, uid);
         if (r < 0)
                 return r;
 
@@ -199,10 +199,11 @@ static int add_other(Varlink *v, sd_varlink *link) {
 }
 
 int varlink_clients_add(Varlink *v, sd_varlink *link) {
+        uid_t uid = uid_of(link);
         int r = 0;
 
-        if (uid_of(link) != 0)
-                r = add_other(v, link);
+        if (uid != 0)
+                r = add_other(v, link, uid);
         if (r >= 0)
                 g_ptr_array_add(v->clients, link);
         return r; /* a failure closes the connection */

@@ -7,6 +7,7 @@
 
 typedef struct Monitor Monitor;
 typedef struct Turn Turn;
+typedef struct TurnUser TurnUser;
 
 /* What methods get as userdata. */
 typedef struct Varlink {
@@ -14,9 +15,10 @@ typedef struct Varlink {
         sd_varlink_server *server;
         GPtrArray *clients;              /* of sd_varlink: those that are connected, */
         GPtrArray *others;               /* and those of them that are not root's */
-        GQueue *turns;                   /* of Turn: what the others wait for, */
+        GQueue *turns;                   /* of TurnUser: whose clients wait for their turns, */
         GHashTable *turn_of;             /* sd_varlink -> Turn, */
-        sd_event_source *turn_source;    /* and what gives it */
+        GHashTable *turn_users;          /* of all others' clients: user -> TurnUser, */
+        sd_event_source *turn_source;    /* and what gives the turns */
         sd_event_source *exit_source, *memory_source;
         size_t memory_base;              /* in use without the others, in bytes, */
         guint units_base;                /* when there were so many units */
