@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "daemon/varlink/clients.h"
 #include "shared/file-util.h"
@@ -124,6 +125,43 @@ static void test_users(void **state) {
         server_stop();
 }
 
+static int listen_at(struct sockaddr_un *address) {
+        socklen_t size = sizeof(*address);
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        assert_true(fd >= 0);
+        *address = (struct sockaddr_un) { .sun_family = AF_UNIX };
+        /* any abstract name */
+        assert_int_equal(bind(fd, (struct sockaddr *) address, sizeof(sa_family_t)), 0);
+        assert_int_equal(getsockname(fd, (struct sockaddr *) address, &size), 0);
+        assert_int_equal(listen(fd, 100), 0);
+        assert_int_equal(sd_varlink_server_listen_fd(varlink->server, fd), 0);
+        return (int) size;
+}
+
+/* Users who connect and connect keep no unit from its policy. */
+static void test_connecting(void **state) {
+        struct sockaddr_un address;
+        int size;
+        Unit *a;
+
+        server_start();
+        size = listen_at(&address);
+        a = add_unit("a.slice", "lfu", 1);
+        for (unsigned i = 0; !a->effective; i++) {
+                int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+                assert_true(i < 1000);
+                assert_int_equal(connect(fd, (struct sockaddr *) &address, (socklen_t) size), 0);
+                (void) safe_close(fd);
+                assert_true(sd_event_run(fixture->event, 0) > 0);
+        }
+
+        run();
+        assert_int_equal(varlink->clients->len, 0);
+        server_stop();
+}
+
 /* What changed is told before calls are answered. */
 static void test_news_first(void **state) {
         int busy, watcher;
@@ -177,6 +215,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 FIXTURE_TEST(test_turns),
                 FIXTURE_TEST(test_users),
+                FIXTURE_TEST(test_connecting),
                 FIXTURE_TEST(test_news_first),
                 FIXTURE_TEST(test_hang_up),
         };

@@ -180,6 +180,11 @@ void varlink_clients_stop(Varlink *v) {
         v->clients = v->others = NULL;
 }
 
+static int add_root(Varlink *v, sd_varlink *link) {
+        sd_varlink_detach_event(link);
+        return sd_varlink_attach_event(link, v->control->manager->event, SD_EVENT_PRIORITY_NORMAL);
+}
+
 static int add_other(Varlink *v, sd_varlink *link, uid_t uid) {
         int r;
 
@@ -200,10 +205,8 @@ static int add_other(Varlink *v, sd_varlink *link, uid_t uid) {
 
 int varlink_clients_add(Varlink *v, sd_varlink *link) {
         uid_t uid = uid_of(link);
-        int r = 0;
+        int r = uid == 0 ? add_root(v, link) : add_other(v, link, uid);
 
-        if (uid != 0)
-                r = add_other(v, link, uid);
         if (r >= 0)
                 g_ptr_array_add(v->clients, link);
         return r; /* a failure closes the connection */

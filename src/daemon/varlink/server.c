@@ -81,7 +81,8 @@ int varlink_new_unconnected(Control *c, Varlink **ret) {
         if (r < 0)
                 return log_error_errno(r, "Cannot prepare for the end of the varlink server: %m");
 
-        r = sd_varlink_server_attach_event(v->server, c->manager->event, SD_EVENT_PRIORITY_NORMAL);
+        /* Users connect as often as they like; clients.c says what becomes of who has. */
+        r = sd_varlink_server_attach_event(v->server, c->manager->event, PRIORITY_USERS);
         if (r < 0)
                 return log_error_errno(r, "Cannot attach the varlink server to the event loop: %m");
 
