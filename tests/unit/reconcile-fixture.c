@@ -88,8 +88,10 @@ int fixture_teardown(void **state) {
 }
 
 void run(void) {
-        while (sd_event_run(fixture->event, 0) > 0)
-                ;
+        bool wait = false;
+
+        while (sd_event_run(fixture->event, wait ? 10 * USEC_PER_MSEC : 0) > 0 || wait)
+                wait = files_are_searched(fixture->files);
 }
 
 static void assign_policy(Unit *u, const char *policy) {

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
@@ -105,7 +106,7 @@ static char *found_in(uint64_t usec, const char *patterns, FileSearch *ret) {
         replaced = g_strjoinv(dir, parts);
         assert_int_equal(policy_setting_assign(&s, "CacheFiles", replaced, "/x", 1), 0);
         cache_files_make(&s, NULL, &f);
-        file_search(&f, usec, &search);
+        file_search(&f, &(const SearchLimits) { .usec = usec, .inotify_fd = -EBADF }, &search);
 
         g_hash_table_iter_init(&it, search.files);
         while (g_hash_table_iter_next(&it, NULL, &p))
@@ -179,6 +180,29 @@ static void test_many(void **state) {
         assert_in_range(g_hash_table_size(late.files), 1, 100);
 }
 
+/* Others need some, too. */
+static void test_watches(void **state) {
+        _cleanup_policy_setting_ PolicySetting s = {};
+        _cleanup_cache_files_ CacheFiles f = {};
+        _cleanup_close_ int fd = inotify_init1(IN_CLOEXEC);
+        SearchLimits limits = { .usec = USEC_PER_SEC, .inotify_fd = fd, .n_watches = 0 };
+        g_autofree char *value = g_strdup_printf("1 %s/f/a", dir);
+        FileSearch search;
+
+        make_files(dir);
+        assert_int_equal(policy_setting_assign(&s, "CacheFiles", value, "/x", 1), 0);
+        cache_files_make(&s, NULL, &f);
+
+        for (unsigned i = 0; i < 2; i++) {
+                file_search(&f, &limits, &search);
+                assert_int_equal(g_hash_table_size(search.files), 1);
+                assert_true(search.unwatched == (i == 0));
+                assert_false(search.full);
+                file_search_done(&search);
+                limits.n_watches = 10;
+        }
+}
+
 /* The kernel's other word for a generation, where the file system has it. */
 static void test_identify(void **state) {
         _cleanup_free_ char *path = test_file(dir, "a", "x");
@@ -205,6 +229,7 @@ int main(void) {
                 cmocka_unit_test(test_inherited),
                 cmocka_unit_test_setup_teardown(test_search, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_watches, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_identify, setup, teardown),
         };
 

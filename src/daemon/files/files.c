@@ -14,6 +14,7 @@
 #include "shared/cleanup.h"
 #include "shared/log.h"
 #include "shared/string-util.h"
+#include "watch.h"
 
 /* Control groups that come and go are not looked at more often. */
 #define SYNC_USEC (200 * USEC_PER_MSEC)
@@ -22,20 +23,13 @@
 /* So often has a manager that was revoked to be seen with a say until it counts as having it. */
 #define RESTORED_SAMPLES 15U
 
-struct Files {
-        Manager *manager;
-        GHashTable *units;           /* set of Unit: those whose policy listens */
-        sd_event_source *apply_source;
-        sd_event_source *sample_source;
-};
-
 bool files_has_managers(const Unit *u) {
         return u->files && policy_link_listens(u->link);
 }
 
 /* ---- managers that are dirty */
 
-static void schedule(Files *f, uint64_t usec) {
+void files_schedule(Files *f, uint64_t usec) {
         uint64_t due;
 
         if (sd_event_source_get_enabled(f->apply_source, NULL) > 0 &&
@@ -48,12 +42,12 @@ static void schedule(Files *f, uint64_t usec) {
 
 void file_manager_mark_dirty(FileManager *m) {
         m->dirty = true;
-        schedule(m->owner->files, m->not_before);
+        files_schedule(m->owner->files, m->not_before);
 }
 
 static void mark_dirty(UnitFiles *f) {
         f->dirty = true;
-        schedule(f->files, f->not_before);
+        files_schedule(f->files, f->not_before);
 }
 
 static int sync_managers(UnitFiles *f, bool again);
@@ -73,11 +67,12 @@ static bool apply_unit(UnitFiles *u, uint64_t now, uint64_t *next) {
         g_hash_table_iter_init(&it, u->managers);
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 FileManager *m = p;
-
                 uint64_t due = m->dirty ? MIN(m->not_before, m->retry_at) : m->retry_at;
 
+                if (m->finder || u->files->finder) /* when it ends we are back */
+                        continue;
                 if (due <= now) {
-                        file_manager_apply(m);
+                        file_manager_begin(m);
                         return true;
                 }
                 *next = MIN(*next, due);
@@ -101,7 +96,7 @@ static int on_apply(sd_event_source *s, uint64_t usec, void *userdata) {
                 }
 
         if (next != UINT64_MAX)
-                schedule(f, next);
+                files_schedule(f, next);
         return 0;
 }
 
@@ -497,12 +492,18 @@ static const ManagerObserver observer = {
         .reconciled = reconciled,
 };
 
+bool files_are_searched(const Files *f) {
+        return f->finder;
+}
+
 int files_new(Manager *m, Files **ret) {
         _cleanup_(files_freep) Files *f = g_new0(Files, 1);
         int r;
 
         f->manager = m;
+        f->counter = HELPER_NONE;
         f->units = g_hash_table_new(NULL, NULL);
+        f->finders = g_ptr_array_new_with_free_func(file_finder_free);
         manager_observe(m, &observer, f);
 
         r = sd_event_add_time(m->event, &f->apply_source, CLOCK_MONOTONIC, 0, 1, on_apply, f);
@@ -515,6 +516,8 @@ int files_new(Manager *m, Files **ret) {
                                       on_sample, f);
         if (r >= 0)
                 r = sd_event_source_set_enabled(f->sample_source, SD_EVENT_OFF);
+        if (r >= 0)
+                r = file_watches_new(m->event, &f->watches);
         if (r < 0)
                 return r;
 
@@ -533,6 +536,9 @@ Files *files_free(Files *f) {
         for (guint i = 0; i < units->len; i++)
                 forget(f, units->pdata[i]);
         g_hash_table_unref(f->units);
+        g_ptr_array_unref(f->finders);
+        helper_done(&f->counter);
+        file_watches_free(f->watches);
         sd_event_source_disable_unref(f->apply_source);
         sd_event_source_disable_unref(f->sample_source);
         return mfree(f);

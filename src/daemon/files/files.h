@@ -12,6 +12,8 @@ int files_new(Manager *m, Files **ret);
 Files *files_free(Files *f);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Files *, files_free);
 
+/* A search goes on. */
+bool files_are_searched(const Files *f);
 /* Looks who is revoked: what happens every two seconds. */
 void files_sample(Files *f);
 

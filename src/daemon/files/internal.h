@@ -2,17 +2,24 @@
 #pragma once
 
 #include "daemon/core/model.h"
+#include "helper.h"
 #include "search.h"
 
+typedef struct FileFinder FileFinder;
 typedef struct FileManager FileManager;
+typedef struct FileWatches FileWatches;
 typedef struct Files Files;
 
-/* Of a directory in which files may come and go. */
-typedef struct FileWatch {
-        FileManager *manager;
-        const SearchedDirectory *directory;
-        sd_event_source *source;
-} FileWatch;
+struct Files {
+        Manager *manager;
+        GHashTable *units;       /* set of Unit: those whose policy listens */
+        sd_event_source *apply_source;
+        sd_event_source *sample_source;
+        FileWatches *watches;
+        GPtrArray *finders;      /* of FileFinder */
+        FileFinder *finder;      /* the one that is not given up, if there is one */
+        Helper counter;          /* of cached pages */
+};
 
 /* A manager for which something is configured. */
 struct FileManager {
@@ -21,7 +28,7 @@ struct FileManager {
         char *name;               /* of its control group */
         CacheFiles wanted;
         FileSearch found;         /* the last time; the watches need its directories */
-        GHashTable *watches;      /* path -> FileWatch */
+        FileFinder *finder;       /* that is at work, or was given up and has not ended; mostly NULL */
 
         /* what the policy was told */
         GHashTable *said;         /* PolicyFile -> FoundFile */
@@ -60,11 +67,23 @@ struct UnitFiles {
 /* manager.c: */
 FileManager *file_manager_new(UnitFiles *owner, uint64_t id, const char *name);
 void file_manager_free(void *p);
-/* Looks for its files, and tells the policy what it does not know yet. */
-void file_manager_apply(FileManager *m);
+/* Its files are going to be looked for. */
+void file_manager_begin(FileManager *m);
+/* These are its files now: tells the policy what it does not know yet. Takes over what was found. */
+void file_manager_found(FileManager *m, FileSearch *found, uint64_t usec);
+/* They are not found: the search failed, or (-ETIMEDOUT) takes too long. */
+void file_manager_not_found(FileManager *m, int error);
+
+/* finder.c: looks for its files, in another process. One at a time. */
+int file_finder_start(FileManager *m);
+/* The manager goes. */
+void file_finder_forget(FileManager *m);
+void file_finder_free(void *p);
 
 /* files.c: it is to be looked at, soon. */
 void file_manager_mark_dirty(FileManager *m);
+/* So is whatever else is due. */
+void files_schedule(Files *f, uint64_t usec);
 
 /* Calls func for each control group right below the unit's, with its name and id. -ENOENT: the unit has none
  * now. */

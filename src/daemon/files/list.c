@@ -13,6 +13,9 @@
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 
+/* Root waits for no longer. */
+#define COUNT_MSEC 1000
+
 static void file_clear(void *p) {
         free(((ListedFile *) p)->path);
 }
@@ -46,14 +49,68 @@ static uint64_t count_cached(const char *path, const PolicyFile *file) {
         return fd < 0 || syscall(SYS_cachestat, fd, &all, &c, 0) < 0 ? UINT64_MAX : c.nr_cache;
 }
 
+/* In another process, see helper.h: as many numbers as there are files. */
+static void count_all(int fd, void *userdata) {
+        const GPtrArray *managers = userdata;
+
+        for (guint i = 0; i < managers->len; i++) {
+                const GArray *files = ((ListedManager *) managers->pdata[i])->files;
+
+                for (guint j = 0; j < files->len; j++) {
+                        const ListedFile *f = &g_array_index(files, ListedFile, j);
+                        uint64_t n = f->path ? count_cached(f->path, &f->file) : UINT64_MAX;
+
+                        if (write(fd, &n, sizeof(n)) != sizeof(n))
+                                return;
+                }
+        }
+}
+
+/* As far as the time is enough. */
+static void count_pages(Files *files, GPtrArray *managers) {
+        off_t offset = 0;
+
+        if (!helper_stop(&files->counter)) /* it hangs since the last time */
+                return;
+        helper_done(&files->counter);
+        if (helper_start(count_all, managers, -EBADF, &files->counter) < 0)
+                return;
+
+        helper_wait(&files->counter, COUNT_MSEC);
+        for (guint i = 0; i < managers->len; i++) {
+                GArray *l = ((ListedManager *) managers->pdata[i])->files;
+
+                for (guint j = 0; j < l->len; j++, offset += (off_t) sizeof(uint64_t)) {
+                        ListedFile *f = &g_array_index(l, ListedFile, j);
+                        uint64_t n;
+
+                        if (pread(files->counter.result, &n, sizeof(n), offset) == sizeof(n))
+                                f->cached = n;
+                }
+        }
+        (void) helper_stop(&files->counter);
+}
+
+static void show_paths(GPtrArray *managers) {
+        for (guint i = 0; i < managers->len; i++) {
+                GArray *l = ((ListedManager *) managers->pdata[i])->files;
+
+                for (guint j = 0; j < l->len; j++) {
+                        ListedFile *f = &g_array_index(l, ListedFile, j);
+
+                        f->path = name_to_utf8(f->path);
+                }
+        }
+}
+
 /* ---- managers */
 
 static void add_file(ListedManager *l, const PolicyFile *file, int level, const FoundFile *known) {
         ListedFile f = {
                 .file = *file,
                 .level = level,
-                .path = known ? name_to_utf8(g_strdup(known->path)) : NULL,
-                .cached = known ? count_cached(known->path, file) : UINT64_MAX,
+                .path = known ? g_strdup(known->path) : NULL,
+                .cached = UINT64_MAX,
         };
 
         g_array_append_val(l->files, f);
@@ -169,18 +226,25 @@ static bool is_below(const char *cgroup, const Unit *u) {
 
 GPtrArray *files_list(Unit *u, bool files) {
         GPtrArray *l = g_ptr_array_new_with_free_func(listed_manager_free);
+        Files *f = NULL;
         GHashTableIter it;
         gpointer p;
 
-        if (files_has_managers(u))
+        if (files_has_managers(u)) {
+                f = u->files->files;
                 list_unit(u->files, 0, files, l);
-        else if (u->cgroup_id != 0) {
+        } else if (u->cgroup_id != 0) {
                 g_hash_table_iter_init(&it, u->manager->units);
                 while (g_hash_table_iter_next(&it, NULL, &p))
-                        if (files_has_managers(p) && is_below(u->cgroup, p))
+                        if (files_has_managers(p) && is_below(u->cgroup, p)) {
+                                f = ((Unit *) p)->files->files;
                                 list_unit(((Unit *) p)->files, u->cgroup_id, files, l);
+                        }
         }
 
         g_ptr_array_sort(l, compare_managers);
+        if (f && files)
+                count_pages(f, l);
+        show_paths(l);
         return l;
 }

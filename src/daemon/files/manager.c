@@ -2,30 +2,17 @@
 
 /* One manager: its files are looked for, watched, and told to the policy. */
 
-#include <sys/inotify.h>
-
 #include "internal.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
-
-#define WATCHED_EVENTS \
-        (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+#include "watch.h"
 
 /* A manager whose directories are busy is not looked at more often. */
 #define APPLY_USEC (200 * USEC_PER_MSEC)
-/* The daemon has others to serve. */
-#define SEARCH_USEC USEC_PER_SEC
 
 /* What did not work is tried again so much later, then twice that, and so on. */
 #define RETRY_USEC (2 * USEC_PER_SEC)
 #define RETRY_USEC_MAX (300 * USEC_PER_SEC)
-
-static void watch_free(void *p) {
-        FileWatch *w = p;
-
-        sd_event_source_disable_unref(w->source);
-        free(w);
-}
 
 FileManager *file_manager_new(UnitFiles *owner, uint64_t id, const char *name) {
         FileManager *m = g_new0(FileManager, 1);
@@ -33,7 +20,6 @@ FileManager *file_manager_new(UnitFiles *owner, uint64_t id, const char *name) {
         m->owner = owner;
         m->id = id;
         m->name = g_strdup(name);
-        m->watches = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, watch_free);
         m->said = found_files_new();
         m->retry_at = UINT64_MAX;
         memset(m->mru, -1, sizeof(m->mru));
@@ -43,72 +29,13 @@ FileManager *file_manager_new(UnitFiles *owner, uint64_t id, const char *name) {
 void file_manager_free(void *p) {
         FileManager *m = p;
 
-        g_hash_table_unref(m->watches);
+        file_finder_forget(m);
+        file_watches_remove(m->owner->files->watches, m);
         g_hash_table_unref(m->said);
         file_search_done(&m->found);
         cache_files_done(&m->wanted);
         free(m->name);
         free(m);
-}
-
-/* ---- watching */
-
-static int on_directory(sd_event_source *s, const struct inotify_event *event, void *userdata) {
-        FileWatch *w = ASSERT_PTR(userdata);
-        FileManager *m = w->manager;
-
-        if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED))
-                g_hash_table_remove(m->watches, w->directory->path); /* another one may have its name */
-        else if (event->len > 0 && !searched_directory_has(w->directory, event->name))
-                return 0;
-
-        file_manager_mark_dirty(m);
-        return 0;
-}
-
-/* Of the directories that were searched. Returns whether one is watched that was not: something may have
- * come between the search and that. */
-static bool update_watches(FileManager *m, sd_event *event) {
-        GHashTableIter it;
-        gpointer key, p;
-        bool new = false;
-
-        g_hash_table_iter_init(&it, m->watches);
-        while (g_hash_table_iter_next(&it, &key, &p)) {
-                FileWatch *w = p;
-
-                w->directory = g_hash_table_lookup(m->found.directories, key);
-                if (!w->directory)
-                        g_hash_table_iter_remove(&it);
-        }
-
-        g_hash_table_iter_init(&it, m->found.directories);
-        while (g_hash_table_iter_next(&it, &key, &p)) {
-                _cleanup_close_ int fd = TAKE_FD(((SearchedDirectory *) p)->fd);
-                FileWatch *w;
-                int r;
-
-                if (fd < 0 || g_hash_table_contains(m->watches, key))
-                        continue;
-
-                w = g_new0(FileWatch, 1);
-                w->manager = m;
-                w->directory = p;
-                r = sd_event_add_inotify_fd(event, &w->source, fd, WATCHED_EVENTS, on_directory, w);
-                if (r >= 0)
-                        r = sd_event_source_set_priority(w->source, PRIORITY_USERS);
-                if (r < 0) {
-                        watch_free(w);
-                        if (r != -ENOENT && r != -ENOTDIR)
-                                log_debug_errno(r, "%s: Cannot watch '%s', ignoring: %m", m->name,
-                                                (const char *) key);
-                        continue;
-                }
-                g_hash_table_insert(m->watches, g_strdup(key), w);
-                new = true;
-        }
-
-        return new;
 }
 
 /* ---- speaking */
@@ -234,7 +161,7 @@ static void say_files(FileManager *m) {
 }
 
 static void schedule_retry(FileManager *m, uint64_t now) {
-        if (!m->failed && !m->found.full) {
+        if (!m->failed && !m->found.full && !m->found.unwatched) {
                 m->retry_at = UINT64_MAX;
                 m->retry_usec = 0;
                 return;
@@ -244,34 +171,49 @@ static void schedule_retry(FileManager *m, uint64_t now) {
         m->retry_at = now + m->retry_usec;
 }
 
-void file_manager_apply(FileManager *m) {
-        sd_event *event = m->owner->unit->manager->event;
-        uint64_t begin = g_get_monotonic_time(), now;
+void file_manager_begin(FileManager *m) {
+        int r;
 
         m->dirty = m->failed = false;
+        m->retry_at = UINT64_MAX;
+        r = file_finder_start(m);
+        if (r < 0)
+                file_manager_not_found(m, r);
+}
 
-        /* Mostly once more: then all directories are watched. */
-        for (unsigned i = 0; i < 3; i++) {
-                FileSearch before = m->found;
-
-                file_search(&m->wanted, SEARCH_USEC, &m->found);
-                if (!update_watches(m, event) || m->found.full)
-                        i = 3;
-                file_search_done(&before);
-        }
-
-        /* What takes long, or is never over, has a tenth of the time. */
-        now = g_get_monotonic_time();
-        m->not_before = now + MAX(APPLY_USEC, 10 * (now - begin));
-
+static void complain_of_many(FileManager *m) {
         if (m->found.full)
                 complain(m, &m->complained, 0,
                          "There are too many files, or there is too much to search, for CacheFiles= of");
+        else if (m->found.unwatched)
+                complain(m, &m->complained, 0,
+                         "There are too many directories to watch, for CacheFiles= of");
         else
                 m->complained = false;
+}
 
+void file_manager_found(FileManager *m, FileSearch *found, uint64_t usec) {
+        uint64_t now = g_get_monotonic_time();
+
+        file_watches_replace(m->owner->files->watches, m, found);
+        file_search_done(&m->found);
+        m->found = *found;
+
+        /* What takes long, or is never over, has a tenth of the time. */
+        m->not_before = now + MAX(APPLY_USEC, 10 * usec);
+
+        complain_of_many(m);
         say_replacement(m);
         say_files(m);
         m->again = m->again && m->failed;
         schedule_retry(m, now);
+}
+
+void file_manager_not_found(FileManager *m, int error) {
+        complain(m, &m->complained, error, error == -ETIMEDOUT ?
+                 "A file system does not answer, for CacheFiles= of" :
+                 "Cannot look for the files of CacheFiles= of");
+        say_replacement(m); /* that needs none */
+        m->failed = true;
+        schedule_retry(m, g_get_monotonic_time());
 }

@@ -2,10 +2,15 @@
 
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <stdio.h>
+#include <sys/inotify.h>
 
 #include "search.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
+
+#define WATCHED_EVENTS \
+        (IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
 /* Of each pattern: what users do in the directories of one is not to be felt by the others. */
 #define DIRECTORIES_MAX 1024U
@@ -19,6 +24,8 @@
 typedef struct Search {
         FileSearch result;
         FileMount mount;
+        const SearchLimits *limits;
+        unsigned n_watches;
 
         /* of the pattern that is searched for */
         int level;
@@ -53,7 +60,6 @@ GHashTable *found_files_new(void) {
 static void directory_free(void *p) {
         SearchedDirectory *d = p;
 
-        (void) safe_close(d->fd);
         g_ptr_array_unref(d->names);
         free(d->path);
         free(d);
@@ -75,6 +81,24 @@ void file_search_done(FileSearch *s) {
         *s = (FileSearch) {};
 }
 
+/* Before it is looked into: what comes after that is not missed. */
+static int watch(Search *s, int fd) {
+        char path[STRLEN("/proc/self/fd/") + DECIMAL_STR_MAX(int)];
+        int wd = -1;
+
+        if (s->limits->inotify_fd < 0)
+                return -1;
+
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        if (s->n_watches < s->limits->n_watches)
+                wd = inotify_add_watch(s->limits->inotify_fd, path, WATCHED_EVENTS);
+        if (wd < 0)
+                s->result.unwatched = true;
+        else
+                s->n_watches++;
+        return wd;
+}
+
 static void add_directory(Search *s, int fd, const char *path, const char *name) {
         SearchedDirectory *d = g_hash_table_lookup(s->result.directories, path);
 
@@ -86,7 +110,7 @@ static void add_directory(Search *s, int fd, const char *path, const char *name)
                 d = g_new(SearchedDirectory, 1);
                 *d = (SearchedDirectory) {
                         .path = g_strdup(path),
-                        .fd = fcntl(fd, F_DUPFD_CLOEXEC, 3),
+                        .wd = watch(s, fd),
                         .names = g_ptr_array_new_with_free_func(g_free),
                 };
                 g_hash_table_insert(s->result.directories, d->path, d);
@@ -183,13 +207,14 @@ static void search_in(Search *s, int dir_fd, const char *dir, const char *patter
         }
 }
 
-void file_search(const CacheFiles *wanted, uint64_t usec, FileSearch *ret) {
+void file_search(const CacheFiles *wanted, const SearchLimits *limits, FileSearch *ret) {
         Search s = {
                 .result = {
                         .files = found_files_new(),
                         .directories = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, directory_free),
                 },
                 .mount = FILE_MOUNT_NONE,
+                .limits = limits,
         };
         _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         uint64_t begin = g_get_monotonic_time();
@@ -201,11 +226,102 @@ void file_search(const CacheFiles *wanted, uint64_t usec, FileSearch *ret) {
                 s.level = p->level;
                 s.n_directories = s.n_names = 0;
                 s.n_files_max = MANAGER_FILES_MAX - (n - 1 - i) * MIN(FILES_LEFT, MANAGER_FILES_MAX / 2 / n);
-                s.deadline = begin + usec * (i + 1) / n;
+                s.deadline = begin + limits->usec * (i + 1) / n;
                 s.cut = false;
                 search_in(&s, root, "/", p->pattern + 1, /* follow= */ true);
                 s.result.full = s.result.full || s.cut;
         }
 
         *ret = s.result;
+}
+
+/* ---- from one process to another */
+
+#define FOUND_FILE "(tuuiay)"
+#define SEARCHED_DIRECTORY "(ayiaay)"
+#define FOUND "(a" FOUND_FILE "a" SEARCHED_DIRECTORY "bb)"
+
+static GVariant *build(const FileSearch *s) {
+        g_auto(GVariantBuilder) files, directories;
+        GHashTableIter it;
+        gpointer p;
+
+        g_variant_builder_init(&files, G_VARIANT_TYPE("a" FOUND_FILE));
+        g_hash_table_iter_init(&it, s->files);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                const FoundFile *f = p;
+
+                g_variant_builder_add(&files, "(tuui^ay)", f->file.ino, f->file.dev, f->file.generation,
+                                      f->level, f->path);
+        }
+
+        g_variant_builder_init(&directories, G_VARIANT_TYPE("a" SEARCHED_DIRECTORY));
+        g_hash_table_iter_init(&it, s->directories);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                const SearchedDirectory *d = p;
+
+                g_variant_builder_add(&directories, "(^ayi@aay)", d->path, d->wd,
+                                      g_variant_new_bytestring_array(
+                                              (const char *const *) d->names->pdata, d->names->len));
+        }
+
+        return g_variant_ref_sink(g_variant_new(FOUND, &files, &directories, s->full, s->unwatched));
+}
+
+int file_search_write(const FileSearch *s, int fd) {
+        g_autoptr(GVariant) v = build(s);
+        const char *bytes = g_variant_get_data(v);
+        size_t size = g_variant_get_size(v);
+
+        while (size > 0) {
+                ssize_t n = write(fd, bytes, size);
+
+                if (n < 0)
+                        return -errno;
+                bytes += n;
+                size -= (size_t) n;
+        }
+        return 0;
+}
+
+int file_search_read(const void *bytes, size_t size, FileSearch *ret) {
+        g_autoptr(GVariant) v = g_variant_ref_sink(
+                g_variant_new_from_data(G_VARIANT_TYPE(FOUND), bytes, size, FALSE, NULL, NULL));
+        g_autoptr(GVariantIter) files = NULL, directories = NULL;
+        gboolean full, unwatched;
+        GVariant *names;
+        char *path;
+        int number;
+        PolicyFile file;
+
+        if (!g_variant_is_normal_form(v))
+                return -EBADMSG;
+
+        *ret = (FileSearch) {
+                .files = found_files_new(),
+                .directories = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, directory_free),
+        };
+        g_variant_get(v, FOUND, &files, &directories, &full, &unwatched);
+        while (g_variant_iter_next(files, "(tuui^ay)", &file.ino, &file.dev, &file.generation, &number,
+                                   &path)) {
+                FoundFile *f = g_new(FoundFile, 1);
+
+                *f = (FoundFile) { .file = file, .level = number, .path = path };
+                g_hash_table_replace(ret->files, &f->file, f);
+        }
+        while (g_variant_iter_next(directories, "(^ayi@aay)", &path, &number, &names)) {
+                SearchedDirectory *d = g_new(SearchedDirectory, 1);
+                char **l = g_variant_dup_bytestring_array(names, NULL);
+
+                *d = (SearchedDirectory) {
+                        .path = path,
+                        .wd = number,
+                        .names = g_ptr_array_new_take_null_terminated((gpointer *) l, g_free),
+                };
+                g_hash_table_replace(ret->directories, d->path, d);
+                g_variant_unref(names);
+        }
+        ret->full = full;
+        ret->unwatched = unwatched;
+        return 0;
 }

@@ -13,20 +13,31 @@ typedef struct FoundFile {
 /* A directory in which what appears, goes, or gets another name may change what is found. */
 typedef struct SearchedDirectory {
         char *path;
-        int fd;           /* of O_PATH; its path may lead elsewhere by now */
+        int wd;           /* of the watch; -1: it is not watched */
         GPtrArray *names; /* those that matter: patterns of fnmatch(3) */
 } SearchedDirectory;
 
 typedef struct FileSearch {
         GHashTable *files;       /* PolicyFile -> FoundFile, which is the key as well */
         GHashTable *directories; /* path -> SearchedDirectory */
-        bool full;               /* there is more than is looked at */
+        bool full;               /* there is more than is looked at, */
+        bool unwatched;          /* or than is watched */
 } FileSearch;
 
-/* Finds the regular files that patterns match, within that time. Links are followed only in front of the
- * first wildcard, and not in the last place. */
-void file_search(const CacheFiles *wanted, uint64_t usec, FileSearch *ret);
+/* How long, and with how many watches, which are added to that inotify (-EBADF: to none). */
+typedef struct SearchLimits {
+        uint64_t usec;
+        int inotify_fd;
+        unsigned n_watches;
+} SearchLimits;
+
+/* Finds the regular files that patterns match. Links are followed only in front of the first wildcard, and
+ * not in the last place. It waits for file systems as long as these take. */
+void file_search(const CacheFiles *wanted, const SearchLimits *limits, FileSearch *ret);
 void file_search_done(FileSearch *s);
+/* As bytes, for another process. */
+int file_search_write(const FileSearch *s, int fd);
+int file_search_read(const void *bytes, size_t size, FileSearch *ret);
 #define _cleanup_file_search_ _cleanup_(file_search_done)
 
 bool searched_directory_has(const SearchedDirectory *d, const char *name);

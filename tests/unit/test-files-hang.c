@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* CacheFiles= on file systems that do not answer: FUSE, with nobody at the other end. Needs
+ * root, and mounts in a name space of its own. */
+
+#include "reconcile-fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+
+static char *dir, *cgroups, *hanging;
+static int fuse = -EBADF;
+static unsigned n_requests;
+
+/* ---- the file system */
+
+/* It says that it is there, takes all other requests, and answers none. */
+static int on_request(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+        static char request[FUSE_MIN_READ_BUFFER + 65536];
+        const struct fuse_in_header *in = (const struct fuse_in_header *) request;
+        struct {
+                struct fuse_out_header header;
+                struct fuse_init_out init;
+        } answer = {
+                .header = { .len = sizeof(answer) },
+                .init = { .major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION,
+                          .max_write = 4096 },
+        };
+
+        if (read(fd, request, sizeof(request)) < 0)
+                return 0;
+        if (in->opcode != FUSE_INIT) {
+                n_requests++;
+                return 0;
+        }
+        answer.header.unique = in->unique;
+        assert_int_equal(write(fd, &answer, sizeof(answer)), sizeof(answer));
+        return 0;
+}
+
+static bool have_mounts;
+
+/* Before the daemon looks. */
+static int enter_name_space(void **state) {
+        have_mounts = unshare(CLONE_NEWNS) >= 0 &&
+                (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) >= 0 || errno == EINVAL); /* chroot(2) */
+        return 0;
+}
+
+static bool mount_hanging(void) {
+        g_autofree char *options = NULL;
+
+        fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        if (fuse < 0 || !have_mounts)
+                return false;
+
+        options = g_strdup_printf("fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+        return mount("hanging", hanging, "fuse", 0, options) >= 0;
+}
+
+/* ---- the daemon */
+
+static int setup(void **state) {
+        dir = test_dir_make();
+        cgroups = g_build_filename(dir, "cgroup", NULL);
+        hanging = g_build_filename(dir, "hanging", NULL);
+        (void) fixture_setup(state);
+        fixture->manager->paths.kernel.cgroup = cgroups;
+        return g_mkdir_with_parents(hanging, 0700);
+}
+
+static int teardown(void **state) {
+        (void) umount2(hanging, MNT_DETACH);
+        fuse = safe_close(fuse);
+        (void) fixture_teardown(state);
+        test_dir_remove(dir);
+        g_free(cgroups);
+        g_free(hanging);
+        return 0;
+}
+
+static uint64_t add_manager(const char *name, const char *pattern) {
+        g_autofree char *cgroup = g_strdup_printf("/1/%s", name),
+                        *path = g_build_filename(cgroups, cgroup, NULL),
+                        *value = g_strdup_printf("2 %s/%s", dir, pattern);
+        Unit *u = add_unit(name, NULL, 0);
+        struct stat st;
+
+        assert_int_equal(g_mkdir_with_parents(path, 0700), 0);
+        assert_int_equal(stat(path, &st), 0);
+        u->cgroup_id = st.st_ino;
+        u->cgroup = g_steal_pointer(&cgroup);
+        assert_int_equal(policy_setting_assign(&u->file_setting, "CacheFiles", value, "/etc/x", 3), 0);
+        return u->cgroup_id;
+}
+
+static bool is_said(uint64_t manager) {
+        for (guint i = 0; i < fixture->kernel.levels->len; i++)
+                if (g_array_index(fixture->kernel.levels, PolicyFileLevel, i).manager == manager)
+                        return true;
+
+        return false;
+}
+
+static uint64_t manager;
+
+static bool is_asked(void) {
+        return n_requests > 0;
+}
+
+static bool is_manager_said(void) {
+        return is_said(manager);
+}
+
+static void wait_for(bool (*condition)(void)) {
+        for (int64_t end = g_get_monotonic_time() + 60 * G_USEC_PER_SEC; !condition();) {
+                assert_true(g_get_monotonic_time() < end);
+                assert_true(sd_event_run(fixture->event, 50 * USEC_PER_MSEC) >= 0);
+        }
+}
+
+/* Others have their files found, and the daemon goes on. */
+static void test_hanging(void **state) {
+        sd_event_source *source;
+        Unit *slice;
+
+        if (!mount_hanging())
+                skip();
+
+        assert_int_equal(sd_event_add_io(fixture->event, &source, fuse, EPOLLIN, on_request, NULL), 0);
+        free(test_file(dir, "f/a", "x"));
+        slice = add_unit("x.slice", "acfs", 1);
+        (void) add_manager("bad.service", "hanging/*");
+        wait_for(is_asked);
+
+        manager = add_manager("good.service", "f/*");
+        manager_mark_dirty(fixture->manager, slice);
+        wait_for(is_manager_said);
+        assert_false(files_are_searched(fixture->files)); /* not again as long as that one is there */
+
+        sd_event_source_disable_unref(source);
+        assert_int_equal(umount2(hanging, MNT_DETACH), 0);
+        fuse = safe_close(fuse); /* has the kernel end what waits */
+        run();
+}
+
+int main(void) {
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_hanging, setup, teardown),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, enter_name_space, NULL);
+}
