@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* CacheFiles= on file systems that do not answer: FUSE, with nobody at the other end. Needs
+/* CacheFiles= on file systems that come later, or do not answer: FUSE, with nobody at the other end. Needs
  * root, and mounts in a name space of its own. */
 
 #include "reconcile-fixture.h"
@@ -153,9 +153,28 @@ static void test_hanging(void **state) {
         run();
 }
 
+/* What is mounted later is looked into. */
+static void test_mounted(void **state) {
+        g_autofree char *name = g_build_filename(hanging, "a", NULL);
+        _cleanup_close_ int fd = -EBADF;
+
+        if (!have_mounts)
+                skip();
+
+        (void) add_unit("x.slice", "acfs", 1);
+        manager = add_manager("good.service", "hanging/*");
+        run();
+        if (mount("tmpfs", hanging, "tmpfs", 0, NULL) < 0)
+                skip();
+        fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        wait_for(is_manager_said);
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_hanging, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_mounted, setup, teardown),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

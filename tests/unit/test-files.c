@@ -301,6 +301,39 @@ static void test_later(void **state) {
         assert_true(is_new_said());
 }
 
+static bool is_f_a_said(void) {
+        return level_of(a_service, "f/a") == 3;
+}
+
+/* Nor is the directory of the pattern all that may be replaced. */
+static void test_replaced_above(void **state) {
+        g_autofree char *x = g_build_filename(dir, "x", NULL),
+                        *y = g_build_filename(dir, "y", NULL), *z = g_build_filename(dir, "z", NULL),
+                        *link = g_build_filename(dir, "link", NULL);
+
+        make_files(dir);
+        free(test_file(dir, "x/f/b", ""));
+        free(test_file(dir, "y/f/a", ""));
+        assert_int_equal(symlink("x", link), 0);
+        a_service = make_directory("1/a.service");
+        (void) add_unit("x.slice", "acfs", 1);
+        set_files(add_child("a.service"), "3", "link/f/a");
+        assert_int_equal(level_of(a_service, "y/f/a"), 0);
+
+        /* a directory */
+        assert_int_equal(rename(x, z), 0);
+        assert_int_equal(rename(y, x), 0);
+        while (level_of(a_service, "x/f/a") != 3)
+                assert_true(sd_event_run(fixture->event, 100 * USEC_PER_MSEC) >= 0);
+
+        /* a link */
+        assert_int_equal(unlink(link), 0);
+        while (level_of(a_service, "x/f/a") != 0)
+                assert_true(sd_event_run(fixture->event, 100 * USEC_PER_MSEC) >= 0);
+        assert_int_equal(symlink(".", link), 0);
+        wait_for(is_f_a_said);
+}
+
 static bool is_late_manager_said(void) {
         return level_of(a_service, "f/a") == 2;
 }
@@ -541,6 +574,7 @@ int main(void) {
                 FILES_TEST(test_namesake),
                 FILES_TEST(test_alone),
                 FILES_TEST(test_later),
+                FILES_TEST(test_replaced_above),
                 FILES_TEST(test_late_manager),
                 FILES_TEST(test_order),
                 FILES_TEST(test_ended),

@@ -199,11 +199,9 @@ static void search_in(Search *s, int dir_fd, const char *dir, const char *patter
         if (strpbrk(name, "*?[")) {
                 add_directory(s, dir_fd, dir, name);
                 search_names(s, dir_fd, dir, name, rest);
-        } else if (!rest || search_name(s, dir_fd, dir, name, rest, follow) < 0) {
-                /* of a path only the end changes, as long as there is all of it */
+        } else {
                 add_directory(s, dir_fd, dir, name);
-                if (!rest)
-                        (void) search_name(s, dir_fd, dir, name, NULL, follow);
+                (void) search_name(s, dir_fd, dir, name, rest, follow);
         }
 }
 

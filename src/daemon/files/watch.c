@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 
@@ -11,7 +12,7 @@
 
 struct FileWatches {
         int fd;
-        sd_event_source *source;
+        sd_event_source *source, *mounts;
         GHashTable *directories; /* watch descriptor -> GPtrArray of FileWatch */
         GHashTable *unseen;      /* set of watch descriptors that had events during the search; NULL: none */
 };
@@ -75,6 +76,28 @@ static int on_events(sd_event_source *s, int fd, uint32_t revents, void *userdat
                 p += sizeof(*e) + e->len;
         }
         return 0;
+}
+
+/* What is mounted on a directory hides it without an event. */
+static int on_mounts(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
+        tell_all(userdata);
+        return 0;
+}
+
+static int watch_mounts(FileWatches *w, sd_event *event) {
+        _cleanup_close_ int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        int r;
+
+        if (fd < 0)
+                return -errno;
+
+        r = sd_event_add_io(event, &w->mounts, fd, EPOLLPRI, on_mounts, w);
+        if (r >= 0)
+                r = sd_event_source_set_io_fd_own(w->mounts, true);
+        if (r < 0)
+                return r;
+        TAKE_FD(fd);
+        return sd_event_source_set_priority(w->mounts, PRIORITY_USERS);
 }
 
 /* ---- who watches what */
@@ -188,7 +211,9 @@ int file_watches_new(sd_event *event, FileWatches **ret) {
                 return -errno;
 
         r = sd_event_add_io(event, &w->source, w->fd, EPOLLIN, on_events, w);
-        return r < 0 ? r : sd_event_source_set_priority(w->source, PRIORITY_USERS);
+        if (r >= 0)
+                r = sd_event_source_set_priority(w->source, PRIORITY_USERS);
+        return r < 0 ? r : watch_mounts(w, event);
 }
 
 FileWatches *file_watches_free(FileWatches *w) {
@@ -196,6 +221,7 @@ FileWatches *file_watches_free(FileWatches *w) {
                 return NULL;
 
         sd_event_source_disable_unref(w->source);
+        sd_event_source_disable_unref(w->mounts);
         (void) safe_close(w->fd);
         g_hash_table_unref(w->directories);
         g_clear_pointer(&w->unseen, g_hash_table_unref);
