@@ -20,7 +20,7 @@ trap clean_up EXIT
 
 cat >"$work/t50-client.py" <<'E'
 # What to do, how many times; says when it is done, and stays.
-import select, socket, sys, time
+import os, select, socket, struct, sys, time
 
 def connect():
     s = socket.socket(socket.AF_UNIX)
@@ -92,6 +92,43 @@ def ask(n):
     print(connected, flush=True)
     return clients
 
+def message(member, text, flags, name, interface):
+    """A call on D-Bus, with an argument if there is one."""
+    values = [(1, 'o', '/' + name.replace('.', '/')), (2, 's', interface), (3, 's', member), (6, 's', name)]
+    if text:
+        values.append((8, 'g', 's'))
+    fields = b''
+    for code, kind, value in values:
+        fields += b'\0' * (-len(fields) % 8) + bytes([code, 1]) + kind.encode() + b'\0'
+        fields += (bytes([len(value)]) if kind == 'g' else struct.pack('<I', len(value))) + value.encode() + b'\0'
+    body = struct.pack('<I', len(text)) + text.encode() + b'\0' if text else b''
+    head = struct.pack('<cBBBIII', b'l', 1, flags, 1, len(body), 1, len(fields))
+    return head + fields + b'\0' * (-len(fields) % 8) + body
+
+def flood(n):
+    """Calls on D-Bus whose answers nobody wants, without a pause."""
+    clients = []
+    for _ in range(n):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect('/run/dbus/system_bus_socket')
+        s.sendall(b'\0AUTH EXTERNAL ' + str(os.getuid()).encode().hex().encode() + b'\r\n')
+        s.recv(4096)
+        s.sendall(b'BEGIN\r\n' + message('Hello', '', 0, 'org.freedesktop.DBus', 'org.freedesktop.DBus'))
+        s.recv(4096)
+        s.setblocking(False)
+        clients.append(s)
+    print('connected', flush=True)
+    calls = message('GetUnit', 't50.slice', 1, 'org.cachebpf1', 'org.cachebpf1.Manager') * 32
+    left = {s: b'' for s in clients}
+    while True:
+        for s in select.select(clients, clients, [])[1]:
+            part = left[s] or calls
+            left[s] = part[s.send(part):]
+            try:
+                s.recv(65536)
+            except BlockingIOError:
+                pass
+
 clients = globals()[sys.argv[1]](int(sys.argv[2]))
 print('connected', flush=True)
 time.sleep(3600)
@@ -159,6 +196,19 @@ succeeds 'a hundred do not read' eventually grep -q connected "$work/deaf.bin"
 served 'with two hundred hostile ones'
 compare "$(memory_kb)" -lt $MEMORY_MAX_KB 'the daemon stays small'
 succeeds 'and says why it sends them away' eventually sent_away
+pkill -f t50-client.py
+
+# --- one that calls on D-Bus faster than is answered
+
+client nobody flood 8
+succeeds 'a user floods D-Bus' eventually grep -q connected "$work/flood.nobody"
+make_slice t50new.slice $'MemoryMax=64M\nCachePolicy=lfu'
+begin=$(date +%s%3N)
+systemctl start t50new.slice
+unit_runs t50new.slice lfu
+diag "attached after $(($(date +%s%3N) - begin)) ms"
+served 'with a flood on D-Bus'
+compare "$(memory_kb)" -lt $MEMORY_MAX_KB 'and the daemon stays small'
 pkill -f t50-client.py
 
 # --- one that asks and asks: polkit wants a password, and nobody gives one
