@@ -512,6 +512,7 @@ int files_new(Manager *m, Files **ret) {
         f->manager = m;
         f->counter = HELPER_NONE;
         f->units = g_hash_table_new(NULL, NULL);
+        f->watches = file_watches_new(m->event);
         f->finders = g_ptr_array_new_with_free_func(file_finder_free);
         manager_observe(m, &observer, f);
 
@@ -525,8 +526,6 @@ int files_new(Manager *m, Files **ret) {
                                       on_sample, f);
         if (r >= 0)
                 r = sd_event_source_set_enabled(f->sample_source, SD_EVENT_OFF);
-        if (r >= 0)
-                r = file_watches_new(m->event, &f->watches);
         if (r < 0)
                 return r;
 

@@ -13,7 +13,7 @@
 /* What was found by then is what counts. */
 #define SEARCH_USEC USEC_PER_SEC
 /* Who has not ended by then hangs. */
-#define HANGS_USEC (3 * USEC_PER_SEC)
+#define HANGS_USEC (5 * USEC_PER_SEC)
 
 struct FileFinder {
         Files *files;
@@ -125,6 +125,7 @@ int file_finder_start(FileManager *m) {
         f->helper = HELPER_NONE;
         f->begin = (uint64_t) g_get_monotonic_time();
 
+        file_watches_begin(files->watches);
         r = helper_start(search, m, file_watches_fd(files->watches), &f->helper);
         if (r >= 0)
                 r = sd_event_add_io(event, &f->ended, f->helper.pidfd, EPOLLIN, on_ended, f);
@@ -134,12 +135,12 @@ int file_finder_start(FileManager *m) {
                 r = sd_event_add_time_relative(event, &f->timer, CLOCK_MONOTONIC, HANGS_USEC, 0, on_hangs,
                                                f);
         if (r < 0) {
+                file_watches_end(files->watches);
                 file_finder_free(f);
                 return r;
         }
 
         m->finder = files->finder = f;
         g_ptr_array_add(files->finders, f);
-        file_watches_begin(files->watches);
         return 0;
 }

@@ -198,7 +198,7 @@ static void complain_of_many(FileManager *m) {
                          "There are too many files, or there is too much to search, for CacheFiles= of");
         else if (m->found.unwatched)
                 complain(m, &m->complained, 0,
-                         "There are too many directories to watch, for CacheFiles= of");
+                         "Not all directories can be watched, for CacheFiles= of");
         else
                 m->complained = false;
 }

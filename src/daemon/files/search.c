@@ -86,11 +86,8 @@ static int watch(Search *s, int fd) {
         char path[STRLEN("/proc/self/fd/") + DECIMAL_STR_MAX(int)];
         int wd = -1;
 
-        if (s->limits->inotify_fd < 0)
-                return -1;
-
         (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        if (s->n_watches < s->limits->n_watches)
+        if (s->limits->inotify_fd >= 0 && s->n_watches < s->limits->n_watches)
                 wd = inotify_add_watch(s->limits->inotify_fd, path, WATCHED_EVENTS);
         if (wd < 0)
                 s->result.unwatched = true;

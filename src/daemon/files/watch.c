@@ -5,13 +5,15 @@
 #include <sys/inotify.h>
 
 #include "shared/cleanup.h"
+#include "shared/log.h"
 #include "watch.h"
 
 /* Others need some of what the kernel gives root (fs.inotify.max_user_watches). */
 #define WATCHES_MAX 16384U
 
 struct FileWatches {
-        int fd;
+        sd_event *event;
+        int fd;                  /* of inotify, once there was one to be had */
         sd_event_source *source, *mounts;
         GHashTable *directories; /* watch descriptor -> GPtrArray of FileWatch */
         GHashTable *unseen;      /* set of watch descriptors that had events during the search; NULL: none */
@@ -84,14 +86,14 @@ static int on_mounts(sd_event_source *s, int fd, uint32_t revents, void *userdat
         return 0;
 }
 
-static int watch_mounts(FileWatches *w, sd_event *event) {
+static int watch_mounts(FileWatches *w) {
         _cleanup_close_ int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
         int r;
 
         if (fd < 0)
                 return -errno;
 
-        r = sd_event_add_io(event, &w->mounts, fd, EPOLLPRI, on_mounts, w);
+        r = sd_event_add_io(w->event, &w->mounts, fd, EPOLLPRI, on_mounts, w);
         if (r >= 0)
                 r = sd_event_source_set_io_fd_own(w->mounts, true);
         if (r < 0)
@@ -184,7 +186,27 @@ void file_watches_replace(FileWatches *w, FileManager *m, const FileSearch *foun
         }
 }
 
+/* Others of root may have taken all that there are (fs.inotify.max_user_instances): maybe later. */
+static int open_inotify(FileWatches *w) {
+        _cleanup_close_ int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        int r;
+
+        if (fd < 0)
+                return -errno;
+
+        r = sd_event_add_io(w->event, &w->source, fd, EPOLLIN, on_events, w);
+        if (r >= 0)
+                r = sd_event_source_set_priority(w->source, PRIORITY_USERS);
+        if (r >= 0)
+                w->fd = TAKE_FD(fd);
+        else
+                w->source = sd_event_source_disable_unref(w->source);
+        return r;
+}
+
 void file_watches_begin(FileWatches *w) {
+        if (w->fd < 0)
+                (void) open_inotify(w);
         w->unseen = g_hash_table_new(NULL, NULL);
 }
 
@@ -201,19 +223,17 @@ static void array_unref(void *p) {
         g_ptr_array_unref(p);
 }
 
-int file_watches_new(sd_event *event, FileWatches **ret) {
-        FileWatches *w = *ret = g_new0(FileWatches, 1);
+FileWatches *file_watches_new(sd_event *event) {
+        FileWatches *w = g_new0(FileWatches, 1);
         int r;
 
+        w->event = sd_event_ref(event);
         w->directories = g_hash_table_new_full(NULL, NULL, NULL, array_unref);
-        w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-        if (w->fd < 0)
-                return -errno;
-
-        r = sd_event_add_io(event, &w->source, w->fd, EPOLLIN, on_events, w);
-        if (r >= 0)
-                r = sd_event_source_set_priority(w->source, PRIORITY_USERS);
-        return r < 0 ? r : watch_mounts(w, event);
+        w->fd = -EBADF;
+        r = watch_mounts(w);
+        if (r < 0)
+                log_debug_errno(r, "Cannot watch what is mounted, ignoring: %m");
+        return w;
 }
 
 FileWatches *file_watches_free(FileWatches *w) {
@@ -223,6 +243,7 @@ FileWatches *file_watches_free(FileWatches *w) {
         sd_event_source_disable_unref(w->source);
         sd_event_source_disable_unref(w->mounts);
         (void) safe_close(w->fd);
+        sd_event_unref(w->event);
         g_hash_table_unref(w->directories);
         g_clear_pointer(&w->unseen, g_hash_table_unref);
         return mfree(w);

@@ -5,10 +5,10 @@
 
 /* The directories that were searched, of all managers: they share one inotify, and the number of directories
  * that may be watched. Searches add the watches, before they look into a directory. */
-int file_watches_new(sd_event *event, FileWatches **ret);
+FileWatches *file_watches_new(sd_event *event);
 FileWatches *file_watches_free(FileWatches *w);
 
-/* To be kept by the search. */
+/* To be kept by the search; -EBADF: there is none now. */
 int file_watches_fd(const FileWatches *w);
 /* How many directories the manager may have watched, with those that it has. */
 unsigned file_watches_room(const FileWatches *w, const FileManager *m);
