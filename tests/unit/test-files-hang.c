@@ -148,6 +148,9 @@ static void test_hanging(void **state) {
         manager_mark_dirty(fixture->manager, slice);
         wait_for(is_manager_said);
         run(); /* not again as long as that one is there */
+        configure(slice, "lfu");
+        run();
+        assert_null(slice->files);
 
         sd_event_source_disable_unref(source);
         assert_int_equal(umount2(hanging, MNT_DETACH), 0);

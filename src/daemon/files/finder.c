@@ -5,6 +5,7 @@
 
 #include <sys/epoll.h>
 
+#include "files.h"
 #include "internal.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
@@ -74,18 +75,21 @@ static int read_found(FileFinder *f, FileSearch *ret) {
         return r < 0 ? r : file_search_read(bytes, size, ret);
 }
 
+/* NULL: it has gone, or its policy has. */
+static FileManager *listener(const FileFinder *f) {
+        return f->manager && files_has_managers(f->manager->owner->unit) ? f->manager : NULL;
+}
+
 static int on_ended(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
         FileFinder *f = ASSERT_PTR(userdata);
-        FileManager *m = f->manager;
+        FileManager *m = listener(f);
         Files *files = f->files;
         FileSearch found;
         int r = read_found(f, &found);
 
-        if (files->finder != f) /* it was given up, but now others may try */
-                r = -ETIMEDOUT;
-        if (m && r >= 0)
+        if (files->finder == f && m && r >= 0)
                 file_manager_found(m, &found, f->begin);
-        else if (m && files->finder == f)
+        else if (files->finder == f && m)
                 file_manager_not_found(m, r);
         else if (r >= 0)
                 file_search_done(&found);
@@ -108,7 +112,7 @@ static int on_hangs(sd_event_source *s, uint64_t usec, void *userdata) {
         (void) helper_stop(&f->helper);
         files->finder = NULL;
         file_watches_end(files->watches);
-        if (f->manager)
+        if (listener(f))
                 file_manager_not_found(f->manager, -ETIMEDOUT);
         files_schedule(files, 0);
         return 0;

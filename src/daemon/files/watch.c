@@ -99,7 +99,9 @@ static int watch_mounts(FileWatches *w) {
         if (r < 0)
                 return r;
         TAKE_FD(fd);
-        return sd_event_source_set_priority(w->mounts, PRIORITY_USERS);
+        r = sd_event_source_set_priority(w->mounts, PRIORITY_USERS);
+        /* with FUSE users may mount, again and again */
+        return r < 0 ? r : sd_event_source_set_ratelimit(w->mounts, 10 * USEC_PER_SEC, 5);
 }
 
 /* ---- who watches what */
