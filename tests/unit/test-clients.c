@@ -211,6 +211,57 @@ static void test_hang_up(void **state) {
         server_stop();
 }
 
+/* A call that comes in pieces, each as much as is read at a time and more. */
+static void test_long_call(void **state) {
+        g_autofree char *part = g_strnfill(150 << 10, 'x');
+        unsigned n = 0;
+        int fd;
+
+        server_start();
+        fd = connect_user();
+        assert_int_equal(write(fd, "{\"method\":\"x.", 13), 13);
+        for (unsigned i = 0; i < 2; i++) {
+                run();
+                assert_int_equal(write(fd, part, strlen(part)), strlen(part));
+        }
+        run();
+        assert_int_equal(count_answers(fd), 0);
+        call(fd, "\"}");
+        call(fd, GET_INFO);
+        for (unsigned i = 0; n < 2; i++) { /* the answer to the first one is as long */
+                run();
+                n += count_answers(fd);
+                assert_true(i < 100);
+        }
+        (void) safe_close(fd);
+        run();
+        server_stop();
+}
+
+/* One that does not read for a while misses nothing. */
+static void test_slow_reader(void **state) {
+        unsigned sum = 0;
+        int fd;
+
+        server_start();
+        fd = connect_user();
+        for (unsigned i = 0; i < 5 * N_CALLS; i++) {
+                call(fd, GET_INFO);
+                if (i % N_CALLS == 0)
+                        run();
+        }
+        run();
+        for (unsigned n = 1; n > 0; sum += n) {
+                n = count_answers(fd);
+                run();
+        }
+        assert_int_equal(sum, 5 * N_CALLS);
+        (void) safe_close(fd);
+        run();
+        assert_int_equal(varlink->others->len, 0);
+        server_stop();
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 FIXTURE_TEST(test_turns),
@@ -218,6 +269,8 @@ int main(void) {
                 FIXTURE_TEST(test_connecting),
                 FIXTURE_TEST(test_news_first),
                 FIXTURE_TEST(test_hang_up),
+                FIXTURE_TEST(test_long_call),
+                FIXTURE_TEST(test_slow_reader),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);
