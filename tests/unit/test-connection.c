@@ -133,6 +133,42 @@ static void flood(void) {
         }
 }
 
+static unsigned n_replies;
+
+static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        n_replies++;
+        return 0;
+}
+
+static void get_unit(const char *name, bool expect_reply) {
+        _cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+
+        assert_true(sd_bus_message_new_method_call(client, &m, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                                   "GetUnit") >= 0);
+        assert_true(sd_bus_message_append(m, "s", name) >= 0);
+        assert_true(sd_bus_message_set_expect_reply(m, expect_reply) >= 0);
+        assert_true((expect_reply ? sd_bus_call_async(client, NULL, m, on_reply, NULL, 0) :
+                                    sd_bus_send(client, m, NULL)) >= 0);
+}
+
+/* Who wants no answer has no question. */
+static void test_no_answer(void **state) {
+        need_bus();
+        connect_daemon();
+        settle();
+        bus_take_name(bus);
+        run_while(!has_owner());
+        forget_asked();
+        n_replies = 0;
+        for (unsigned i = 0; i < 2; i++) {
+                get_unit("x.service", /* expect_reply= */ false);
+                get_unit("y.service", /* expect_reply= */ true);
+        }
+        run_while(n_replies < 2);
+        assert_int_equal(count_asked("x.service"), 0);
+        assert_int_not_equal(count_asked("y.service"), 0);
+}
+
 static bool is_attached(const char *name) {
         const Unit *u = manager_find_unit(fixture->manager, name);
 
@@ -209,6 +245,7 @@ int main(void) {
                 TEST(test_name),
                 TEST(test_another_daemon),
                 TEST(test_another_is_faster),
+                TEST(test_no_answer),
                 TEST(test_flood),
                 TEST(test_no_bus),
                 TEST(test_connection_breaks),

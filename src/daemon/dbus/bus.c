@@ -4,6 +4,7 @@
 #include "daemon/control/control.h"
 #include "objects.h"
 #include "shared/log.h"
+#include "shared/string-util.h"
 
 #define RECONNECT_FIRST_USEC (1 * USEC_PER_SEC)
 #define RECONNECT_SHIFT_MAX 5U
@@ -124,10 +125,22 @@ static int on_disconnected(sd_bus_message *msg, void *userdata, sd_bus_error *er
         return schedule_retry(b);
 }
 
+/* Of calls whose answers are wanted the bus lets nobody have many under way. Others it takes as they come:
+ * who only asks has nothing of that but that we are busy. */
+static int on_call(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        const char *member = strempty(sd_bus_message_get_member(msg));
+
+        return sd_bus_message_is_method_call(msg, NULL, NULL) > 0 &&
+                sd_bus_message_get_expect_reply(msg) == 0 &&
+                (startswith(member, "Get") || startswith(member, "List") || streq(member, "Introspect"));
+}
+
 static int add_objects(Bus *b) {
         int r;
 
-        r = sd_bus_add_object_manager(b->clients, NULL, BUS_PATH);
+        r = sd_bus_add_filter(b->clients, NULL, on_call, NULL);
+        if (r >= 0)
+                r = sd_bus_add_object_manager(b->clients, NULL, BUS_PATH);
         if (r >= 0)
                 r = manager_object_new(b->control, b->clients, &b->manager_object);
         if (r >= 0)
