@@ -235,6 +235,57 @@ static void test_files(void)
 	EXPECT_EQ(kernel_stat("attached"), attached + 2);
 }
 
+/* All that the documentation names, each a number. */
+static void test_statistics(void)
+{
+	static const char *const names[] = {
+		"managed_folios", "managed_pages", "rejected_pages", "lists", "table_bytes",
+		"bucket_bytes", "evict_ns_max", "hits", "misses", "added", "adopted", "unmanaged",
+		"refaults", "admit_asked", "admit_rejected", "admit_asked_again", "admit_reversed",
+		"removed_reclaim", "removed_truncate", "removed_invalidate", "removed_migrate",
+		"removed_handover", "removed_dropped", "evict_calls", "evict_asked",
+		"evict_proposed", "evict_isolated", "evict_reclaimed", "evict_fallback",
+		"evict_ns", "reject_stale", "reject_busy", "reject_node", "reject_protected",
+		"reject_kept",
+	};
+	const char *cg = cg_new(NULL, "a");
+	char *text, *line, *value;
+	size_t nr_lines = 0, i;
+
+	policy_start("fifo", cg);
+	text = cg_read(cg, "memory.cachebpf.stat");
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		value = flat_key(text, names[i]);
+		expect(value && *value && !value[strspn(value, "0123456789")], __FILE__, __LINE__,
+		       "%s is \"%s\"", names[i], value ?: "(nothing)");
+	}
+	for (line = text; (line = strchr(line, '\n')); line++)
+		nr_lines++;
+	EXPECT_EQ(nr_lines, ARRAY_SIZE(names));
+}
+
+/* A block of the folio table is of four entries, with something beside them; so many are kept. */
+#define BLOCK_PAGES	4
+#define MIN_BLOCK	(BLOCK_PAGES * 32)
+#define MAX_BLOCK	(MIN_BLOCK + 32)
+#define KEPT_BLOCKS	64
+
+/* What the folio table takes comes and goes with the folios. */
+static void test_table(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *file = file_new(NULL, "f", 8 * MiB_PAGES);
+	long long nr = file->nr_pages;
+
+	policy_start("fifo", cg);
+	EXPECT_EQ(cg_stat(cg, "table_bytes"), 0);
+	cg_read_file(cg, file, 0, nr);
+	EXPECT_OP(cg_stat(cg, "table_bytes"), >=, nr / BLOCK_PAGES * MIN_BLOCK);
+	EXPECT_OP(cg_stat(cg, "table_bytes"), <=, nr * MAX_BLOCK);
+	file_forget(file);
+	EXPECT_OP(cg_stat(cg, "table_bytes"), <=, KEPT_BLOCKS * MAX_BLOCK);
+}
+
 static void test_detach_keeps_cache(void)
 {
 	const char *cg = cg_new(NULL, "a");
@@ -288,6 +339,8 @@ static const struct test tests[] = {
 	{ "the verifier's refusals",				test_verifier },
 	{ "another program type has no eviction lists",		test_other_program_type },
 	{ "what can be read while attached and after",		test_files },
+	{ "all statistics that there are",			test_statistics },
+	{ "what the folio table takes",				test_table },
 	{ "detaching leaves the cache as it is",		test_detach_keeps_cache },
 	{ "removing the cgroup hangs up the link",		test_rmdir },
 };
