@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "selftest.h"
+#include "states.h"
 
 /* Load a policy that is like fifo but for what @change does, and attach it. */
 static int attach_changed(const char *cg, void (*change)(struct policy *))
@@ -331,6 +332,45 @@ static void test_rmdir(void)
 	EXPECT_STR(cg_policy(a, "policy"), "lfu");
 }
 
+/* as many as there can be, which makes the arrays of them large */
+#define MAX_LISTS	1022
+#define NR_TIMES	256
+/* the smallest of these arrays, half of it, in KiB */
+#define MAX_LEFT	(NR_TIMES * 8 / 2)
+
+/* KiB that the kernel has in slabs and does not give back for the asking. */
+static long long slab(void)
+{
+	return strtoll(flat_key(read_text("/proc/meminfo"), "SUnreclaim:") ?: "-1", NULL, 10);
+}
+
+/* Nothing is left of a policy that has come and gone. */
+static void test_memory(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct policy *p = policy_open("advice", NULL, cg);
+	struct advice_state *state;
+	struct file *file = file_new(NULL, "f", 64);
+	long long before = 0;
+	int i;
+
+	REQUIRE_EQ(policy_load(p), 0);
+	state = policy_state(p);
+	state->want_lists = MAX_LISTS;
+	cg_read_file(cg, file, 0, file->nr_pages);
+	for (i = -8; i < NR_TIMES; i++) {
+		if (!i)
+			before = slab();
+		REQUIRE_EQ(bpf_link__destroy(policy_attach_loaded(p)), 0);
+	}
+	EXPECT_EQ(state->create_error, 0);
+	EXPECT_EQ(state->nr_lists, (NR_TIMES + 8) * MAX_LISTS);
+	REQUIRE(before > 0);
+	/* some of it goes a grace period later */
+	EXPECT(EVENTUALLY(slab() - before < MAX_LEFT));
+	diag("%d times attached and detached: %+lld KiB of slabs", NR_TIMES, slab() - before);
+}
+
 static const struct test tests[] = {
 	{ "errors of the caller, and what remains of them",	test_errors },
 	{ "one policy a cgroup, one instance a map",		test_busy },
@@ -343,6 +383,7 @@ static const struct test tests[] = {
 	{ "what the folio table takes",				test_table },
 	{ "detaching leaves the cache as it is",		test_detach_keeps_cache },
 	{ "removing the cgroup hangs up the link",		test_rmdir },
+	{ "it leaves no memory behind",				test_memory },
 };
 
 SUBJECT(attach);
