@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an administrator can watch: tracepoints, times, the kernel's self-check. */
+/* What an administrator can watch: tracepoints, times, the kernel's self-check, and delays for tests. */
 #include <sys/stat.h>
+#include <time.h>
 
 #include "selftest.h"
 #include "states.h"
@@ -142,11 +143,99 @@ static void test_self_check(void)
 	EXPECT_EQ(books_number("entries"), 200);
 }
 
+#define DELAY		"/sys/kernel/debug/cachebpf/delay/"
+#define NR_DELAYED	128
+/* half of it is what each lasts on average */
+#define MAX_DELAY_US	2000
+
+static int set_delay(const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), DELAY "%s", file);
+	return write_text(path, text);
+}
+
+static long long nr_passed(const char *moment)
+{
+	return cg_key(DELAY, "passed", moment);
+}
+
+/* Microseconds that it takes to read @file. */
+static long long us_to_read(const char *cg, const struct file *file)
+{
+	struct timespec begin, end;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	cg_read_file(cg, file, 0, file->nr_pages);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	return (end.tv_sec - begin.tv_sec) * 1000000LL + (end.tv_nsec - begin.tv_nsec) / 1000;
+}
+
+/* What the storm and random programs rely on: there are delays when they are asked for, and only then. */
+static void test_delays(void)
+{
+	static const struct {
+		const char *path;
+		unsigned int mode;
+	} files[] = {
+		{ DELAY "one_in", 0600 }, { DELAY "max_us", 0600 }, { DELAY "moments", 0600 },
+		{ DELAY "seed", 0600 }, { DELAY "passed", 0400 },
+	};
+	const char *cg = cg_new(NULL, "a");
+	struct file *file[3];
+	long long before, published, retired, us;
+	char *max_us, *moments;
+	struct stat st;
+	size_t i;
+
+	if (access(DELAY, F_OK))
+		skip("this kernel has no delays: it lacks CONFIG_CACHEBPF_CHECK");
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		REQUIRE(!stat(files[i].path, &st));
+		EXPECT_EQ(st.st_mode & 07777, files[i].mode);
+	}
+	for (i = 0; i < 3; i++)
+		file[i] = file_new(NULL, (char[]){ 'a' + i, 0 }, NR_DELAYED);
+	max_us = read_text(DELAY "max_us");
+	moments = read_text(DELAY "moments");
+	EXPECT_STR(read_text(DELAY "one_in"), "0\n");
+	policy_start("fifo", cg);
+	before = nr_passed("publish");
+	cg_read_file(cg, file[0], 0, NR_DELAYED);
+	EXPECT_EQ(nr_passed("publish"), before);
+
+	/* the first of the moments: an entry is about to have an owner */
+	EXPECT_EQ(set_delay("moments", "1"), 0);
+	EXPECT_EQ(set_delay("max_us", "2000"), 0);
+	EXPECT_EQ(set_delay("seed", "4711"), 0);
+	EXPECT_EQ(set_delay("one_in", "4294967296"), -ERANGE);
+	retired = nr_passed("retire");
+	EXPECT_EQ(set_delay("one_in", "1"), 0);
+	EXPECT_STR(read_text(DELAY "one_in"), "1\n");
+	EXPECT_STR(read_text(DELAY "seed"), "4711\n");
+	us = us_to_read(cg, file[1]);
+	published = nr_passed("publish") - before;
+	EXPECT_EQ(set_delay("one_in", "0"), 0);
+	EXPECT_EQ(set_delay("seed", "0"), 0);
+	EXPECT_EQ(set_delay("max_us", max_us), 0);
+	EXPECT_EQ(set_delay("moments", moments), 0);
+	diag("%lld moments passed, %d pages read in %lld us", published, NR_DELAYED, us);
+	EXPECT_OP(published, >=, NR_DELAYED);
+	EXPECT_OP(us, >=, NR_DELAYED * MAX_DELAY_US / 4);
+	EXPECT_EQ(nr_passed("retire"), retired);
+
+	before = nr_passed("publish");
+	cg_read_file(cg, file[2], 0, NR_DELAYED);
+	EXPECT_EQ(nr_passed("publish"), before);
+}
+
 static const struct test tests[] = {
 	{ "tracepoints of a policy's life and of rounds",	test_tracepoints },
 	{ "a tracepoint of ejection",				test_eject_event, .ejects = true },
 	{ "the time that a policy takes",			test_time },
 	{ "the kernel's self-check sees everything",		test_self_check },
+	{ "random delays where they are asked for",		test_delays },
 };
 
 SUBJECT(trace);
