@@ -143,6 +143,40 @@ static void test_self_check(void)
 	EXPECT_EQ(books_number("entries"), 200);
 }
 
+/* Lines of the trace that say @what; there can be many. */
+static long long nr_lines(const char *what)
+{
+	FILE *trace = fopen(INSTANCE "/trace", "re");
+	char *line = NULL;
+	long long nr = 0;
+	size_t size = 0;
+
+	REQUIRE(trace != NULL);
+	while (getline(&line, &size, trace) > 0)
+		nr += strstr(line, what) != NULL;
+	fclose(trace);
+	return nr;
+}
+
+/* A folio whose frame has an entry, since a neighbour has one, needs no memory for it. */
+static void test_blocks(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *file = file_hole("f", 4 * MiB_PAGES);
+	long long nr;
+
+	start_tracing("kmem/kmem_cache_alloc");
+	policy_start("fifo", cg);
+	EXPECT_EQ(cg_run(cg, file_read_through, file), 0);
+	nr = nr_lines("cachebpf_block_new");
+	rmdir(INSTANCE);
+	diag("%lld blocks were made for %lld folios", nr, cg_stat(cg, "added"));
+	EXPECT_EQ(cg_stat(cg, "added"), file->nr_pages);
+	/* of four entries each: mostly a reader gets frames that lie side by side */
+	EXPECT_OP(nr, >=, cg_stat(cg, "added") / 4);
+	EXPECT_OP(nr, <=, cg_stat(cg, "added") * 3 / 4);
+}
+
 #define DELAY		"/sys/kernel/debug/cachebpf/delay/"
 #define NR_DELAYED	128
 /* half of it is what each lasts on average */
@@ -235,6 +269,7 @@ static const struct test tests[] = {
 	{ "a tracepoint of ejection",				test_eject_event, .ejects = true },
 	{ "the time that a policy takes",			test_time },
 	{ "the kernel's self-check sees everything",		test_self_check },
+	{ "memory for entries is asked for once a block",	test_blocks },
 	{ "random delays where they are asked for",		test_delays },
 };
 
