@@ -354,6 +354,30 @@ static void test_first(void)
 	EXPECT_EQ(state->looks[1].error, -EINVAL);
 }
 
+static int read_sequential(void *file)
+{
+	return file_read_sequential(file);
+}
+
+/* It tells of a large folio how large it is. */
+static void test_first_large(void)
+{
+	struct file *file = file_new(xfs_dir(), "f", 4 * MiB_PAGES);
+	int i;
+
+	set_up(NEW_TAIL, 0, 0);
+	EXPECT_EQ(cg_run(cg, read_sequential, file), 0);
+	state->looks[0] = (struct advice_look) { .list = 1 };
+	state->looks[1] = (struct advice_look) { .list = 1, .flags = REVERSE };
+	request();
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(state->looks[i].error, 0);
+		EXPECT_EQ(state->looks[i].order, state->looks[i].own_order);
+	}
+	diag("orders %u and %u", state->looks[0].order, state->looks[1].order);
+	EXPECT_OP(state->looks[0].own_order + state->looks[1].own_order, >, 0);
+}
+
 static int write_some(void *file)
 {
 	return file_write(file, 0, NR);
@@ -453,6 +477,7 @@ static const struct test tests[] = {
 	{ "sorting in: bounded",				test_insert_bound },
 	{ "sorting in: bounded by the policy",			test_insert_own_bound },
 	{ "the first folio, and the last",			test_first },
+	{ "the first folio: a large one",			test_first_large },
 	{ "the first folio: behind many others",				test_first_blocked },
 	{ "the first folio: on a list in order",		test_first_in_order },
 	{ "a folio found by its number",			test_find },

@@ -166,8 +166,14 @@ void CACHEBPF_OP(advice_evict, struct cachebpf_policy *policy, struct cachebpf_e
 
 	if (state.armed) {
 		state.armed = 0;
-		bpf_for(i, 0, ADVICE_NR_LOOKS)
-			look(evict, i);
+		bpf_for(i, 0, ADVICE_NR_LOOKS) {
+			__u32 l = i;
+
+			look(evict, l);
+			if (l < ADVICE_NR_LOOKS)
+				for_folio(folio, policy, state.looks[l].number)
+					state.looks[l].own_order = folio->order;
+		}
 		for_folio(folio, policy, state.number_wanted)
 			state.nr_found++;
 		bpf_for(i, 0, ADVICE_NR_DUMPS)

@@ -276,6 +276,8 @@ struct advice_state {
 		__s32 error;
 		__u32 number;
 		__u32 order;
+		/* as the folio says itself */
+		__u32 own_order;
 		__u32 visits;
 	} looks[ADVICE_NR_LOOKS];
 	__u32 number_wanted;
