@@ -175,6 +175,7 @@ static void with_budget(unsigned int us, void (*fn)(void))
 	EXPECT_OP(write_text(SYSFS "watchdog_budget_us", "x"), <, 0);
 	fn();
 	REQUIRE_EQ(write_text(SYSFS "watchdog_budget_us", was_us), 0);
+	REQUIRE_EQ(write_text(SYSFS "watchdog_overruns", was_nr), 0);
 }
 
 /* so much that a busy host does not make a quick call a slow one */
@@ -270,6 +271,42 @@ static void stale(void)
 static void test_stale(void)
 {
 	with_budget(0, stale);
+}
+
+static int detach(void *link)
+{
+	return bpf_link__detach(link) ? 1 : 0;
+}
+
+/* Who is detached while a call runs that takes too long is not ejected any more. */
+static void detached(void)
+{
+	struct file *file = file_new(NULL, "f", FEW);
+	struct victim v = start(NULL, "stale");
+	long long ejected = kernel_stat("ejected");
+	const char *outside = cg_new(NULL, "outside");
+	pid_t reclaimer, detacher;
+
+	set("watchdog_overruns", 1);
+	cg_read_file(v.cg, file, 0, FEW);
+	v.state->armed = 1;
+	reclaimer = cg_start(outside, reclaim_some, (void *)v.cg);
+	REQUIRE(EVENTUALLY(!*(volatile __u32 *)&v.state->armed));
+	detacher = cg_start(outside, detach, v.link);
+	/* it waits for the end of the call, which is over its budget already */
+	REQUIRE(EVENTUALLY(!strcmp(cg_policy(v.cg, "policy"), "none")));
+	usleep(10 * BUDGET_US);
+	*(volatile __u32 *)&v.state->gone = 1;
+	EXPECT_EQ(cg_wait(detacher), 0);
+	EXPECT_EQ(cg_wait(reclaimer), 0);
+	EXPECT_EQ(kernel_stat("ejected"), ejected);
+	EXPECT(!cg_policy(v.cg, "ejected"));
+	EXPECT(link_hung_up(v.link));
+}
+
+static void test_detached(void)
+{
+	with_budget(BUDGET_US, detached);
 }
 
 static struct {
@@ -417,6 +454,7 @@ static const struct test tests[] = {
 	{ "takes long, but not always",				test_slow_sometimes },
 	{ "walks without end",					test_endless },
 	{ "proposes folios that are gone",			test_stale, .spread = true },
+	{ "is detached while it takes too long",		test_detached, .spread = true },
 	{ "needs memory to start while the cgroup is full",	test_reenter },
 	{ "its parent's policy takes over",			test_heir, .ejects = true },
 	{ "the installed policies are left alone",		test_left_alone },
