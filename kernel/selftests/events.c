@@ -272,31 +272,6 @@ static void test_mapped(void)
 	with_both_lrus(mapped);
 }
 
-/* Where the pages of @file are in memory; no use of them. */
-static uint64_t *frames(const struct file *file)
-{
-	uint64_t *entries = calloc(file->nr_pages, sizeof(*entries));
-	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	volatile char *map;
-	size_t i;
-
-	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	REQUIRE(entries && fd >= 0 && pagemap >= 0 && map != MAP_FAILED);
-	REQUIRE(!madvise((void *)map, file->nr_pages * PAGE, MADV_RANDOM));
-	for (i = 0; i < file->nr_pages; i++)
-		(void)map[i * PAGE];
-	REQUIRE_EQ(pread(pagemap, entries, file->nr_pages * sizeof(*entries),
-			 (uintptr_t)map / PAGE * sizeof(*entries)),
-		   file->nr_pages * sizeof(*entries));
-	munmap((void *)map, file->nr_pages * PAGE);
-	close(pagemap);
-	close(fd);
-	for (i = 0; i < file->nr_pages; i++)
-		entries[i] &= (1ULL << 55) - 1;
-	return entries;
-}
-
 #define HIGH_FRACTION	"/proc/sys/vm/percpu_pagelist_high_fraction"
 
 /*
@@ -322,10 +297,10 @@ static void test_migration(void)
 	EXPECT_EQ(cg_stat(cg, "managed_pages"), NR);
 	file_forget(filler);
 
-	before = frames(file);
+	before = file_frames(file);
 	REQUIRE(!write_text("/proc/sys/vm/compact_memory", "1"));
 	REQUIRE(!write_text(HIGH_FRACTION, "0"));
-	after = frames(file);
+	after = file_frames(file);
 	for (i = 0; i < NR; i++)
 		moved += before[i] != after[i];
 	diag("%zu pages moved, %llu were lost on the way", moved, state->removed[MIGRATE]);

@@ -316,3 +316,27 @@ int file_keep_mapped(void *file)
 	for (;;)
 		touch_all(file, map);
 }
+
+uint64_t *file_frames(const struct file *file)
+{
+	uint64_t *entries = calloc(file->nr_pages, sizeof(*entries));
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	volatile char *map;
+	size_t i;
+
+	map = mmap(NULL, file->nr_pages * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	REQUIRE(entries && fd >= 0 && pagemap >= 0 && map != MAP_FAILED);
+	REQUIRE(!madvise((void *)map, file->nr_pages * PAGE, MADV_RANDOM));
+	for (i = 0; i < file->nr_pages; i++)
+		(void)map[i * PAGE];
+	REQUIRE_EQ(pread(pagemap, entries, file->nr_pages * sizeof(*entries),
+			 (uintptr_t)map / PAGE * sizeof(*entries)),
+		   file->nr_pages * sizeof(*entries));
+	munmap((void *)map, file->nr_pages * PAGE);
+	close(pagemap);
+	close(fd);
+	for (i = 0; i < file->nr_pages; i++)
+		entries[i] &= (1ULL << 55) - 1;
+	return entries;
+}

@@ -147,6 +147,8 @@ volatile char *file_map(const struct file *file);
 int file_read_mapped(void *file);
 int file_keep_mapped(void *file);
 size_t file_cached(const struct file *file, bool *cached);
+/* Where its pages, all cached, are in memory; that is no use of them. */
+uint64_t *file_frames(const struct file *file);
 /* Read in the current process and compare; 0 or an errno. */
 int file_read(const struct file *file, size_t first, size_t nr);
 int file_read_ahead(const struct file *file, size_t first, size_t nr);

@@ -273,6 +273,75 @@ static void test_stale(void)
 	with_budget(0, stale);
 }
 
+struct taker {
+	const uint64_t	*frames;
+	size_t		nr_frames;
+	/* these are shared with the process */
+	volatile size_t	nr_taken;
+	volatile bool	done;
+};
+
+#define HEAP	(64 * MiB)
+
+/* Has a heap, with some of the frames in it, until it is ended. */
+static int take_frames(void *arg)
+{
+	struct taker *t = arg;
+	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	char *heap = mmap(NULL, HEAP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t entry;
+	size_t i, j;
+
+	/* page by page, where there is one */
+	if (heap == MAP_FAILED || pagemap < 0 || madvise(heap, HEAP, MADV_NOHUGEPAGE))
+		return 1;
+	for (i = 0; i < HEAP / PAGE; i++) {
+		heap[i * PAGE] = 1;
+		if (pread(pagemap, &entry, sizeof(entry),
+			  ((uintptr_t)heap / PAGE + i) * sizeof(entry)) != sizeof(entry))
+			return 2;
+		for (j = 0; j < t->nr_frames; j++)
+			t->nr_taken += t->frames[j] == (entry & ((1ULL << 55) - 1));
+	}
+	t->done = true;
+	for (;;)
+		pause();
+}
+
+/* The same, and their frames are part of a heap by now, which belongs to the same cgroup. */
+static void recycled(void)
+{
+	struct file *file = file_new(NULL, "f", FEW);
+	struct victim v = start(NULL, "stale");
+	struct taker *t;
+	pid_t pid;
+
+	t = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(t != MAP_FAILED);
+	cg_read_file(v.cg, file, 0, FEW);
+	/* fifo: the first ones are proposed */
+	t->frames = file_frames(file);
+	t->nr_frames = 32;
+	v.state->armed = 1;
+	pid = cg_start(cg_new(NULL, "outside"), reclaim_some, (void *)v.cg);
+	REQUIRE(EVENTUALLY(!*(volatile __u32 *)&v.state->armed));
+	REQUIRE(!truncate(file->path, 0));
+	cg_start(v.cg, take_frames, t);
+	REQUIRE(EVENTUALLY(t->done));
+	diag("%zu of %zu frames are others' now", t->nr_taken, t->nr_frames);
+	EXPECT_OP(t->nr_taken, >, 0);
+	*(volatile __u32 *)&v.state->gone = 1;
+	cg_wait(pid);
+	EXPECT_EQ(cg_stat(v.cg, "reject_stale"), 32);
+	EXPECT_EQ(cg_stat(v.cg, "evict_isolated"), 0);
+	expect_kept(&v);
+}
+
+static void test_recycled(void)
+{
+	with_budget(0, recycled);
+}
+
 static int detach(void *link)
 {
 	return bpf_link__detach(link) ? 1 : 0;
@@ -454,6 +523,7 @@ static const struct test tests[] = {
 	{ "takes long, but not always",				test_slow_sometimes },
 	{ "walks without end",					test_endless },
 	{ "proposes folios that are gone",			test_stale, .spread = true },
+	{ "proposes frames that are somebody else's",		test_recycled, .spread = true },
 	{ "is detached while it takes too long",		test_detached, .spread = true },
 	{ "needs memory to start while the cgroup is full",	test_reenter },
 	{ "its parent's policy takes over",			test_heir, .ejects = true },
