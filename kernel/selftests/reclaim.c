@@ -309,6 +309,44 @@ static void test_mapped_once(void)
 	with_both_lrus(mapped_once);
 }
 
+/* fewer than a processor collects before they go to the LRU, and than a request is for */
+#define NR_FRESH	24
+#define BATCH		32
+
+struct fresh {
+	const char	*cg;
+	struct file	*file;
+};
+
+/* One process: what it has read waits on its processor, at the latest until it ends. */
+static int read_and_reclaim(void *arg)
+{
+	struct fresh *fresh = arg;
+
+	return file_read(fresh->file, 0, NR_FRESH) ?: -cg_reclaim(fresh->cg, BATCH * PAGE);
+}
+
+/* What is not on the LRU yet is there when the policy is asked. */
+static void just_read(bool lru_gen)
+{
+	const char *lru = lru_name(lru_gen), *cg = cg_new(NULL, lru);
+	struct file *old = file_new(NULL, "old", 4 * MiB_PAGES);
+	struct fresh fresh = { cg, file_new(NULL, "fresh", NR_FRESH) };
+	struct bpf_link *link = policy_start("mru", cg);
+
+	cg_read_file(cg, old, 0, old->nr_pages);
+	EXPECT_EQ(cg_run(cg, read_and_reclaim, &fresh), 0);
+	EXPECT_EQ(file_cached(fresh.file, NULL), 0);
+	EXPECT_EQ(file_cached(old, NULL), old->nr_pages - (BATCH - NR_FRESH));
+	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_just_read(void)
+{
+	with_both_lrus(just_read);
+}
+
 static const struct test tests[] = {
 	{ "only the subtree's folios are taken",		test_subtree },
 	{ "fifo evicts the oldest, and no others",		test_fifo_order },
@@ -320,6 +358,7 @@ static const struct test tests[] = {
 	{ "stock reclaim on request",				test_stock_reclaim },
 	{ "a protected child is left alone",			test_protected_child },
 	{ "a mapping is read once",				test_mapped_once },
+	{ "what was read a moment ago can be taken",		test_just_read },
 };
 
 SUBJECT(reclaim);
