@@ -215,6 +215,35 @@ static void test_mlocked(void)
 	EXPECT_BOOKS();
 }
 
+/* What is on no LRU list when a policy comes between goes to that one, too. */
+static void test_mlocked_between(void)
+{
+	const char *top = cg_new(NULL, "top"), *child = cg_new(top, "child");
+	struct locker l = { .file = file_new(NULL, "locked", MiB_PAGES) };
+	struct bpf_link *link;
+	pid_t pid;
+	char c;
+
+	REQUIRE(!pipe(l.locked) && !pipe(l.done));
+	policy_start("fifo", top);
+	pid = cg_start(child, keep_locked, &l);
+	REQUIRE(read(l.locked[0], &c, 1) == 1);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), MiB_PAGES);
+	link = policy_start("mru", child);
+	EXPECT_EQ(cg_stat(child, "managed_pages"), MiB_PAGES);
+	EXPECT_EQ(cg_stat(child, "adopted"), MiB_PAGES);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), 0);
+	EXPECT_EQ(cg_stat(top, "removed_handover"), MiB_PAGES);
+	EXPECT_BOOKS();
+
+	/* and back */
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+	EXPECT_EQ(cg_stat(top, "managed_pages"), MiB_PAGES);
+	REQUIRE(write(l.done[1], "", 1) == 1);
+	EXPECT_EQ(cg_wait(pid), 0);
+	EXPECT_EQ(file_cached(l.file, NULL), MiB_PAGES);
+}
+
 static const struct test tests[] = {
 	{ "what a live cgroup has cached",			test_live },
 	{ "a nested policy takes and gives back",		test_nested },
@@ -222,6 +251,7 @@ static const struct test tests[] = {
 	{ "many times",						test_often },
 	{ "what has no entry gets one later",			test_unmanaged },
 	{ "what was locked in memory goes in its turn",		test_mlocked },
+	{ "what is locked in memory goes to a policy between",	test_mlocked_between },
 };
 
 SUBJECT(adopt);
