@@ -189,7 +189,7 @@ static void test_no_kill(void)
 			REQUIRE(page_reader_next(many, GAP));
 		EXPECT_EQ(cg_wait(one->pid), -EINTR);
 		EXPECT_EQ(cg_key(cg, "memory.events", "oom_kill"), 1);
-		nr_by_entries += reports_name(fd, "cachebpf_table_populate", &nr_reports);
+		nr_by_entries += reports_name(fd, "cachebpf_block_new", &nr_reports);
 		EXPECT_EQ(kill(many->pid, SIGKILL), 0);
 		cg_wait(many->pid);
 		unlink(one->file->path);
