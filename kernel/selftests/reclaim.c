@@ -207,6 +207,28 @@ static void test_limit_above(void)
 	with_both_lrus(limit_above);
 }
 
+/* From above a generation is asked for in whole batches; one that is empty is passed over. */
+static void generations_from_above(bool lru_gen)
+{
+	const char *top = cg_new(NULL, "top"), *cg = cg_new(top, "a");
+	struct file *file = file_new(NULL, "f", 16 * MiB_PAGES);
+
+	(void)lru_gen;
+	policy_start("fifo", cg);
+	/* the oldest generation of a new cgroup has nothing in it: what is read joins the next one */
+	cg_read_file(cg, file, 0, file->nr_pages);
+	EXPECT_EQ(cg_reclaim(top, 4 * MiB), 0);
+	diag("%lld requests for %lld pages", cg_stat(cg, "evict_calls"), cg_stat(cg, "evict_asked"));
+	EXPECT_OP(cg_stat(cg, "evict_calls"), >, 0);
+	EXPECT_EQ(cg_stat(cg, "evict_asked"), cg_stat(cg, "evict_calls") * 32);
+	EXPECT_EQ(cg_stat(cg, "evict_reclaimed"), cg_stat(cg, "evict_asked"));
+}
+
+static void test_generations_from_above(void)
+{
+	with_lru(true, generations_from_above);
+}
+
 static int write_all(void *arg)
 {
 	struct file *file = arg;
@@ -354,6 +376,7 @@ static const struct test tests[] = {
 	{ "a limit holds, without any fallback",		test_limit_one },
 	{ "a limit holds with several processes",		test_limit_many, .spread = true },
 	{ "a limit of an ancestor",				test_limit_above },
+	{ "from above, by generations",				test_generations_from_above },
 	{ "what was written is on the disk",			test_dirty,	.spread = true },
 	{ "stock reclaim on request",				test_stock_reclaim },
 	{ "a protected child is left alone",			test_protected_child },
