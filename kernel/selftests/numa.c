@@ -422,6 +422,55 @@ static void test_stamps(void)
 	expect_dumped(state, 0, 0, 3 * NR);
 }
 
+static int read_in_turn(void *arg)
+{
+	struct file **file = arg;
+	long long i;
+	int err = 0;
+
+	for (i = 0; i < NR && !err; i++)
+		err = file_read(file[i % 2], i / 2, 1);
+	return err;
+}
+
+/* Uses that were noted one after the other are of folios on several nodes. */
+static void test_uses(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct advice_state *state;
+	struct file *file[2];
+	struct policy *p;
+	long long i;
+
+	need_nodes();
+	state = advice_load(cg, &p);
+	state->want_lists = 1;
+	/* new ones at the tail, used ones as well */
+	state->list_flags[0] = 2 | 8;
+	state->number_as_key = true;
+	policy_attach_loaded(p);
+	file[0] = file_new(NULL, "f0", NR);
+	file[1] = file_new(NULL, "f1", NR);
+	read_on_node(cg, file[0], 0, false);
+	read_on_node(cg, file[1], 1, false);
+	REQUIRE_EQ(state->nr_added, 2 * NR);
+
+	go_to_node(0);
+	EXPECT_EQ(cg_run(cg, read_in_turn, file), 0);
+	EXPECT_EQ(cg_stat(cg, "hits"), NR);
+	EXPECT_EQ(cg_stat(cg, "managed_pages"), 2 * NR);
+	EXPECT_BOOKS();
+	/* the used half of the first node's is behind the other one */
+	state->dump[0] = 1;
+	state->armed = 1;
+	EXPECT_EQ(cg_reclaim(cg, 32 * PAGE), 0);
+	REQUIRE_EQ(state->armed, 0);
+	EXPECT_EQ(state->nr_dumped[0], NR);
+	for (i = 0; i < NR; i++)
+		if (!EXPECT_EQ(state->dumps[0][i].key, (i + NR / 2) % NR))
+			break;
+}
+
 static const struct test tests[] = {
 	{ "each node is managed and reclaimed on its own",	test_per_node },
 	{ "each node gives its part at a limit",		test_at_limit },
@@ -431,6 +480,7 @@ static const struct test tests[] = {
 	{ "a process moves with its pages",			test_migrate_pages },
 	{ "so does lazily freed memory, which is no file's",	test_lazily_freed },
 	{ "stamps are the same on all nodes",			test_stamps },
+	{ "uses of folios on all nodes in turn",		test_uses },
 };
 
 SUBJECT(numa);
