@@ -60,7 +60,7 @@ class ReadN(Controlled):
     OTHER_BLOCKS = 6000         # more than the other ever comes to
     CACHED = 819 * BLOCK
     PACE_US = 6000
-    GROUPS = (390, 400, 420, 490, 500)
+    GROUPS = (390, 400, 490, 500)
     FOOLISH = ("--level=0:mru",)
     VARIANTS = (STOCK, MGLRU, LRU, Variant(BASE, policy="acfs"),
                 Variant("unprotected", policy="acfs", settings=without("placeholders"), options=FOOLISH),
