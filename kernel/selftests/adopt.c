@@ -201,7 +201,7 @@ static void test_mlocked(void)
 	REQUIRE(write(l.done[1], "", 1) == 1);
 	EXPECT_EQ(cg_wait(pid), 0);
 
-	end = time(NULL) + 120;
+	end = time(NULL) + 400;
 	/* their turns come as time passes, not with the number of rounds */
 	for (i = 0; file_cached(l.file, NULL) >= MiB_PAGES / 2 && time(NULL) < end; i++) {
 		cg_read_file(cg, other, 0, other->nr_pages);
