@@ -332,7 +332,7 @@ static bool may_decide(struct manager *m, __u32 percent)
 		return !m->revoked;
 	if (percent && m->nr_recent_wrong * 100 > percent * NR_DECISIONS) {
 		/* each time for twice as long */
-		m->penalty = min(2 * m->penalty, PENALTY_MAX) ?: PENALTY_MIN;
+		m->penalty = min(max(2 * m->penalty, PENALTY_MIN), PENALTY_MAX);
 		m->revoked = m->penalty;
 	} else if (m->revoked) {
 		m->revoked--;
