@@ -160,6 +160,8 @@ static void test_unmanaged(void)
 
 struct locker {
 	struct file	*file;
+	/* the node of its pages; 0: any */
+	int		nid;
 	int		locked[2];
 	int		done[2];
 };
@@ -171,6 +173,8 @@ static int keep_locked(void *arg)
 	volatile char *map = file_map(l->file);
 	char c = 0;
 
+	if (l->nid && bind_to_node(l->nid))
+		return 4;
 	if (!map || mlock((const void *)map, l->file->nr_pages * PAGE))
 		return 1;
 	if (write(l->locked[1], &c, 1) != 1)
@@ -178,11 +182,11 @@ static int keep_locked(void *arg)
 	return read(l->done[0], &c, 1) == 1 ? 0 : 3;
 }
 
-/* What was locked in memory when the policy came goes in its turn, later. */
-static void test_mlocked(void)
+/* What was locked in memory when the policy came goes in its turn, later; on the node @nid. */
+static void locked_goes(const char *name, int nid)
 {
-	const char *cg = cg_new(NULL, "cg");
-	struct locker l = { .file = file_new(NULL, "locked", MiB_PAGES) };
+	const char *cg = cg_new(NULL, name);
+	struct locker l = { .file = file_new(NULL, "locked", MiB_PAGES), .nid = nid };
 	struct file *other = file_new(NULL, "other", 4 * MiB_PAGES);
 	time_t end;
 	pid_t pid;
@@ -201,8 +205,8 @@ static void test_mlocked(void)
 	REQUIRE(write(l.done[1], "", 1) == 1);
 	EXPECT_EQ(cg_wait(pid), 0);
 
-	end = time(NULL) + 400;
-	/* their turns come as time passes, not with the number of rounds */
+	end = time(NULL) + 60;
+	/* they are looked for once a second, and are adopted two seconds later at least */
 	for (i = 0; file_cached(l.file, NULL) >= MiB_PAGES / 2 && time(NULL) < end; i++) {
 		cg_read_file(cg, other, 0, other->nr_pages);
 		/* brings the counters up to date, which takes some seconds otherwise */
@@ -213,6 +217,27 @@ static void test_mlocked(void)
 	EXPECT_OP(file_cached(l.file, NULL), <, MiB_PAGES / 2);
 	EXPECT_EQ(cg_stat(cg, "evict_fallback"), 0);
 	EXPECT_BOOKS();
+}
+
+static void test_mlocked(void)
+{
+	locked_goes("cg", 0);
+}
+
+static void locked_elsewhere_goes(bool lru_gen)
+{
+	REQUIRE(!bind_to_node(0));
+	locked_goes(lru_name(lru_gen), 1);
+}
+
+/*
+ * The policy has nothing there, and could give all of what is wanted on its own node.
+ * MGLRU, without a policy as well, has all of it from the larger node.
+ */
+static void test_mlocked_elsewhere(void)
+{
+	need_nodes();
+	with_lru(false, locked_elsewhere_goes);
 }
 
 /* What is on no LRU list when a policy comes between goes to that one, too. */
@@ -251,6 +276,7 @@ static const struct test tests[] = {
 	{ "many times",						test_often },
 	{ "what has no entry gets one later",			test_unmanaged },
 	{ "what was locked in memory goes in its turn",		test_mlocked },
+	{ "so does what was locked on another node",		test_mlocked_elsewhere },
 	{ "what is locked in memory goes to a policy between",	test_mlocked_between },
 };
 

@@ -404,6 +404,32 @@ static void test_lazily_freed_first(void)
 	with_both_lrus(lazily_freed_first);
 }
 
+/* So does a little of it beside much, where each request is small. */
+static void little_lazily_freed(bool lru_gen)
+{
+	const char *lru = lru_name(lru_gen), *cg = cg_new(NULL, lru);
+	struct file *file = file_new(NULL, lru, 40 * MiB_PAGES);
+	struct owner owner = { .nr_pages = MiB_PAGES, .nr_lazy = MiB_PAGES };
+	struct bpf_link *link = policy_start("fifo", cg);
+	int i;
+
+	start_owner(&owner, cg);
+	REQUIRE_EQ(cg_write(cg, "memory.max", "37748736"), 0);
+	for (i = 0; i < 4; i++) {
+		cg_read_file(cg, file, 0, file->nr_pages);
+		cg_key(cg, "memory.stat", "pglazyfreed");
+	}
+	EXPECT_OP(cg_key(cg, "memory.stat", "pglazyfreed"), >=, (long long)owner.nr_lazy / 2);
+	expect_mostly_chosen(cg, 60);
+	stop_owner(&owner);
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
+static void test_little_lazily_freed(void)
+{
+	with_both_lrus(little_lazily_freed);
+}
+
 /*
  * Lazily freed memory that a limit keeps does not take the turns of what is to be
  * had, also after a request for more than there is.
@@ -530,6 +556,7 @@ static const struct test tests[] = {
 	{ "hardly any files",					test_few_files, .spread = true },
 	{ "lazily freed memory",				test_lazily_freed },
 	{ "lazily freed memory goes in its turn",		test_lazily_freed_first },
+	{ "so does a little of it beside much",			test_little_lazily_freed },
 	{ "lazily freed memory that is kept takes no turn",	test_lazily_freed_kept },
 	{ "a heap nobody uses",					test_unused_heap },
 };

@@ -16,7 +16,7 @@
 /* <numaif.h> belongs to a library that is not needed for more than this */
 enum { MPOL_BIND = 2, MPOL_MF_MOVE = 2 };
 
-static void need_nodes(void)
+void need_nodes(void)
 {
 	if (access("/sys/devices/system/node/node1/meminfo", R_OK))
 		skip("this machine has one NUMA node");
@@ -36,6 +36,13 @@ static void go_to_node(int nid)
 	REQUIRE(!sched_setaffinity(0, sizeof(cpus), &cpus));
 }
 
+int bind_to_node(int nid)
+{
+	unsigned long mask = 1UL << nid;
+
+	return syscall(SYS_set_mempolicy, MPOL_BIND, &mask, 8 * sizeof(mask)) ? errno : 0;
+}
+
 struct on_node {
 	const struct file	*file;
 	int			nid;
@@ -45,10 +52,10 @@ struct on_node {
 static int do_read(void *arg)
 {
 	struct on_node *read = arg;
-	unsigned long mask = 1UL << read->nid;
+	int err = bind_to_node(read->nid);
 
-	if (syscall(SYS_set_mempolicy, MPOL_BIND, &mask, 8 * sizeof(mask)))
-		return errno;
+	if (err)
+		return err;
 	return read->sequential ? file_read_sequential(read->file) :
 				  file_read(read->file, 0, read->file->nr_pages);
 }

@@ -117,6 +117,10 @@ void with_lru(bool lru_gen, void (*fn)(bool lru_gen));
 const char *lru_name(bool lru_gen);
 void with_both_lrus(void (*fn)(bool lru_gen));
 int write_text(const char *path, const char *text);
+/* Skips the test on a machine with one NUMA node. */
+void need_nodes(void);
+/* What this process allocates from now on comes from the node @nid; 0 or an errno. */
+int bind_to_node(int nid);
 char *read_text(const char *path);
 char *flat_key(const char *text, const char *key);
 

@@ -234,7 +234,7 @@ void cachebpf_adopt_managed(struct cachebpf_policy *policy)
 
 /*
  * Adopt what could not be adopted, or managed from the beginning: it was locked,
- * or there was no memory for an entry.  Without one nobody proposes it, and it
+ * by the kernel or in memory, or there was no memory for an entry.  Without one nobody proposes it, and it
  * would stay for as long as the policy has others.
  */
 static void adopt_rest(struct work_struct *work)
@@ -242,6 +242,7 @@ static void adopt_rest(struct work_struct *work)
 	struct cachebpf_policy *policy = container_of(to_delayed_work(work),
 						      struct cachebpf_policy, rest);
 	struct mem_cgroup *parent = parent_mem_cgroup(policy->memcg);
+	u64 nr_adopted = cachebpf_stat_sum(policy, CACHEBPF_STAT_ADOPTED);
 	unsigned long start = jiffies, pause;
 	bool left;
 
@@ -250,8 +251,11 @@ static void adopt_rest(struct work_struct *work)
 		cachebpf_adopt_managed(policy);
 	pause = REST_PAUSE * (jiffies - start);
 	left = delayed_work_pending(&policy->rest);
-	/* what is left now may be left for long: some server does not answer */
-	if (left)
+	/*
+	 * What is left now may be left for long: some server does not answer.  So may
+	 * pages that cannot be adopted: they were freed lazily, see count_others().
+	 */
+	if (left || cachebpf_stat_sum(policy, CACHEBPF_STAT_ADOPTED) == nr_adopted)
 		pause = max(pause, 2 * policy->rest_delay);
 	WRITE_ONCE(policy->rest_delay, clamp(pause, REST_DELAY, MAX_REST_DELAY));
 	/* it was to be looked for as soon as the last time */

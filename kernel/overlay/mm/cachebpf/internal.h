@@ -112,12 +112,11 @@ struct cachebpf_node {
 	/* CACHEBPF_REJECTED */
 	struct cachebpf_list	rejected;
 	/*
-	 * See count_others(): pages that were there beside the policy's, when, in
-	 * jiffies, and pages of their part that the policy gave
+	 * See count_others(): pages that were there beside the policy's, and what the
+	 * policy gave of their part, in pages / DUE_UNIT
 	 */
 	unsigned long		nr_others;
-	unsigned long		counted_at;
-	unsigned long		nr_due;
+	unsigned long		due;
 };
 
 struct cachebpf_hangup;
@@ -217,6 +216,8 @@ struct cachebpf_policy {
 	/* to adopt what is without an entry, and how long it waits for that; see adopt.c */
 	struct delayed_work		rest;
 	unsigned long			rest_delay;
+	/* when count_others() did, in jiffies */
+	unsigned long			counted_at;
 	refcount_t			ref;
 	struct rcu_head			rcu;
 	struct cachebpf_node		*nodes[];

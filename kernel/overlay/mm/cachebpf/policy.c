@@ -217,13 +217,13 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 		goto fail;
 	INIT_WORK(&policy->hangup->work, hangup_work);
 	cachebpf_init_rest(policy);
+	policy->counted_at = jiffies;
 	for_each_node(nid) {
 		policy->nodes[nid] = kzalloc_node(sizeof(*policy->nodes[nid]), GFP_KERNEL,
 						  node_state(nid, N_MEMORY) ? nid : NUMA_NO_NODE);
 		if (!policy->nodes[nid])
 			goto fail;
 		spin_lock_init(&policy->nodes[nid]->lock);
-		policy->nodes[nid]->counted_at = jiffies;
 	}
 	/* CACHEBPF_UNLISTED */
 	err = cachebpf_lists_add(policy, 0);

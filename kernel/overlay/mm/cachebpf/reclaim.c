@@ -33,6 +33,8 @@
 #define SMALLEST_SHARE	((unsigned long)BITS_PER_LONG)
 /* between two looks at what there is beside the policy's folios */
 #define OTHERS_DELAY	HZ
+/* the part of few pages in a small request is less than one */
+#define DUE_UNIT	1024UL
 
 /*
  * How many of @nr pages fall to a node on which @policy has @here.  Reclaim for
@@ -134,36 +136,46 @@ static unsigned long nr_on_lru(struct mem_cgroup *memcg, int nid)
 	       lruvec_page_state(lruvec, NR_ACTIVE_FILE);
 }
 
-/*
- * How many pages are there for stock reclaim alone to find, where @policy has
- * @nr_pages: those that were freed lazily (MADV_FREE), and what has no entry?
- * To know it takes statistics that are up to date, so it is looked up now and
- * then, and only if the old ones say that there are some.
- */
-static void count_others(struct cachebpf_policy *policy, int nid, unsigned long nr_pages)
+/* Pages on the node @nid beside those of @policy, and of policies below it, as nr_on_lru(). */
+static unsigned long nr_beside(struct cachebpf_policy *policy, int nid)
 {
-	struct cachebpf_node *node = policy->nodes[nid];
-	unsigned long nr, nr_nested = 0;
+	unsigned long nr = nr_on_lru(policy->memcg, nid), nr_known = cachebpf_pages_on(policy, nid);
 	struct mem_cgroup *memcg;
 
-	if (time_before(jiffies, READ_ONCE(node->counted_at) + OTHERS_DELAY))
-		return;
-	nr = nr_on_lru(policy->memcg, nid);
-	if (nr < nr_pages + SMALLEST_SHARE) {
-		WRITE_ONCE(node->nr_others, 0);
-		return;
-	}
-	WRITE_ONCE(node->counted_at, jiffies);
-	cgroup_rstat_flush(policy->memcg->css.cgroup);
-	if (READ_ONCE(policy->shares)) {
+	if (READ_ONCE(policy->shares) && nr > nr_known) {
 		for (memcg = mem_cgroup_iter(policy->memcg, NULL, NULL); memcg;
 		     memcg = mem_cgroup_iter(policy->memcg, memcg, NULL))
 			if (begins_nested(policy, memcg))
-				nr_nested += nr_on_lru(memcg, nid);
+				nr_known += nr_on_lru(memcg, nid);
 	}
-	nr = nr_on_lru(policy->memcg, nid);
-	nr -= min(nr, nr_nested + cachebpf_pages_on(policy, nid));
-	WRITE_ONCE(node->nr_others, nr < SMALLEST_SHARE ? 0 : nr);
+	nr -= min(nr, nr_known);
+	return nr < SMALLEST_SHARE ? 0 : nr;
+}
+
+/*
+ * How many pages are there for stock reclaim alone to find: those that were freed
+ * lazily (MADV_FREE), and what has no entry?  The latter can have one now.  To know
+ * it takes statistics that are up to date, so it is looked up now and then, and only
+ * if the old ones say that there are some.
+ */
+static void count_others(struct cachebpf_policy *policy)
+{
+	unsigned long nr, nr_all = 0;
+	int nid;
+
+	if (time_before(jiffies, READ_ONCE(policy->counted_at) + OTHERS_DELAY))
+		return;
+	WRITE_ONCE(policy->counted_at, jiffies);
+	for_each_node_state(nid, N_MEMORY)
+		nr_all += nr_beside(policy, nid);
+	if (nr_all)
+		cgroup_rstat_flush(policy->memcg->css.cgroup);
+	for_each_node_state(nid, N_MEMORY) {
+		nr = nr_all ? nr_beside(policy, nid) : 0;
+		WRITE_ONCE(policy->nodes[nid]->nr_others, nr);
+		if (nr)
+			cachebpf_adopt_later(policy);
+	}
 }
 
 /*
@@ -174,23 +186,21 @@ static bool is_turn_of_others(struct cachebpf_policy *policy, int nid, unsigned 
 			      unsigned long nr, unsigned long nr_share)
 {
 	struct cachebpf_node *node = policy->nodes[nid];
-	unsigned long nr_others, due;
+	unsigned long nr_others, part, due;
 	bool turn;
 
-	count_others(policy, nid, nr_pages);
+	count_others(policy);
 	nr_others = READ_ONCE(node->nr_others);
 	if (likely(!nr_others) || !nr)
 		return false;
 	/* what has gone meanwhile is not due */
-	due = min(READ_ONCE(node->nr_due), nr_others);
-	turn = due >= min(nr, nr_others);
+	due = min(READ_ONCE(node->due), nr_others * DUE_UNIT);
+	turn = due >= min(nr, nr_others) * DUE_UNIT;
 	/* a scan of nothing counts a little, or they would have the turn for ever */
-	if (turn)
-		due -= min(due, max(nr_share, nr / 16 + 1));
-	else
-		due += mult_frac(nr, nr_others, nr_others + nr_pages);
+	part = turn ? max(nr_share, nr / 16 + 1) * DUE_UNIT :
+		      mult_frac(nr * DUE_UNIT, nr_others, nr_others + nr_pages);
 	/* of two reclaimers that come at the same time one may not count */
-	WRITE_ONCE(node->nr_due, due);
+	WRITE_ONCE(node->due, turn ? due - min(due, part) : due + part);
 	return turn;
 }
 
