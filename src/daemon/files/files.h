@@ -14,7 +14,7 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Files *, files_free);
 
 /* A search goes on, or the next one has to wait for that. */
 bool files_are_searched(const Files *f);
-/* Looks who is revoked: what happens every two seconds. */
+/* revoked.c: looks who is revoked: what happens every two seconds. */
 void files_sample(Files *f);
 
 /* list.c: a manager, and the files that have another level than the default, or that a pattern names. */

@@ -83,18 +83,28 @@ void file_finder_free(void *p);
 
 /* files.c: it is to be looked at, soon. */
 void file_manager_mark_dirty(FileManager *m);
+/* So is which managers the unit has. */
+void unit_files_mark_dirty(UnitFiles *f);
 /* So is whatever else is due. */
 void files_schedule(Files *f, uint64_t usec);
 /* When what began then may be done again: not before that time has passed, and if it takes long it has a
  * tenth of the time. */
 uint64_t files_not_before(uint64_t begin, uint64_t usec);
 
-/* Calls func for each control group right below the unit's, with its name and id. -ENOENT: the unit has none
- * now. */
+/* sync.c: looks which managers the unit has, and what they want. If again, it is another policy, which is to
+ * be told all of it. Negative: the unit has no control group now. */
+int unit_files_sync(UnitFiles *f, bool again);
+
+/* children.c: calls func for each control group right below the unit's, with its name and id. -ENOENT: the
+ * unit has none now. */
 typedef void (*child_func_t)(const char *name, uint64_t id, void *userdata);
 int unit_files_foreach_child(const UnitFiles *f, child_func_t func, void *userdata);
-bool unit_files_is_revoked(const UnitFiles *f, uint64_t id);
+/* When they change, the unit is marked as dirty. */
+void unit_files_watch_children(UnitFiles *f);
 /* The names, to be shown, of all that may be managers; by id. */
 GHashTable *unit_files_names(const UnitFiles *f);
 /* Names of files and control groups are bytes, but not on our buses. Takes the name; NULL stays. */
 char *name_to_utf8(char *name);
+
+/* revoked.c: */
+bool unit_files_is_revoked(const UnitFiles *f, uint64_t id);
