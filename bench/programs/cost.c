@@ -6,19 +6,37 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bench-util.h"
 #include "options.h"
 
-/* Random reads of one page, and what one costs the processor. In the laboratory a nanosecond of processor
- * time is an instruction, so that this counts instructions.
+/* Random reads of one page, or advice, and what one costs the processor. In the laboratory a nanosecond of
+ * processor time is an instruction, so that this counts instructions.
  *
  * A hit: the part of the file that is read from was cached before. A miss: the part is several times as
- * large as the memory of the cgroup, and nearly every read evicts something. */
+ * large as the memory of the cgroup, and nearly every read evicts something.
+ *
+ * Advice says which pages go first, as cachebpf-policy(7) has it: of some blocks after the other, all of
+ * which were read before, that they go into another level. */
 
 #define PAGE_SIZE 4096U
+#define BLOCK_SIZE 8192U
 #define MAX_THREADS 64U
+
+typedef struct Kind {
+        const char *name;
+        bool cached;            /* all that is read or told of */
+        int advice;
+} Kind;
+
+static const Kind kinds[] = {
+        { "hit",       .cached = true                       },
+        { "miss"                                            },
+        { "temporary", .cached = true, .advice = 0x43420500 }, /* to level -1 */
+        { "priority",  .cached = true, .advice = 0x43420120 }, /* to level 1 */
+};
 
 static struct {
         const char *file;
@@ -26,8 +44,9 @@ static struct {
         uint64_t operations;
         uint64_t warmup;
         uint64_t threads;
-        bool hit;
-} arg = { .bytes = UINT64_C(64) << 20, .operations = 50000, .warmup = 30000, .threads = 1 };
+        uint64_t blocks;
+        const Kind *kind;
+} arg = { .bytes = UINT64_C(64) << 20, .operations = 50000, .warmup = 30000, .threads = 1, .blocks = 1 };
 
 static int fd = -1;
 static pthread_barrier_t measured;
@@ -63,10 +82,20 @@ static int read_randomly(struct reader *r, uint64_t operations) {
         return ret;
 }
 
+static int advise(uint64_t operations) {
+        uint64_t length = arg.blocks * BLOCK_SIZE;
+
+        /* posix_fadvise() is not meant to have answers */
+        for (uint64_t i = 0; i < operations; i++)
+                if (syscall(SYS_fadvise64, fd, (off_t) (i * length), (off_t) length, arg.kind->advice) != 0)
+                        return -errno;
+        return 0;
+}
+
 static int warm_up(struct reader *r) {
         int ret = 0;
 
-        if (!arg.hit)
+        if (!arg.kind->cached)
                 return read_randomly(r, arg.warmup / arg.threads);
         for (unsigned pass = 0; pass < 2; pass++)
                 for (uint64_t page = 0; page < arg.bytes / PAGE_SIZE && ret == 0; page++)
@@ -81,13 +110,15 @@ static void *reader_main(void *p) {
         pthread_barrier_wait(&measured); /* all are warm: the clock is read */
         pthread_barrier_wait(&measured);
         if (r->result == 0)
-                r->result = read_randomly(r, arg.operations / arg.threads);
+                r->result = arg.kind->advice ? advise(arg.operations) :
+                                               read_randomly(r, arg.operations / arg.threads);
         return NULL;
 }
 
 static int measure(void) {
         struct reader readers[MAX_THREADS] = {};
         uint64_t cpu, wall;
+        const char *what;
         int ret = 0;
 
         pthread_barrier_init(&measured, NULL, (unsigned) arg.threads + 1);
@@ -110,18 +141,27 @@ static int measure(void) {
         cpu = clock_nsec(CLOCK_PROCESS_CPUTIME_ID) - cpu;
         wall = now_nsec() - wall;
         if (ret < 0)
-                return log_error(ret, "Cannot read %s: %s", arg.file, strerror(-ret));
+                return log_error(ret, "Cannot read or advise %s: %s", arg.file, strerror(-ret));
 
-        printf("{\"cpu_ns_per_read\": %.1f, \"wall_ns_per_read\": %.1f}\n",
-               (double) cpu / (double) arg.operations, (double) wall / (double) arg.operations);
+        what = arg.kind->advice ? "call" : "read";
+        printf("{\"cpu_ns_per_%s\": %.1f, \"wall_ns_per_%s\": %.1f}\n",
+               what, (double) cpu / (double) arg.operations, what, (double) wall / (double) arg.operations);
         return 0;
 }
 
 static void help(void) {
-        printf("%s hit|miss FILE [--bytes=N] [--operations=N] [--warmup=N] [--threads=N]\n\n"
-               "Reads pages of the first N bytes of FILE at random "
-               "and prints the processor time of one read.\n",
-               program_invocation_short_name);
+        printf("%s hit|miss FILE [--bytes=N] [--operations=N] [--warmup=N] [--threads=N]\n"
+               "%s temporary|priority FILE [--bytes=N] [--blocks=N]\n\n"
+               "Reads pages of the first N bytes of FILE at random, or moves all of their blocks of 8 KiB\n"
+               "into another level, N with each call, and prints the processor time of one read or call.\n",
+               program_invocation_short_name, program_invocation_short_name);
+}
+
+static const Kind *find_kind(const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(kinds); i++)
+                if (strcmp(name, kinds[i].name) == 0)
+                        return &kinds[i];
+        return NULL;
 }
 
 /* As options_parse(). */
@@ -131,6 +171,7 @@ static int parse_arguments(int argc, char *argv[]) {
                 { "operations", 1,         UINT32_MAX,     &arg.operations },
                 { "warmup",     0,         UINT32_MAX,     &arg.warmup     },
                 { "threads",    1,         MAX_THREADS,    &arg.threads    },
+                { "blocks",     1,         UINT32_MAX,     &arg.blocks     },
         };
         int r;
 
@@ -139,10 +180,16 @@ static int parse_arguments(int argc, char *argv[]) {
                 return r;
         if (argc - optind != 2)
                 return log_error(-EINVAL, "What to read is missing; see --help");
-        if (strcmp(argv[optind], "hit") != 0 && strcmp(argv[optind], "miss") != 0)
-                return log_error(-EINVAL, "The first argument is hit or miss, not \"%s\"", argv[optind]);
-        arg.hit = strcmp(argv[optind], "hit") == 0;
+        arg.kind = find_kind(argv[optind]);
+        if (!arg.kind)
+                return log_error(-EINVAL, "There is no such kind as \"%s\"; see --help", argv[optind]);
         arg.file = argv[optind + 1];
+        if (arg.kind->advice) {
+                arg.threads = 1;
+                arg.operations = arg.bytes / (arg.blocks * BLOCK_SIZE);
+                if (arg.operations == 0)
+                        return log_error(-EINVAL, "There are fewer than %ju blocks", (uintmax_t) arg.blocks);
+        }
         return 0;
 }
 

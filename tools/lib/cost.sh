@@ -16,8 +16,25 @@ cost_of() { # KERNEL REPETITIONS [OPTION…]: figures go to $FIGURES/KERNEL.json
         run_machine
 }
 
+cost_of_both() { # REPETITIONS
+        local kernel
+        mkdir -p "$SCRATCH/stock"
+        for kernel in stock product; do
+                ensure_kernel "$kernel"
+        done
+        ensure_image
+        # A machine of the laboratory has one thread, and its clock does not see the other machine.
+        (trap - EXIT INT TERM HUP && SCRATCH=$SCRATCH/stock && cost_of stock "$1" --baselines && exit "$RESULT") &
+        WORKERS=($!)
+        cost_of product "$1"
+        wait "${WORKERS[0]}" || RESULT=$?
+        WORKERS=()
+        [[ $RESULT -eq 0 ]] || exit "$RESULT"
+}
+
 verb_cost() {
-        local repetitions=5 output='' kernel
+        local repetitions=5 output='' variants=''
+        local -a figures
         while [[ $# -gt 0 ]]; do
                 case $1 in
                 --repetitions) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--repetitions wants a number" &&
@@ -25,28 +42,26 @@ verb_cost() {
                 --repetitions=*) repetitions=${1#*=} ;;
                 --output) [[ -d $(dirname "${2:-/none/x}") ]] || die "--output wants a file" && output=$2 && shift ;;
                 --output=*) set -- --output "${1#*=}" "${@:2}" && continue ;;
-                *) die "cost takes --repetitions N and --output FILE, not '$1'" ;;
+                --variants) variants=${2:?} && shift ;;
+                --variants=*) variants=${1#*=} ;;
+                *) die "cost takes --repetitions N, --variants NAME,… and --output FILE, not '$1'" ;;
                 esac
                 shift
         done
         FIGURES=$SCRATCH/cost
-        mkdir -p "$FIGURES" "$SCRATCH/stock"
-        for kernel in stock product; do
-                ensure_kernel "$kernel"
-        done
-        ensure_image
-        # A machine of the laboratory has one thread, and its clock does not see the other machine.
-        (trap - EXIT INT TERM HUP && SCRATCH=$SCRATCH/stock && cost_of stock "$repetitions" --baselines &&
-                exit "$RESULT") &
-        WORKERS=($!)
-        cost_of product "$repetitions"
-        wait "${WORKERS[0]}" || RESULT=$?
-        WORKERS=()
-        [[ $RESULT -eq 0 ]] || exit "$RESULT"
-        python3 -B "$TOP/bench/cost" --compare "$FIGURES"/{stock,product}.json || RESULT=$?
+        mkdir -p "$FIGURES"
+        if [[ -n $variants ]]; then
+                cost_of product "$repetitions" --variants="$variants"
+                [[ $RESULT -eq 0 ]] || exit "$RESULT"
+                figures=("$FIGURES/product.json")
+        else
+                cost_of_both "$repetitions"
+                figures=("$FIGURES"/{product,stock}.json)
+        fi
+        python3 -B "$TOP/bench/cost" --compare "${figures[@]}" || RESULT=$?
         if [[ -n $output ]]; then
-                jq -n --slurpfile stock "$FIGURES/stock.json" --slurpfile product "$FIGURES/product.json" \
-                        '{stock: $stock[0], product: $product[0]}' >"$output"
+                jq -n '[inputs | {(input_filename | sub(".*/(?<name>.*)[.]json"; "\(.name)")): .}] | add' \
+                        "${figures[@]}" >"$output"
         fi
         exit "$RESULT"
 }
