@@ -268,9 +268,9 @@ int bpf_cachebpf_list_move(struct cachebpf_policy *policy, struct cachebpf_folio
 /*
  * Put @folio on @list, whatever list it is on, which is in the order of the first 8 of
  * the policy's bytes, signed numbers, the least at the head: behind all that have no more
- * than it has.  Half of @nr_max folios are looked at from the tail, then from the head or
- * where the last one was put; if its place is not found, it stays where the search ended.
- * Returns 0; -ENOENT, -ESTALE as above.
+ * than it has.  Half of @nr_max folios are looked at from the tail, or from where the last
+ * one was put, if that is nearer; then from the head or from there.  If its place is not
+ * found, it stays where the search ended.  Returns 0; -ENOENT, -ESTALE as above.
  * With a folio.  Cost: O(@nr_max), at most 128; the lock.
  */
 int bpf_cachebpf_list_insert(struct cachebpf_policy *policy, struct cachebpf_folio *folio,

@@ -193,20 +193,22 @@ static bool approach(uint32_t gap[static 2], const struct cachebpf_folio *f, uin
         }
 }
 
-/* Half of n at the tail; then from the head, or where the last search has ended, if that is nearer. */
+/* Half of n at the tail, or before the one that was sorted in last, if that is nearer; then from the head,
+ * or behind that one. */
 static void find_gap(uint32_t list, const struct cachebpf_folio *f, uint32_t n, uint32_t gap[static 2]) {
         const List *l = host.lists + list;
         const struct cachebpf_folio *last = host.folios + l->sorted;
+        bool sorted = l->sorted && last->cached && last->list == list;
+        bool before = sorted && n > 1 && is_after(l->sorted, f);
 
-        gap[0] = l->tail;
-        gap[1] = 0;
-        if (approach(gap, f, n / 2))
+        gap[0] = before ? last->prev : l->tail;
+        gap[1] = before ? l->sorted : 0;
+        if (approach(gap, f, n / 2 - before))
                 return;
         if (is_after(l->head, f)) {
                 gap[0] = 0;
                 gap[1] = l->head;
-        } else if (l->sorted && last->cached && last->list == list &&
-                   !is_after(l->sorted, host.folios + gap[0])) {
+        } else if (sorted && gap[0] && !is_after(l->sorted, host.folios + gap[0])) {
                 gap[0] = l->sorted;
                 gap[1] = last->next;
         }

@@ -123,12 +123,13 @@ __bpf_kfunc int bpf_cachebpf_list_move(struct cachebpf_policy *policy,
 		ret = -ESTALE;
 	} else if (from == list) {
 		cachebpf_move_to_end(node->lists[list], folio, pfn, tail);
-	} else {
-		/* still in folio_added(): there is nothing to take it from */
-		if (from != CACHEBPF_NO_LIST)
-			cachebpf_unlink(node, folio, pfn);
+	} else if (from == CACHEBPF_NO_LIST) {
+		/* still in folio_added() */
 		cachebpf_link(node, folio, pfn, list, tail);
-		if (from == CACHEBPF_NO_LIST || from == CACHEBPF_UNLISTED)
+		cachebpf_stamp_new(policy, node, folio);
+	} else {
+		cachebpf_relink(node, folio, pfn, list, tail);
+		if (from == CACHEBPF_UNLISTED)
 			cachebpf_stamp_new(policy, node, folio);
 	}
 	spin_unlock_irqrestore(&node->lock, flags);

@@ -165,20 +165,26 @@ static bool approach(struct gap *gap, const struct cachebpf_folio *f, int key, u
 	}
 }
 
-/* Set @gap, of the tail, where @f is nearer: at the head, or behind what was sorted in last. */
-static void find_gap(struct cachebpf_list *list, u16 list_id, const struct cachebpf_folio *f,
-		     u32 pfn, int key, struct gap *gap)
+/* What was sorted in last, if it still is on @list, of @list_id, where @f, of @pfn, is to be. */
+static struct cachebpf_folio *last_sorted(struct cachebpf_list *list, u16 list_id,
+					  const struct cachebpf_folio *f, u32 pfn)
 {
 	struct cachebpf_folio *last = list->sorted ? cachebpf_table_lookup(list->sorted) : NULL;
 
-	if (is_after(list->head.f, f, key)) {
-		*gap = (struct gap) { .behind = list->head };
-		return;
-	}
 	/* the lock does not order what claim_entry() has written before, see is_own() */
 	if (last && smp_load_acquire(&last->owner) == f->owner && last->list == list_id &&
-	    pfn_to_nid(list->sorted) == pfn_to_nid(pfn) && gap->before.f &&
-	    !is_after(last, gap->before.f, key)) {
+	    pfn_to_nid(list->sorted) == pfn_to_nid(pfn))
+		return last;
+	return NULL;
+}
+
+/* Set @gap, where a search has ended, where @f is nearer: at the head, or behind @last. */
+static void find_gap(struct cachebpf_list *list, struct cachebpf_folio *last,
+		     const struct cachebpf_folio *f, int key, struct gap *gap)
+{
+	if (is_after(list->head.f, f, key)) {
+		*gap = (struct gap) { .behind = list->head };
+	} else if (last && gap->before.f && !is_after(last, gap->before.f, key)) {
 		gap->before = (struct cachebpf_end) { .f = last, .pfn = list->sorted };
 		cachebpf_set_end(&gap->behind, last->next);
 	}
@@ -192,20 +198,27 @@ static void find_gap(struct cachebpf_list *list, u16 list_id, const struct cache
  * @key: which half of the policy's data the order is of
  * @nr_max: folios to look at
  *
- * The first half are those at the tail.  Then the search goes on from the head, or
- * where the last search has ended, if that is nearer: what is sorted in one after
- * the other mostly is near each other.  Where the search ends the folio stays.
+ * What is sorted in one after the other mostly is near each other.  So the first
+ * half are those before the last one that was sorted in, if it is after @f, else
+ * those at the tail.  Then the search goes on from the head, or behind that last
+ * one, if that is nearer.  Where the search ends the folio stays.
  */
 void cachebpf_link_sorted(struct cachebpf_node *node, struct cachebpf_folio *f, u16 list_id,
 			  int key, u32 nr_max)
 {
 	struct cachebpf_list *list = node->lists[list_id];
-	u32 pfn = cachebpf_folio_pfn(f), nr = nr_max / 2;
+	u32 pfn = cachebpf_folio_pfn(f), nr = nr_max / 2, nr_then = nr_max - nr;
+	struct cachebpf_folio *last = last_sorted(list, list_id, f, pfn);
 	struct gap gap = { .before = list->tail };
 
+	if (nr && is_after(last, f, key)) {
+		nr--;
+		gap.behind = (struct cachebpf_end) { .f = last, .pfn = list->sorted };
+		cachebpf_set_end(&gap.before, last->prev);
+	}
 	if (!approach(&gap, f, key, nr)) {
-		find_gap(list, list_id, f, pfn, key, &gap);
-		approach(&gap, f, key, nr_max - nr);
+		find_gap(list, last, f, key, &gap);
+		approach(&gap, f, key, nr_then);
 	}
 
 	list->sorted = pfn;

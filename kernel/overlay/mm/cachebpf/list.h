@@ -157,4 +157,23 @@ static __always_inline void cachebpf_unlink(struct cachebpf_node *node, struct c
 	WRITE_ONCE(f->list, CACHEBPF_NO_LIST);
 }
 
+/* Take @f from the list that it is on to another one of @node. */
+static __always_inline void cachebpf_relink(struct cachebpf_node *node, struct cachebpf_folio *f,
+					    u32 pfn, u16 list_id, bool tail)
+{
+	struct cachebpf_list *from = node->lists[f->list], *to = node->lists[list_id];
+	unsigned long nr_pages = 1UL << f->order;
+
+	cachebpf_extract(from, f, pfn);
+	from->nr_folios--;
+	from->nr_pages -= nr_pages;
+	if (tail)
+		cachebpf_insert(to, f, pfn, true);
+	else
+		cachebpf_insert(to, f, pfn, false);
+	to->nr_folios++;
+	to->nr_pages += nr_pages;
+	WRITE_ONCE(f->list, list_id);
+}
+
 #endif /* _MM_CACHEBPF_LIST_H */
