@@ -237,6 +237,8 @@ struct cachebpf_advice {
 	s32			advice;
 	bool			begins;
 	u64			policy_serial;
+	/* where the next call begins */
+	u64			next;
 	u32			nr_folios;
 	struct cachebpf_folio	*folios[CACHEBPF_ADVICE_BATCH];
 };

@@ -17,9 +17,13 @@
 #include <linux/pagemap.h>
 #include <linux/pagevec.h>
 #include <linux/sched/signal.h>
+#include <linux/xarray.h>
 
 #include "internal.h"
 #include "kfunc.h"
+
+/* entries of a file, folios or what is left of them, that are looked at in one RCU read side */
+#define CACHEBPF_ADVICE_VISITS	1024
 
 struct bpf_iter_cachebpf_advice {
 	__u64 __opaque[2];
@@ -64,35 +68,78 @@ void cachebpf_file_of(struct cachebpf_file *file, const struct address_space *ma
 	file->generation = inode->i_generation;
 }
 
-/* Has @advice the entries of those in @fbatch that are @policy's and the caller's. */
-static void take_batch(struct cachebpf_advice *advice, struct cachebpf_policy *policy,
-		       struct mem_cgroup *manager, struct folio_batch *fbatch)
+/* Is @f what @policy may be told of, by @manager?  @known is the cgroup of such a folio. */
+static bool is_managed(const struct cachebpf_folio *f, struct cachebpf_policy *policy,
+		       struct mem_cgroup *manager, struct folio *folio, struct mem_cgroup **known)
 {
-	struct cachebpf_folio *f;
-	unsigned int i;
+	struct mem_cgroup *memcg;
 
-	advice->nr_folios = 0;
-	for (i = 0; i < folio_batch_count(fbatch); i++) {
-		f = cachebpf_table_lookup(folio_pfn(fbatch->folios[i]));
-		if (f && READ_ONCE(f->owner) == policy->id && !cachebpf_is_rejected(f) &&
-		    READ_ONCE(f->list) != CACHEBPF_NO_LIST &&
-		    manager_of_folio(policy, fbatch->folios[i]) == manager)
-			advice->folios[advice->nr_folios++] = f;
-	}
+	if (!f || READ_ONCE(f->owner) != policy->id || cachebpf_is_rejected(f) ||
+	    READ_ONCE(f->list) == CACHEBPF_NO_LIST)
+		return false;
+	memcg = folio_memcg_check(folio);
+	if (memcg && memcg == *known)
+		return true;
+	if (manager_of(policy, memcg) != manager)
+		return false;
+	*known = memcg;
+	return true;
 }
 
 /*
- * One call of the policy that @memcg has, with what is in @fbatch.  -EAGAIN if it
- * is another one than that which the last call went to.
+ * Have in @advice the entries of the next folios of @mapping, from @advice->next on,
+ * that are @policy's and of @manager; @held are these folios.  As filemap_get_folios(),
+ * but what is not wanted is not held.
+ */
+static void take_batch(struct cachebpf_advice *advice, struct cachebpf_policy *policy,
+		       struct mem_cgroup *manager, struct address_space *mapping,
+		       struct folio_batch *held)
+{
+	XA_STATE(xas, &mapping->i_pages, advice->next);
+	u32 nr_left = CACHEBPF_ADVICE_VISITS;
+	struct mem_cgroup *known = NULL;
+	struct cachebpf_folio *f;
+	struct folio *folio;
+
+	advice->nr_folios = 0;
+	xas_for_each(&xas, folio, advice->last) {
+		if (xas_retry(&xas, folio))
+			continue;
+		if (advice->nr_folios == CACHEBPF_ADVICE_BATCH || !nr_left--) {
+			advice->next = xas.xa_index;
+			return;
+		}
+		if (xa_is_value(folio))
+			continue;
+		f = cachebpf_table_lookup(folio_pfn(folio));
+		if (!is_managed(f, policy, manager, folio, &known) || !folio_try_get(folio))
+			continue;
+		/* it may be another file's by now */
+		if (unlikely(folio != xas_reload(&xas))) {
+			folio_put(folio);
+			continue;
+		}
+		advice->folios[advice->nr_folios++] = f;
+		folio_batch_add(held, folio);
+	}
+	advice->next = advice->last + 1;
+}
+
+/*
+ * One call of the policy that @memcg has, with what is next of @mapping.  -EAGAIN if
+ * it is another one than that which the last call went to.
  */
 static int tell_policy(struct cachebpf_advice *advice, struct mem_cgroup *memcg,
-		       struct folio_batch *fbatch)
+		       struct address_space *mapping)
 {
 	struct cachebpf_policy *policy;
 	struct mem_cgroup *manager;
 	struct cachebpf_ops *ops;
+	struct folio_batch held;
 	int ret = -EOPNOTSUPP;
+	unsigned int i;
 
+	folio_batch_init(&held);
 	rcu_read_lock();
 	policy = rcu_dereference(memcg->cachebpf);
 	ops = policy ? rcu_dereference(policy->ops) : NULL;
@@ -104,11 +151,14 @@ static int tell_policy(struct cachebpf_advice *advice, struct mem_cgroup *memcg,
 	manager = manager_of(policy, memcg);
 	advice->policy_serial = policy->serial;
 	advice->manager = cgroup_id(manager->css.cgroup);
-	take_batch(advice, policy, manager, fbatch);
+	if (!advice->begins)
+		take_batch(advice, policy, manager, mapping, &held);
 	ret = advice->begins || advice->nr_folios ? ops->advise(policy, advice) :
 						   CACHEBPF_ADVICE_WALK;
 out:
 	rcu_read_unlock();
+	for (i = 0; i < folio_batch_count(&held); i++)
+		folio_put(held.folios[i]);
 	return ret;
 }
 
@@ -116,15 +166,11 @@ out:
 static int walk_range(struct cachebpf_advice *advice, struct mem_cgroup *memcg,
 		      struct address_space *mapping)
 {
-	pgoff_t index = advice->first, last = advice->last;
-	struct folio_batch fbatch;
 	int ret = CACHEBPF_ADVICE_WALK;
 
-	folio_batch_init(&fbatch);
 	advice->begins = false;
-	while (ret == CACHEBPF_ADVICE_WALK && filemap_get_folios(mapping, &index, last, &fbatch)) {
-		ret = tell_policy(advice, memcg, &fbatch);
-		folio_batch_release(&fbatch);
+	while (ret == CACHEBPF_ADVICE_WALK && advice->next <= advice->last) {
+		ret = tell_policy(advice, memcg, mapping);
 		cond_resched();
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -148,10 +194,10 @@ int __cachebpf_advise(struct address_space *mapping, loff_t start, loff_t end, i
 		.advice = advice,
 		.first = start >> PAGE_SHIFT,
 		.last = end >> PAGE_SHIFT,
+		.next = start >> PAGE_SHIFT,
 		.begins = true,
 	};
 	struct mem_cgroup *memcg;
-	struct folio_batch none;
 	int ret;
 
 	if (start < 0)
@@ -160,8 +206,7 @@ int __cachebpf_advise(struct address_space *mapping, loff_t start, loff_t end, i
 	if (!memcg)
 		return -EOPNOTSUPP;
 	cachebpf_file_of(&a.file, mapping, a.first);
-	folio_batch_init(&none);
-	ret = tell_policy(&a, memcg, &none);
+	ret = tell_policy(&a, memcg, mapping);
 	if (ret == CACHEBPF_ADVICE_WALK)
 		ret = walk_range(&a, memcg, mapping);
 	css_put(&memcg->css);
