@@ -36,6 +36,9 @@ static bool remembers;
 /* the last use of the newest page */
 static __s64 now;
 
+/* How a run of pages has ended: the request is not full, it is, or there is nothing to begin with. */
+enum { AGAIN, FULL, ANY };
+
 __s32 CACHEBPF_SLEEPABLE_OP(acfs_init, struct cachebpf_policy *policy)
 {
 	/* they grow with what is cached, whether anybody speaks or not: here is the only chance */
@@ -44,32 +47,13 @@ __s32 CACHEBPF_SLEEPABLE_OP(acfs_init, struct cachebpf_policy *policy)
 	       levels_create(policy);
 }
 
-/* The page A stayed in the stead of one that @m misses, and that went @when: @m pays next. */
-static void charge(struct cachebpf_policy *policy, struct cachebpf_folio *A, struct manager *m,
-		   __u16 when)
-{
-	__u32 kind = kind_of(A->list), lists = A->list - kind;
-	struct note *note = folio_data(A, struct note);
-
-	/* another's: that page is gone, or somebody else reads; or lent: its place is its last use */
-	if (!note || !note->place || slot_of_list(lists) != m->slot || kind == LENT)
-		return;
-	if (kind == SWAPPED && lru_would_have(policy, m, lists, when))
-		was_wrong(m);
-	note->place = 0;
-	bpf_cachebpf_list_move(policy, A, lists + SWAPPED, HEAD);
-	has_pages_on(lists + SWAPPED);
-}
-
 void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 why)
 {
 	struct note *note = folio_data(folio, struct note);
 	__u32 level = LEVEL_DEFAULT, list;
 	struct cachebpf_file file = {};
 	struct manager *m = &others;
-	struct placeholder taken;
-	struct cachebpf_folio *A;
-	__u64 owner;
+	__u64 owner, stayed;
 
 	if (nr_managers) {
 		owner = bpf_cachebpf_owner(policy, folio);
@@ -89,9 +73,9 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 	count(list, folio_pages(folio));
 	if (!placeholders || !remembers)
 		return;
-	taken = placeholder_take(policy, folio);
-	for_folio(A, policy, taken.number)
-		charge(policy, A, m, taken.when);
+	stayed = placeholder_take(policy, bpf_cachebpf_key(folio));
+	if (stayed)
+		levels_charge(policy, m, stayed);
 }
 
 void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
@@ -128,98 +112,105 @@ static bool propose(struct cachebpf_policy *policy, struct cachebpf_evict *evict
 	return bpf_cachebpf_evict(evict, B);
 }
 
-/* The page A stays, and gets the place of B. */
-static void swap(struct cachebpf_policy *policy, struct cachebpf_folio *A, struct cachebpf_folio *B,
-		 __u32 lists)
+/* It is the turn of the page A of @m, and B goes.  Returns whether the request is full. */
+static __noinline bool replace(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
+			       struct manager *m, struct cachebpf_folio *A, struct cachebpf_folio *B)
 {
-	struct note *a = folio_data(A, struct note), *b = folio_data(B, struct note);
-	__s64 place;
-
-	if (!a || !b)
-		return;
-	place = kind_of(B->list) == SWAPPED ? b->place : b->last_use;
-	if (kind_of(A->list) == LENT) {
-		/* there the place is that of its last use, and it has to know its way back */
-		a->last_use = place;
-		bpf_cachebpf_list_move(policy, A, lists + LENT, TAIL);
-	} else {
-		a->place = place;
-		bpf_cachebpf_list_insert(policy, A, lists + SWAPPED, NR_SORTED);
-		has_pages_on(lists + SWAPPED);
-	}
+	if (A == B || !swapping)
+		return propose(policy, evict, B, 0, 0);
+	levels_swap(policy, m, A, B);
+	return propose(policy, evict, B, placeholders ? bpf_cachebpf_number(A) : 0, m->nr_decisions);
 }
 
-/* The page B of @number goes, and the @oldest stays, if that is another one. */
-__noinline int acfs_replace(struct cachebpf_policy *policy __arg_trusted,
-			    struct cachebpf_evict *evict __arg_trusted, __u32 slot,
-			    struct candidate *oldest __arg_nonnull, __u32 number)
+/* What else goes of an MRU level of which no page was used since it came or was swapped. */
+__noinline int acfs_pay_any(struct cachebpf_policy *policy __arg_trusted,
+			    struct cachebpf_evict *evict __arg_trusted,
+			    struct manager *m __arg_nonnull, struct places *places __arg_nonnull)
 {
+	__u32 number = newest_of(evict, &places->found.lowest);
 	struct cachebpf_folio *A, *B;
-	__u32 stays = 0;
 
-	for_folio(B, policy, number) {
-		if (swapping && number != oldest->number)
-			for_folio(A, policy, oldest->number) {
-				swap(policy, A, B, lists_of(slot, oldest->level));
-				stays = oldest->number;
-			}
-		return propose(policy, evict, B, placeholders ? stays : 0, oldest->when);
-	}
-	return false;
-}
-
-/* The same as acfs_pay(), for most: there is nothing to compare. */
-__noinline int acfs_pay_in_order(struct cachebpf_policy *policy __arg_trusted,
-				 struct cachebpf_evict *evict __arg_trusted,
-				 struct manager *m __arg_nonnull, __s64 limit,
-				 __s64 *place __arg_nonnull)
-{
-	struct cachebpf_folio *B;
-	struct note *note;
-
-	for_each_folio(B, evict, lists_of(m->slot, LEVEL_DEFAULT) + USED, 0, 0) {
-		note = folio_data(B, struct note);
-		if (!note)
-			break;
-		*place = note->last_use;
-		if (*place > limit)
-			return false;
-		may_decide(m, revoke_percent);
-		if (propose(policy, evict, B, 0, 0))
-			return true;
-	}
-	*place = NEVER;
+	for_folio(A, policy, places->found.all.number)
+		for_folio(B, policy, number)
+			return replace(policy, evict, m, A, B);
 	return false;
 }
 
 /*
- * The manager @m gives pages as long as its oldest place, which is in *@place then, is not
- * after @limit.  Returns whether the request is full.
+ * The pages of @m on the list of its oldest place pay one after the other, as long as the place
+ * is not after @limit.  What goes is on one list as well: of the lowest level that with the oldest
+ * place, as long as no other has an older one; or those used last.
  */
+__noinline int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
+			    struct cachebpf_evict *evict __arg_trusted,
+			    struct manager *m __arg_nonnull, struct places *places __arg_nonnull,
+			    __s64 limit)
+{
+	__u32 from = places->found.all.list, to = places->found.lowest.list, done = AGAIN;
+	bool is_shared = m->inherits || m->slot == OTHERS, mru = is_mru(m, to);
+	struct cachebpf_folio *A, *B = NULL, *goes;
+	struct bpf_iter_cachebpf_list going;
+	struct manager *its = m;
+	struct note *note;
+	__s64 place = 0;
+
+	if (mru)
+		to -= kind_of(to);
+	bpf_iter_cachebpf_list_new(&going, evict, to, mru ? NR_UNREAD : 0,
+				   mru ? CACHEBPF_ITER_REVERSE : 0);
+	for_each_folio(A, evict, from, 0, 0) {
+		note = folio_data(A, struct note);
+		if (!note || A->list != from || place_on(from, note) > limit)
+			break;
+		if (is_shared)
+			its = owner_of(policy, m, A);
+		if (its->slot != m->slot && its->slot < OTHERS)
+			continue;
+		goes = A;
+		if (its->slot < OTHERS && (mru || to != from)) {
+			if (!B)
+				B = next_to_go(&going, to, mru);
+			note = B ? folio_data(B, struct note) : NULL;
+			if (!note) {
+				places->found.all.number = bpf_cachebpf_number(A);
+				done = mru ? ANY : AGAIN;
+				break;
+			}
+			place = place_on(to, note);
+			if (!mru && place > places->found.lowest.next)
+				break;
+		}
+		if (its->slot < OTHERS && may_decide(m, revoke_percent) && B) {
+			goes = B;
+			B = NULL;
+			/* A has this place now */
+			if (place < limit)
+				limit = place;
+		}
+		if (replace(policy, evict, m, A, goes)) {
+			done = FULL;
+			break;
+		}
+	}
+	bpf_iter_cachebpf_list_destroy(&going);
+	return done;
+}
+
+/* The manager @m gives pages as long as its oldest place is not after @limit.  Returns whether the request is full. */
 __noinline int acfs_pay(struct cachebpf_policy *policy __arg_trusted,
 			struct cachebpf_evict *evict __arg_trusted,
-			struct manager *m __arg_nonnull, __s64 limit, __s64 *place __arg_nonnull)
+			struct manager *m __arg_nonnull, struct places *places __arg_nonnull,
+			__s64 limit)
 {
-	struct candidate oldest = {};
-	struct manager *its;
-	__u32 number;
+	struct oldest *oldest = &places->found.all;
+	int done;
 
-	if (has_one_order(m))
-		return acfs_pay_in_order(policy, evict, m, limit, place);
 	bpf_repeat(64) {
-		managers_find_oldest(evict, m, &oldest);
-		*place = oldest.place;
-		if (oldest.place > limit || oldest.place == NEVER)
+		managers_find_oldest(evict, m, &places->found);
+		if (oldest->place > limit || oldest->place == NEVER)
 			return false;
-		its = m->inherits || m->slot == OTHERS ? owner_of(policy, m, oldest.number) : m;
-		number = 0;
-		if (its->slot < OTHERS) {
-			if (its->slot != m->slot)
-				continue;
-			if (may_decide(m, revoke_percent))
-				number = managers_choose(policy, evict, m, &oldest);
-		}
-		if (acfs_replace(policy, evict, m->slot, &oldest, number ?: oldest.number))
+		done = acfs_pay_run(policy, evict, m, places, oldest->next < limit ? oldest->next : limit);
+		if (done == FULL || (done == ANY && acfs_pay_any(policy, evict, m, places)))
 			return true;
 	}
 	return false;
@@ -261,7 +252,6 @@ __noinline int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
 			    struct cachebpf_evict *evict __arg_trusted,
 			    struct places *places __arg_nonnull)
 {
-	struct candidate oldest = {};
 	/* slots above were never given; instead of the next one there are the others */
 	__u32 i, payer, nr_slots = min(nr_managers, NR_MANAGERS);
 	__s64 place, limit;
@@ -271,10 +261,10 @@ __noinline int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
 		m = manager_in(i < nr_slots ? i : OTHERS);
 		if (m) {
 			levels_forget_empty(policy, m);
-			managers_find_oldest(evict, m, &oldest);
+			managers_find_oldest(evict, m, &places->found);
 		}
 		if (i <= OTHERS)
-			places->of[i] = m ? oldest.place : NEVER;
+			places->of[i] = m ? places->found.all.place : NEVER;
 	}
 	bpf_repeat(2 * NR_MANAGERS) {
 		place = limit = NEVER;
@@ -293,14 +283,14 @@ __noinline int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
 		if (place == NEVER)
 			break;
 		m = manager_in(payer < nr_slots ? payer : OTHERS);
-		place = NEVER;
+		places->found.all.place = NEVER;
 		/* of a large request each gives some pages at a time */
-		if (m && acfs_pay(policy, evict, m, limit + evict->nr_wanted / 2, &place))
+		if (m && acfs_pay(policy, evict, m, places, limit + evict->nr_wanted / 2))
 			break;
 		/* clang knows, the verifier does not */
 		barrier_var(payer);
 		if (payer <= OTHERS)
-			places->of[payer] = place;
+			places->of[payer] = places->found.all.place;
 	}
 	return 0;
 }

@@ -29,6 +29,9 @@
 
 enum { USED, SWAPPED, LENT, NR_LISTS };
 
+/* in the bits of a manager */
+#define LISTS_OF_USED	0x1249U
+
 struct note {
 	/* on SWAPPED: its place; on LENT: the list it is returned to; else the policy's */
 	__s64 place;
@@ -36,15 +39,15 @@ struct note {
 	__s64 last_use;
 };
 
-/*
- * A page, where it is in the order in which managers pay, and its level; the lowest level
- * with pages, and the one of the oldest place there; and which decision of the manager it is.
- */
-struct candidate {
-	__s64 place;
-	__u32 number, level;
-	__u32 lowest, first;
-	__u64 when;
+/* Of some lists: the page with the oldest place, its list, and the oldest place on another one. */
+struct oldest {
+	__s64 place, next;
+	__u32 number, list;
+};
+
+/* Of all lists of a manager, and of those of its lowest level that has pages. */
+struct candidates {
+	struct oldest all, lowest;
 };
 
 static __u32 first_list, returned;
@@ -78,6 +81,17 @@ static __always_inline __u32 kind_of(__u32 list)
 	return is_of_level(list) ? (list - first_list) % NR_LISTS : USED;
 }
 
+static __always_inline __u32 level_of_list(__u32 list)
+{
+	return (list - first_list) / NR_LISTS % NR_LEVELS;
+}
+
+/* Where a page on @list is in the order in which managers pay. */
+static __always_inline __s64 place_on(__u32 list, const struct note *note)
+{
+	return kind_of(list) == SWAPPED ? note->place : note->last_use;
+}
+
 /*
  * @m has pages on the list of @kind of @level; those that are used come to USED.  Said after
  * they came there: see levels_forget_empty().
@@ -93,35 +107,37 @@ static __always_inline void has_pages(struct manager *m, __u32 level, __u32 kind
 /* The same with a list of a level. */
 static void has_pages_on(__u32 list)
 {
-	__u32 nr = (list - first_list) / NR_LISTS;
 	struct manager *m = manager_in(slot_of_list(list));
 
 	if (m)
-		has_pages(m, nr % NR_LEVELS, kind_of(list));
+		has_pages(m, level_of_list(list), kind_of(list));
+}
+
+static __always_inline void forget_if_empty(struct cachebpf_policy *policy, struct manager *m,
+					    __u32 level, __u32 kind)
+{
+	__u32 list = lists_of(m->slot, level) + kind, bit = 1U << ((level * NR_LISTS + kind) & 15);
+
+	if (!(m->lists & bit) || bpf_cachebpf_list_len(policy, list))
+		return;
+	__sync_fetch_and_and(&m->lists, ~bit);
+	/* what came meanwhile is seen here, or whoever has put it there sees that the bit is gone */
+	if (bpf_cachebpf_list_len(policy, list))
+		__sync_fetch_and_or(&m->lists, bit);
 }
 
 /* Lists of @m with other places, or lent pages, that are empty now need not be looked at. */
 static __noinline void levels_forget_empty(struct cachebpf_policy *policy, struct manager *m)
 {
-	__u32 i, list;
+	__u32 level;
 
-	bpf_for(i, 0, NR_LEVELS * NR_LISTS) {
-		list = lists_of(m->slot, 0) + i;
-		if (kind_of(list) == USED || !(m->lists >> (i & 15) & 1) ||
-		    bpf_cachebpf_list_len(policy, list))
-			continue;
-		__sync_fetch_and_and(&m->lists, ~(1U << (i & 15)));
-		/* what came meanwhile is seen here, or whoever has put it there sees that the bit is gone */
-		if (bpf_cachebpf_list_len(policy, list))
-			__sync_fetch_and_or(&m->lists, 1U << (i & 15));
+	/* mostly there are none */
+	if (!(m->lists & ~LISTS_OF_USED))
+		return;
+	bpf_for(level, 0, NR_LEVELS) {
+		forget_if_empty(policy, m, level, SWAPPED);
+		forget_if_empty(policy, m, level, LENT);
 	}
-}
-
-/* Does @m, who has a say, have pages in one level only, LRU, all in the order of use? */
-static __always_inline bool has_one_order(const struct manager *m)
-{
-	return m->slot < OTHERS && m->lists == 1U << (LEVEL_DEFAULT * NR_LISTS + USED) &&
-	       !(m->mru >> LEVEL_DEFAULT & 1);
 }
 
 static int levels_create(struct cachebpf_policy *policy)
@@ -221,9 +237,14 @@ static void lend(struct cachebpf_policy *policy, struct cachebpf_folio *folio, _
 {
 	struct note *note = folio_data(folio, struct note);
 
-	if (!note || !can_be_told_of(folio->list))
+	if (!note)
 		return;
-	count_move(folio, note, home);
+	/* mostly it is used just before */
+	if (folio->list != home + USED) {
+		if (!can_be_told_of(folio->list))
+			return;
+		count_move(folio, note, home);
+	}
 	note->place = home + USED;
 	bpf_cachebpf_list_move(policy, folio, lists + LENT, TAIL);
 }
@@ -274,60 +295,78 @@ static __noinline void levels_take_back(struct cachebpf_policy *policy, struct c
 }
 
 /*
- * Whose is the page of @number, the oldest of @m?  It may be another's who has begun to
- * speak since it came, and he gets it; or nobody's, since its manager is gone.
+ * Whose is @folio, of the pages of @m?  It may be another's who has begun to speak since it
+ * came, and he gets it; or nobody's, since its manager is gone.
  */
-static struct manager *owner_of(struct cachebpf_policy *policy, struct manager *m, __u32 number)
+static struct manager *owner_of(struct cachebpf_policy *policy, struct manager *m,
+				struct cachebpf_folio *folio)
 {
-	struct cachebpf_folio *folio;
-	struct manager *its;
+	struct manager *its = manager_of(bpf_cachebpf_owner(policy, folio));
 
-	for_folio(folio, policy, number) {
-		its = manager_of(bpf_cachebpf_owner(policy, folio));
-		if (its->slot != m->slot && its->slot < OTHERS) {
-			put(policy, folio, lists_of(its->slot, LEVEL_DEFAULT));
-			has_pages(its, LEVEL_DEFAULT, SWAPPED);
-		}
-		return its;
+	if (its->slot != m->slot && its->slot < OTHERS) {
+		put(policy, folio, lists_of(its->slot, LEVEL_DEFAULT));
+		has_pages(its, LEVEL_DEFAULT, SWAPPED);
 	}
-	return m;
+	return its;
 }
 
 /* ---- which page */
 
-static __noinline void compare(struct cachebpf_evict *evict, __u32 list, __u32 kind, __u32 level,
-		    struct candidate *oldest)
+static __always_inline void consider(struct oldest *o, __u32 list, __u32 number, __s64 place)
+{
+	if (place < o->place) {
+		o->next = o->place;
+		o->place = place;
+		o->number = number;
+		o->list = list;
+	} else if (place < o->next) {
+		o->next = place;
+	}
+}
+
+static __noinline void look_at(struct cachebpf_evict *evict, __u32 list, __u32 kind,
+			       struct candidates *found)
 {
 	struct cachebpf_seen seen = {};
 	__s64 place;
 
-	if (bpf_cachebpf_first(evict, list + kind, 0, &seen))
+	if (bpf_cachebpf_first(evict, list, 0, &seen))
 		return;
 	/* struct note */
 	place = seen.data[kind != SWAPPED];
-	if (place < oldest->place)
-		*oldest = (struct candidate) { .place = place, .number = seen.number, .level = level };
+	consider(&found->all, list, seen.number, place);
+	if (!found->lowest.number || level_of_list(list) == level_of_list(found->lowest.list))
+		consider(&found->lowest, list, seen.number, place);
 }
 
-/* The page on @list, which is in the order of use, that was used last; if it was read at all. */
-static __noinline __u32 last_used_on(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __u32 list)
+/* The pages of @m that pay next, and go next. */
+__noinline int managers_find_oldest(struct cachebpf_evict *evict __arg_trusted,
+				    struct manager *m __arg_nonnull,
+				    struct candidates *found __arg_nonnull)
 {
-	struct cachebpf_seen seen = {};
-	struct cachebpf_folio *folio;
+	__u32 level, bits, lists;
 
-	if (bpf_cachebpf_first(evict, list, CACHEBPF_ITER_REVERSE, &seen))
-		return 0;
-	/* mostly it is the very last one */
-	for_folio(folio, policy, seen.number)
-		if (was_used(folio))
-			return seen.number;
-	for_each_folio(folio, evict, list, NR_UNREAD, CACHEBPF_ITER_REVERSE)
-		if (was_used(folio))
-			return bpf_cachebpf_number(folio);
+	found->all = found->lowest = (struct oldest) { .place = NEVER, .next = NEVER };
+	bpf_for(level, 0, NR_LEVELS) {
+		bits = m->lists >> (level * NR_LISTS & 15) & 7;
+		lists = lists_of(m->slot, level);
+		if (bits >> USED & 1)
+			look_at(evict, lists + USED, USED, found);
+		if (bits >> SWAPPED & 1)
+			look_at(evict, lists + SWAPPED, SWAPPED, found);
+		if (bits >> LENT & 1)
+			look_at(evict, lists + LENT, LENT, found);
+	}
 	return 0;
 }
 
-/* The same for a list in another order, of its last @nr. */
+/* Of the level of @list the page used last goes first, which @m says. */
+static __always_inline bool is_mru(const struct manager *m, __u32 list)
+{
+	return m->mru >> (level_of_list(list) & 7) & 1;
+}
+
+/* Of the last @nr pages on @list the one that was used last. */
 static __noinline __u32 newest_on(struct cachebpf_evict *evict, __u32 list, __u32 nr)
 {
 	struct cachebpf_folio *folio;
@@ -345,51 +384,47 @@ static __noinline __u32 newest_on(struct cachebpf_evict *evict, __u32 list, __u3
 	return number;
 }
 
-/* The page of @m with the oldest place, and what managers_choose() has to know. */
-__noinline int managers_find_oldest(struct cachebpf_evict *evict __arg_trusted,
-				    struct manager *m __arg_nonnull,
-				    struct candidate *oldest __arg_nonnull)
+/* What else goes first of the level of @lowest, of which no page was used since it came or was swapped. */
+static __u32 newest_of(struct cachebpf_evict *evict, const struct oldest *lowest)
 {
-	struct candidate found = { .place = NEVER, .when = m->nr_decisions };
-	__u32 level, bits;
+	__u32 lists = lowest->list - kind_of(lowest->list);
 
-	bpf_for(level, 0, NR_LEVELS) {
-		struct candidate its = { .place = NEVER };
-
-		bits = m->lists >> (level * NR_LISTS & 15) & 7;
-		if (bits >> USED & 1)
-			compare(evict, lists_of(m->slot, level), USED, level, &its);
-		if (bits >> SWAPPED & 1)
-			compare(evict, lists_of(m->slot, level), SWAPPED, level, &its);
-		if (bits >> LENT & 1)
-			compare(evict, lists_of(m->slot, level), LENT, level, &its);
-		if (!its.number)
-			continue;
-		if (!found.first) {
-			found.lowest = level;
-			found.first = its.number;
-		}
-		if (its.place < found.place) {
-			found.place = its.place;
-			found.number = its.number;
-			found.level = level;
-		}
-	}
-	*oldest = found;
-	return 0;
+	return newest_on(evict, lists + SWAPPED, NR_SEARCHED) ?: newest_on(evict, lists + LENT, 1) ?:
+	       lowest->number;
 }
 
-/* The page that @m, of whom @found was found, replaces first. */
-static __u32 managers_choose(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
-			     const struct manager *m, const struct candidate *found)
+/* The next page of a walk that still is on its @list; with @mru only what was read at all. */
+static __always_inline struct cachebpf_folio *next_to_go(struct bpf_iter_cachebpf_list *walk,
+							 __u32 list, bool mru)
 {
-	__u32 lists = lists_of(m->slot, found->lowest);
+	struct cachebpf_folio *folio;
 
-	if (!(m->mru >> (found->lowest & 7) & 1))
-		return found->first;
-	return last_used_on(policy, evict, lists + USED) ?:
-	       newest_on(evict, lists + SWAPPED, NR_SEARCHED) ?:
-	       newest_on(evict, lists + LENT, 1) ?: found->first;
+	while ((folio = bpf_iter_cachebpf_list_next(walk)))
+		if (folio->list == list && (!mru || was_used(folio)))
+			break;
+	return folio;
+}
+
+/* The page A of @m stays, and gets the place of B. */
+static void levels_swap(struct cachebpf_policy *policy, struct manager *m, struct cachebpf_folio *A,
+			struct cachebpf_folio *B)
+{
+	struct note *a = folio_data(A, struct note), *b = folio_data(B, struct note);
+	__u32 list = A->list;
+	__s64 place;
+
+	if (!a || !b)
+		return;
+	place = place_on(B->list, b);
+	if (kind_of(list) == LENT) {
+		/* there the place is that of its last use, and it has to know its way back */
+		a->last_use = place;
+		bpf_cachebpf_list_move(policy, A, list, TAIL);
+	} else {
+		a->place = place;
+		bpf_cachebpf_list_insert(policy, A, list - kind_of(list) + SWAPPED, NR_SORTED);
+		has_pages(m, level_of_list(list), SWAPPED);
+	}
 }
 
 /* In evict_folios(): as long as nobody has spoken. */
@@ -404,9 +439,34 @@ static __noinline void levels_evict_others(struct cachebpf_evict *evict)
 
 /* ---- who pays */
 
-/* The oldest place of each manager, in one request. */
+/* The page A, which a placeholder tells of, stayed in the stead of one that @m misses: @m pays next. */
+__noinline int levels_charge(struct cachebpf_policy *policy __arg_trusted,
+			     struct manager *m __arg_nonnull, __u64 placeholder)
+{
+	struct cachebpf_folio *A;
+	struct note *note;
+	__u32 kind, lists;
+
+	for_folio(A, policy, (__u32)placeholder) {
+		kind = kind_of(A->list);
+		lists = A->list - kind;
+		note = folio_data(A, struct note);
+		/* another's: that page is gone, or somebody else reads; or lent: its place is its last use */
+		if (!note || !note->place || slot_of_list(lists) != m->slot || kind == LENT)
+			break;
+		if (kind == SWAPPED && lru_would_have(policy, m, lists, placeholder >> 32))
+			was_wrong(m);
+		note->place = 0;
+		bpf_cachebpf_list_move(policy, A, lists + SWAPPED, HEAD);
+		has_pages(m, level_of_list(lists), SWAPPED);
+	}
+	return 0;
+}
+
+/* The oldest place of each manager, in one request; of one of them more. */
 struct places {
 	__s64 of[OTHERS + 1];
+	struct candidates found;
 	__u32 taken;
 };
 

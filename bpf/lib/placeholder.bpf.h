@@ -18,20 +18,35 @@
 /* five of them for each page that is cached */
 #define PLACEHOLDER_BYTES	40
 
+#define IN_EACH_WORD(x)		((x) * 0x0001000100010001)
+
 /* The newest come first. */
 struct placeholders {
 	/* of what stayed; 0: none */
 	__u32 numbers[PLACEHOLDERS_PER_BUCKET];
-	__u16 fingerprints[PLACEHOLDERS_PER_BUCKET];
+	union {
+		__u16 fingerprints[PLACEHOLDERS_PER_BUCKET];
+		/* four fingerprints each */
+		__u64 words[PLACEHOLDERS_PER_BUCKET / 4];
+	};
 	/* in whatever the policy counts by */
 	__u16 when[PLACEHOLDERS_PER_BUCKET];
 };
 
-struct placeholder {
-	/* 0: there is none */
-	__u32 number;
-	__u16 when;
-};
+/* May there be a placeholder of @key?  Mostly there is none, and then this is sure. */
+static __always_inline bool placeholder_maybe(const struct placeholders *p, __u64 key)
+{
+	__u64 wanted = IN_EACH_WORD(key & 0xffff), found = 0;
+
+	__unrolled
+	for (int i = 0; i < PLACEHOLDERS_PER_BUCKET / 4; i++) {
+		__u64 x = p->words[i] ^ wanted;
+
+		/* the lowest 16 bits that are 0 borrow, and so have the highest of them set */
+		found |= (x - IN_EACH_WORD(1ULL)) & ~x;
+	}
+	return found & IN_EACH_WORD(0x8000ULL);
+}
 
 static __always_inline struct placeholders *placeholders_of(struct cachebpf_policy *policy,
 							    __u64 key)
@@ -59,24 +74,26 @@ static __always_inline void placeholder_make(struct cachebpf_policy *policy,
 	p->when[0] = when;
 }
 
-/* In folio_added(): take the placeholder of @folio away, if there is one. */
-static __always_inline struct placeholder placeholder_take(struct cachebpf_policy *policy,
-							   struct cachebpf_folio *folio)
+/*
+ * Take the placeholder of @key away, if there is one.  Returns the number of the page that
+ * stayed, and in the upper half when; or 0.  A function of its own for the verifier, which
+ * then looks at it once.
+ */
+__noinline __u64 placeholder_take(struct cachebpf_policy *policy __arg_trusted, __u64 key)
 {
-	struct placeholder taken = {};
-	__u64 key = bpf_cachebpf_key(folio), found = PLACEHOLDERS_PER_BUCKET;
 	struct placeholders *p = placeholders_of(policy, key);
+	__u64 found = PLACEHOLDERS_PER_BUCKET;
+	__u64 number;
 
-	if (!p)
-		return taken;
+	if (!p || !placeholder_maybe(p, key))
+		return 0;
 	__unrolled
 	for (int i = 0; i < PLACEHOLDERS_PER_BUCKET; i++)
 		found = bl_min(found, i + PLACEHOLDERS_PER_BUCKET *
 				      bl_less(0, p->fingerprints[i] ^ (__u16)key));
 	if (found >= PLACEHOLDERS_PER_BUCKET)
-		return taken;
-	taken.number = p->numbers[found];
-	taken.when = p->when[found];
+		return 0;
+	number = p->numbers[found];
 	p->numbers[found] = 0;
-	return taken;
+	return number ? (__u64)p->when[found] << 32 | number : 0;
 }

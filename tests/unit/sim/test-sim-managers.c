@@ -221,7 +221,7 @@ static void test_pages(void **state) {
 static void test_lent(void **state) {
         _test_host_ h = begin();
         struct cachebpf_evict evict, other;
-        struct candidate found;
+        struct candidates found;
         uint32_t home, low;
 
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
@@ -243,7 +243,9 @@ static void test_lent(void **state) {
         /* of two requests the first has it, and it is still known where it belongs */
         lend(p, folio(3), low, home);
         assert_int_equal(managers_find_oldest(&evict, manager(1), &found), 0);
-        assert_int_equal(managers_choose(p, &evict, manager(1), &found), 3 + 1);
+        assert_int_equal(found.lowest.number, 3 + 1);
+        assert_int_equal(found.lowest.list, low + LENT);
+        assert_int_equal(found.all.number, 0 + 1);
         assert_true(propose(p, &evict, folio(3), 5, 0xfff7));
         other = request(1);
         assert_false(propose(p, &other, folio(3), 6, 0));
@@ -266,7 +268,7 @@ static void test_lent(void **state) {
 
         /* it stays in the stead of another: with the place of that one, and still lent */
         lend(p, folio(3), low, home);
-        swap(p, folio(3), folio(2), low);
+        levels_swap(p, manager(1), folio(3), folio(2));
         assert_list(low + LENT, "3");
         assert_int_equal(note_of(3)->last_use, note_of(2)->last_use);
         host_use(folio(3));
@@ -286,15 +288,15 @@ static void test_lent(void **state) {
 static void test_written(void **state) {
         _test_host_ h = begin();
         struct cachebpf_evict evict;
-        struct candidate found;
 
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
         come(0);
         come_as(1, 0, CACHEBPF_ADDED_WRITTEN);
         come_as(2, 0, 0);
         evict = request(1);
-        assert_int_equal(managers_find_oldest(&evict, manager(1), &found), 0);
-        assert_int_equal(managers_choose(p, &evict, manager(1), &found), 1 + 1);
+        acfs_evict(p, &evict);
+        assert_int_equal(evict.nr_folios, 1);
+        assert_ptr_equal(evict.candidates[0].folio, folio(1));
 }
 
 /* Pages of one who is gone, in the levels of one who says MRU: by that they would stay for ever. */
@@ -327,7 +329,11 @@ static void test_inherited(void **state) {
         assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
 }
 
-/* What was on another list than that in the order of use makes a manager expensive only as long as it is. */
+static bool has_one_list(const struct manager *m) {
+        return m->lists == 1U << (LEVEL_DEFAULT * NR_LISTS + USED);
+}
+
+/* Lists beside those in the order of use are looked at only as long as something is there. */
 static void test_one_order(void **state) {
         _test_host_ h = begin();
         struct cachebpf_evict evict;
@@ -336,13 +342,13 @@ static void test_one_order(void **state) {
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
         come(1);
         come(2);
-        assert_true(has_one_order(manager(1)));
+        assert_true(has_one_list(manager(1)));
         evict = request(1);
-        assert_ptr_equal(owner_of(p, &others, 0 + 1), manager(1));
+        assert_ptr_equal(owner_of(p, &others, folio(0)), manager(1));
         assert_list(lists_of(0, LEVEL_DEFAULT) + SWAPPED, "0");
-        assert_false(has_one_order(manager(1)));
+        assert_false(has_one_list(manager(1)));
         levels_forget_empty(p, manager(1));
-        assert_false(has_one_order(manager(1)));
+        assert_false(has_one_list(manager(1)));
 
         acfs_evict(p, &evict);
         assert_ptr_equal(evict.candidates[0].folio, folio(0));
@@ -350,7 +356,7 @@ static void test_one_order(void **state) {
         for (unsigned i = 1; i <= 2; i++) {
                 evict = request(1);
                 acfs_evict(p, &evict);
-                assert_true(has_one_order(manager(1)));
+                assert_true(has_one_list(manager(1)));
                 assert_ptr_equal(evict.candidates[0].folio, folio(i));
                 leave(i, CACHEBPF_REMOVED_RECLAIM);
         }
