@@ -234,8 +234,8 @@ void cachebpf_adopt_managed(struct cachebpf_policy *policy)
 
 /*
  * Adopt what could not be adopted, or managed from the beginning: it was locked,
- * by the kernel or in memory, or there was no memory for an entry.  Without one nobody proposes it, and it
- * would stay for as long as the policy has others.
+ * by the kernel or in memory, or there was no memory for an entry.  Without one
+ * nobody proposes it, and it would stay for as long as the policy has others.
  */
 static void adopt_rest(struct work_struct *work)
 {
