@@ -439,7 +439,7 @@ static void test_deleted(void)
 static int read_and_speak(void *arg)
 {
 	const struct file *file = arg;
-	size_t at, nr = 2;
+	size_t at, nr = 8;
 	int err;
 
 	for (at = 0; at < file->nr_pages; at += nr) {
