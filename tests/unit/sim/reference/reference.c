@@ -88,12 +88,31 @@ static void make_room(const Model *model, void *state, Cache *c, const Game *g, 
         }
 }
 
+/* Numbers for the files that the trace names, in the order of their first page. */
+static uint32_t *number_files(const Trace *t) {
+        g_autoptr(GHashTable) numbers = g_hash_table_new(NULL, NULL);
+        uint32_t *files = g_new0(uint32_t, t->n_objects);
+
+        for (uint32_t page = 0; t->has_files && page < t->n_objects; page++) {
+                void *file = GSIZE_TO_POINTER(t->ids[page] >> TRACE_PAGE_BITS), *number;
+
+                if (!g_hash_table_lookup_extended(numbers, file, NULL, &number)) {
+                        number = GUINT_TO_POINTER(g_hash_table_size(numbers));
+                        g_hash_table_insert(numbers, file, number);
+                }
+                files[page] = GPOINTER_TO_UINT(number);
+        }
+        return files;
+}
+
 void play(const Model *model, const Game *g, Outcome *ret) {
         const Trace *t = g->trace;
+        g_autofree uint32_t *files = number_files(t);
         Cache c = {
                 .capacity = g->capacity,
                 .n_pages = t->n_objects,
                 .keys = t->keys,
+                .files = files,
                 .options = g->options,
                 .cached = g_new0(bool, t->n_objects),
                 .uses = g_new0(uint32_t, t->n_objects),

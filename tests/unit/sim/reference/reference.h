@@ -32,6 +32,7 @@ typedef struct Cache {
         uint32_t capacity, n_cached; /* pages */
         uint32_t n_pages;            /* that the trace knows */
         const uint64_t *keys;        /* hashes of the pages */
+        const uint32_t *files;       /* by page: which file it is of, some number below n_pages */
         bool *cached;                /* by page */
         uint32_t *uses;              /* by page, since it came; 0: it was read ahead, and not read yet */
         unsigned class;              /* of the thread that the request is from */
@@ -57,7 +58,7 @@ typedef struct Model {
 } Model;
 
 extern const Model model_fifo, model_lru, model_mru, model_sieve, model_lfu, model_get_scan, model_s3fifo,
-                model_arc, model_wtinylfu, model_mglru, model_lhd;
+                model_arc, model_wtinylfu, model_mglru, model_lhd, model_mlcache;
 
 /* The value of a tunable: what it is by default, or what this run has it set to. */
 int64_t option(const Cache *c, const char *name, int64_t by_default);
