@@ -254,6 +254,7 @@ int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *
                 r = stock_start(trace, settings->capacity);
         if (r < 0)
                 goto out;
+        maps_know(settings->learned);
 
         if (ops->policy_init) {
                 host.callback = CALLBACK_INIT;
@@ -273,7 +274,7 @@ int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *
 
         if (ops->policy_exit)
                 CALL(CALLBACK_EXIT, policy_exit);
-        r = 0;
+        r = settings->learned ? maps_learned(settings->learned) : 0;
 out:
         *ret = stats;
         stock_stop();

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "host.h"
+#include "shared/learned-file.h"
 #include "trace.h"
 
 /* What happened in a run, in pages; as the kernel counts it in memory.cachebpf.stat where it does. */
@@ -40,6 +41,7 @@ typedef struct CacheSettings {
         uint32_t capacity; /* pages, at least 1 */
         uint32_t batch;    /* pages per eviction request, 1 to CACHEBPF_BATCH */
         bool admission;    /* ask the policy's admit_folio, if it has one */
+        Learned *learned;  /* what it knows of an earlier run, and then of this one; NULL: forget it */
         const SimAdvice *advice;
         size_t n_advice;
 } CacheSettings;

@@ -15,6 +15,7 @@
 
 #define THREADS_MAP "cachebpf_threads"
 #define EVENTS_MAP "cachebpf_events"
+#define LEARNED_MAP "cachebpf_learned"
 
 typedef struct Entry {
         GList link; /* LRU hash: of all entries */
@@ -100,6 +101,26 @@ static void check_keyed(const SimMap *m, const char *function) {
         check_kind(m, m->entries || m->array, function);
 }
 
+static LearnedShape shape_of(const SimMap *m) {
+        return (LearnedShape) {
+                .type = m->type,
+                .key_size = m->key_size,
+                .value_size = m->value_size,
+                .max_entries = m->max_entries,
+        };
+}
+
+static void fill(SimMap *m, const Learned *l) {
+        LearnedShape shape = shape_of(m);
+        const uint8_t *e = l->entries;
+
+        if (!learned_shape_fits(&shape, &l->shape))
+                host_fail("what it has learned is for another map than %s", m->name);
+
+        for (uint32_t i = 0; i < l->n_entries; i++, e += learned_entry_size(&l->shape))
+                (void) sim_map_update(m, e, e + m->key_size, BPF_ANY);
+}
+
 SimMap *sim_map_new(void **slot, const char *name, __u32 type, size_t key_size, size_t value_size,
                     size_t max_entries) {
         SimMap *m;
@@ -126,6 +147,8 @@ SimMap *sim_map_new(void **slot, const char *name, __u32 type, size_t key_size, 
 
         maps = m;
         *slot = m;
+        if (host.learned && streq(name, LEARNED_MAP))
+                fill(m, host.learned);
         return m;
 }
 
@@ -247,6 +270,59 @@ long sim_map_for_each(SimMap *m, SimMapCallback callback, void *ctx) {
                         break;
         }
         return n;
+}
+
+/* ---- what is learned */
+
+void maps_know(const Learned *l) {
+        uint64_t sum[LEARNED_SUM_SIZE / sizeof(uint64_t)];
+
+        host.learned = l && l->entries ? l : NULL;
+        if (!host.learned)
+                return;
+
+        /* or each run would draw the numbers that the one before it drew */
+        learned_sum(l, (uint8_t *) sum);
+        host.random ^= sum[0];
+}
+
+static void append(Learned *l, const void *key, const void *value) {
+        uint8_t *e = l->entries + l->n_entries++ * learned_entry_size(&l->shape);
+
+        memcpy(e, key, l->shape.key_size);
+        memcpy(e + l->shape.key_size, value, l->shape.value_size);
+}
+
+int maps_learned(Learned *l) {
+        _cleanup_learned_ Learned new = {};
+        LearnedShape shape;
+        SimMap *m = maps;
+        int r;
+
+        while (m && !streq(m->name, LEARNED_MAP))
+                m = m->next;
+        if (!m)
+                return -ENOENT;
+
+        check_keyed(m, "--learned");
+        shape = shape_of(m);
+        r = learned_init(&new, host.policy->name, &shape);
+        if (r < 0)
+                return r;
+
+        for (uint32_t i = 0; m->array && i < m->max_entries; i++)
+                append(&new, &i, m->array + i * value_room(m));
+        if (m->entries) {
+                g_autoptr(GList) entries = g_hash_table_get_keys(m->entries);
+
+                for (GList *e = entries; e; e = e->next)
+                        append(&new, ((Entry *) e->data)->key, ((Entry *) e->data)->value);
+        }
+
+        host.learned = NULL;
+        learned_done(l);
+        *l = TAKE_STRUCT(new);
+        return 0;
 }
 
 /* ---- task storage: the key is the address of the task */

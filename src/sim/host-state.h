@@ -9,6 +9,7 @@
 /* no policy, and no filter of one */
 #define CACHEBPF_OWN_ADMISSION
 #include "cachebpf.bpf.h"
+#include "shared/learned-file.h"
 #include "shared/macro.h"
 #include "trace.h"
 
@@ -73,6 +74,7 @@ typedef struct Host {
         bool new_at_tail;
 
         Buckets buckets;
+        const Learned *learned; /* for the policy's map of that, when it is made; NULL: nothing */
         uint64_t random;
         uint64_t clock;      /* of the stamps of folios */
         uint32_t task_class; /* of the current request */
@@ -144,5 +146,9 @@ void buckets_done(void);
 
 /* Forgets all maps and what is in them. */
 void maps_done(void);
+/* What a map called cachebpf_learned begins with; and what is in it, in place of that. -ENOENT: the policy
+ * has none, or did not use it. */
+void maps_know(const Learned *l);
+int maps_learned(Learned *l);
 /* Empties the ring buffers; returns whether one called cachebpf_events had something. */
 bool maps_consume_events(void);

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include "belady.h"
 #include "host-state.h"
 #include "run.h"
+#include "shared/cleanup.h"
 #include "static.h"
 
 #define SMALLEST_PART 16 /* of the cache, that a batch may be */
@@ -57,6 +59,40 @@ const char *sim_limit_to_string(SimLimit limit) {
         return limits[limit].name;
 }
 
+static int run_policy(const Trace *trace, const SimRun *run, Learned *learned, SimStats *ret) {
+        return cache_run(run->policy, trace,
+                         &(CacheSettings) {
+                                 .capacity = run->capacity,
+                                 .batch = run->batch,
+                                 .admission = run->admission,
+                                 .learned = learned,
+                                 .advice = run->advice,
+                                 .n_advice = run->n_advice,
+                         }, ret);
+}
+
+static int run_and_learn(const Trace *trace, const SimRun *run, SimStats *ret) {
+        g_autofree char *dir = g_path_get_dirname(run->learned), *name = g_path_get_basename(run->learned);
+        _cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_learned_ Learned learned = {};
+        int r;
+
+        r = fd < 0 ? -errno : learned_load(fd, name, run->policy->name, &learned);
+        if (r < 0 && (fd < 0 || r != -ENOENT))
+                host_fail("'%s' %s", run->learned, learned_strerror(r));
+
+        r = run_policy(trace, run, &learned, ret);
+        if (r == -ENOENT)
+                host_fail("it has no map cachebpf_learned, or did not use it");
+        if (r < 0)
+                return r;
+
+        r = learned_save(fd, name, &learned);
+        if (r < 0)
+                host_fail("what it has learned cannot be written to '%s': %s", run->learned, strerror(-r));
+        return 0;
+}
+
 static int execute(const Trace *trace, const SimRun *run, SimStats *ret) {
         if (!run->policy)
                 return limits[run->limit].run(trace, run->capacity, ret);
@@ -67,14 +103,7 @@ static int execute(const Trace *trace, const SimRun *run, SimStats *ret) {
                 if (sim_tunable_find(run->policy, t->name) == t)
                         (void) sim_tunable_set(t, run->settings[i].value);
         }
-        return cache_run(run->policy, trace,
-                         &(CacheSettings) {
-                                 .capacity = run->capacity,
-                                 .batch = run->batch,
-                                 .admission = run->admission,
-                                 .advice = run->advice,
-                                 .n_advice = run->n_advice,
-                         }, ret);
+        return run->learned ? run_and_learn(trace, run, ret) : run_policy(trace, run, NULL, ret);
 }
 
 static void child(const Trace *trace, const SimRun *run, SimResult *result) {

@@ -30,6 +30,9 @@ typedef struct SimRun {
         size_t n_settings;
         const SimAdvice *advice;
         size_t n_advice;
+        /* A file with what the policy has learned in an earlier run, which gets what it has learned after
+         * this one; it need not be there before. NULL: nothing is kept. */
+        const char *learned;
 } SimRun;
 
 typedef struct SimResult {
