@@ -9,16 +9,19 @@
  * The main part is segmented: what is used while it is on probation becomes
  * protected, and what is protected and was not used comes back on probation.
  *
- * Two things are different here.  The candidate has to have been used more
+ * Three things are different here.  The candidate has to have been used more
  * often by more than a margin: in a loop it was used once more than its victim,
  * just now, and the paper's policy gives up in turn all that it keeps.  And
  * there is nothing to do on a hit: the kernel counts uses, and they are added
  * to the sketch, and move the folio on, when its turn comes in one of the
- * three queues.
+ * three queues.  And what is known from runs before, by lib/learned.bpf.h, is
+ * added to what the sketch knows; what was used often then is protected at once,
+ * or a cache that fills would keep whatever comes first.
  *
  * Source: Einziger et al., "TinyLFU", ACM ToS 13(4), 2017; Caffeine, whose
  * names are used here.
  */
+#include "lib/learned.bpf.h"
 #include "lib/sketch.bpf.h"
 
 CACHEBPF_TUNABLE(__u32, window_percent, "1..90", "% of the cached pages",
@@ -42,6 +45,7 @@ static __u64 nr_cached;
 
 __s32 CACHEBPF_SLEEPABLE_OP(wtinylfu_init, struct cachebpf_policy *policy)
 {
+	learned_begin();
 	return list_create(policy, &window, CACHEBPF_LIST_NEW_TAIL) ?:
 	       list_create(policy, &probation, 0) ?:
 	       list_create(policy, &protected, 0) ?:
@@ -57,20 +61,45 @@ void CACHEBPF_OP(wtinylfu_added, struct cachebpf_policy *policy, struct cachebpf
 		h->key = bpf_cachebpf_key(folio);
 }
 
-/* Tell the sketch of the uses of @folio it does not know yet; returns how many it knows then. */
-static __u32 count_uses(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+/*
+ * Tell the sketch of the uses of @folio it does not know yet; returns how many it knows
+ * then, with those of runs before, which are in @before as well.
+ */
+static __u32 count_all_uses(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
+			    __u32 *before)
 {
 	struct history *h = folio_data(folio, struct history);
 	__u16 accesses = folio->accesses;
+	struct learned_slot *learned;
 	__u32 nr;
 
+	*before = 0;
 	if (!h)
 		return 0;
 	nr = sketch_count(policy, h->key, accesses - h->known, nr_cached);
+	learned = learned_find(h->key);
+	if (learned) {
+		*before = learned_before(learned, h->key);
+		learned_note(learned, h->key, accesses - h->known, nr_cached);
+		nr += *before;
+	}
 	if (accesses > 1)
 		set_uses(folio, 0);
 	h->known = accesses > 0;
 	return nr;
+}
+
+static __u32 count_uses(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	__u32 before;
+
+	return count_all_uses(policy, folio, &before);
+}
+
+/* Where what leaves the window for the main part goes. */
+static __always_inline __u32 queue_for(__u32 before)
+{
+	return before < LEARNED_OFTEN ? probation : protected;
 }
 
 static void move(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 queue)
@@ -104,12 +133,14 @@ static void demote_from_main_protected(struct cachebpf_policy *policy, struct ca
 static void fill_main(struct cachebpf_policy *policy, struct cachebpf_evict *evict, __s64 nr)
 {
 	struct cachebpf_folio *folio;
+	__u32 before;
 
 	for_each_folio(folio, evict, window, MAX_MOVES, 0) {
 		if (nr <= 0)
 			break;
 		nr -= folio_pages(folio);
-		move(policy, folio, probation);
+		count_all_uses(policy, folio, &before);
+		bpf_cachebpf_list_move(policy, folio, queue_for(before), TAIL);
 	}
 }
 
@@ -133,16 +164,16 @@ static bool evict_from_main(struct cachebpf_policy *policy, struct cachebpf_evic
 	struct cachebpf_folio *candidate, *victim = NULL, *loser;
 	struct bpf_iter_cachebpf_list victims;
 	bool full = false;
-	__u32 uses;
+	__u32 uses, before;
 
 	bpf_iter_cachebpf_list_new(&victims, evict, probation, 0, CACHEBPF_ITER_ROTATE);
 	if (nr > 0) {
 		for_each_folio(candidate, evict, window, 0, CACHEBPF_ITER_ROTATE) {
 			if (!victim)
 				victim = next_victim(policy, &victims);
-			uses = count_uses(policy, candidate);
+			uses = count_all_uses(policy, candidate, &before);
 			if (victim && uses > count_uses(policy, victim) + margin) {
-				bpf_cachebpf_list_move(policy, candidate, probation, TAIL);
+				bpf_cachebpf_list_move(policy, candidate, queue_for(before), TAIL);
 				loser = victim;
 				victim = NULL;
 			} else {

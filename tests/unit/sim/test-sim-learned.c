@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a policy has learned is there in its next run: maps of that name, and what W-TinyLFU makes of it. */
+
+#include "sim-test.h"
+
+#include <glib.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "sim/run.h"
+
+/* ---- maps */
+
+static struct {
+        __uint(type, BPF_MAP_TYPE_LRU_HASH);
+        __uint(max_entries, 3);
+        __type(key, uint64_t);
+        __type(value, uint32_t);
+} cachebpf_learned;
+
+static struct {
+        __uint(type, BPF_MAP_TYPE_LRU_HASH);
+        __uint(max_entries, 3);
+        __type(key, uint64_t);
+        __type(value, uint32_t);
+} another;
+
+static const SimPolicy nameless = { .name = "nameless" };
+
+static void begin(const Trace *trace, const Learned *l) {
+        assert_int_equal(host_start(&nameless, trace, 1), 0);
+        maps_know(l);
+}
+
+static void put(uint64_t key, uint32_t value) {
+        assert_int_equal(bpf_map_update_elem(&cachebpf_learned, &key, &value, BPF_ANY), 0);
+}
+
+static uint32_t get(uint64_t key) {
+        uint32_t *value = bpf_map_lookup_elem(&cachebpf_learned, &key);
+
+        return value ? *value : 0;
+}
+
+static void test_hash(void **state) {
+        _cleanup_learned_ Learned l = {};
+        Trace *trace = trace_of("a");
+        uint64_t key = 1;
+
+        begin(trace, &l);
+        assert_int_equal(maps_learned(&l), -ENOENT);
+        (void) bpf_map_lookup_elem(&another, &key);
+        assert_int_equal(maps_learned(&l), -ENOENT);
+        put(1, 10);
+        put(2, 20);
+        assert_int_equal(maps_learned(&l), 0);
+        assert_int_equal(l.n_entries, 2);
+        assert_string_equal(l.label, "nameless");
+        host_stop();
+
+        begin(trace, &l);
+        assert_int_equal(get(1), 10);
+        assert_int_equal(get(2), 20);
+        assert_int_equal(get(3), 0);
+        host_stop();
+
+        begin(trace, NULL);
+        assert_int_equal(get(1), 0);
+        host_stop();
+
+        l.shape.value_size = 8;
+        begin(trace, &l);
+        assert_host_fails(get(1), "is for another map than cachebpf_learned");
+        host_stop();
+        trace_free(trace);
+}
+
+/* ---- what it is good for */
+
+#define N_READS 10000U
+#define N_READS_BEFORE (20 * N_READS)
+/* A service that was restarted has at most so much of the misses of one that learns anew, in %. One that
+ * knows how popular each page is, and always keeps the most popular tenth, would have 89 to 94. */
+#define MOST_MISSES 93
+/* and so much if it had learned what is wrong now */
+#define MOST_MISSES_STALE 108
+
+/* SplitMix64, by S. Vigna (public domain) */
+static uint64_t draw(uint64_t *seed) {
+        uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+        return x ^ x >> 31;
+}
+
+/* Each trace draws its own reads, of pages that are equally popular in all of them; unless they are turned
+ * around, by which the most popular pages are the least popular ones. */
+static Trace *zipf(double exponent, uint32_t n_pages, uint64_t seed, uint32_t n_reads, bool turned) {
+        g_autofree double *sums = g_new(double, n_pages);
+        double sum = 0;
+        Trace *t;
+
+        for (uint32_t i = 0; i < n_pages; i++)
+                sums[i] = sum += pow(i + 1, -exponent);
+
+        assert_int_equal(trace_new(&t), 0);
+        while (n_reads-- > 0) {
+                double at = (double) (draw(&seed) >> 11) / 9007199254740992.0 * sum;
+                uint32_t low = 0, high = n_pages - 1;
+
+                while (low < high) {
+                        uint32_t middle = (low + high) / 2;
+
+                        if (sums[middle] < at)
+                                low = middle + 1;
+                        else
+                                high = middle;
+                }
+                assert_int_equal(trace_add(t, turned ? n_pages - 1 - low : low, 0), 0);
+        }
+        trace_seal(t);
+        return t;
+}
+
+static uint64_t misses_of(const Trace *t, uint32_t capacity, const char *learned) {
+        SimResult result = {};
+        SimRun run = {
+                .policy = sim_policy_find("wtinylfu"),
+                .capacity = capacity,
+                .batch = sim_clamp_batch(CACHEBPF_BATCH, capacity),
+                .learned = learned,
+        };
+
+        assert_non_null(run.policy);
+        assert_int_equal(sim_run_all(t, &run, 1, 1, &result), 0);
+        if (!result.done)
+                fail_msg("%s", result.message);
+        return result.stats.misses;
+}
+
+static void test_restart(void **state) {
+        static const struct {
+                double exponent;
+                uint32_t n_pages;
+        } loads[] = { { 0.8, 10000 }, { 0.99, 2000 }, { 0.99, 5000 }, { 0.99, 10000 }, { 1.2, 2000 } };
+
+        for (size_t i = 0; i < ELEMENTSOF(loads); i++) {
+                double exponent = loads[i].exponent;
+                uint32_t n_pages = loads[i].n_pages, capacity = n_pages / 10;
+                Trace *before = zipf(exponent, n_pages, 1, N_READS_BEFORE, false),
+                      *after = zipf(exponent, n_pages, 2, N_READS, false);
+                char *dir = test_dir_make();
+                g_autofree char *file = g_strconcat(dir, "/learned", NULL);
+                uint64_t misses, misses_anew;
+
+                /* what it notes for the next run changes nothing in this one */
+                misses = misses_of(before, capacity, NULL);
+                assert_int_equal(misses_of(before, capacity, file), misses);
+
+                misses_anew = misses_of(after, capacity, NULL);
+                misses = misses_of(after, capacity, file);
+                print_message("# Zipf %.2f, %u pages: %zu misses, %zu without, %.3f\n", exponent, n_pages,
+                              (size_t) misses, (size_t) misses_anew, (double) misses / (double) misses_anew);
+                assert_true(misses * 100 <= misses_anew * MOST_MISSES);
+
+                trace_free(before);
+                trace_free(after);
+                test_dir_remove(dir);
+        }
+}
+
+/* What was learned is wrong: who read other things before. */
+static void test_stale(void **state) {
+        for (uint32_t n_reads = N_READS; n_reads <= 10 * N_READS; n_reads *= 10) {
+                Trace *before = zipf(0.99, 10000, 1, N_READS_BEFORE, true),
+                      *after = zipf(0.99, 10000, 2, n_reads, false);
+                char *dir = test_dir_make();
+                g_autofree char *file = g_strconcat(dir, "/learned", NULL);
+                uint64_t misses, misses_anew;
+
+                (void) misses_of(before, 1000, file);
+                misses_anew = misses_of(after, 1000, NULL);
+                misses = misses_of(after, 1000, file);
+                print_message("# learned the contrary, %u reads: %zu misses, %zu without, %.3f\n", n_reads,
+                              (size_t) misses, (size_t) misses_anew, (double) misses / (double) misses_anew);
+                assert_true(misses * 100 <= misses_anew * MOST_MISSES_STALE);
+
+                trace_free(before);
+                trace_free(after);
+                test_dir_remove(dir);
+        }
+}
+
+/* A file that is no such file, and a policy that keeps nothing. */
+static void test_failures(void **state) {
+        Trace *trace = trace_of("ab");
+        char *dir = test_dir_make();
+        g_autofree char *damaged = test_file(dir, "damaged", "not much"),
+                        *nowhere = g_strconcat(dir, "/nowhere/x", NULL),
+                        *new = g_strconcat(dir, "/new", NULL);
+        const struct {
+                const char *policy, *file, *message;
+        } failures[] = {
+                { "wtinylfu", damaged, "damaged' is damaged" },
+                { "wtinylfu", nowhere, "No such file" },
+                { "lfu", new, "has no map cachebpf_learned" },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(failures); i++) {
+                SimResult result = {};
+                SimRun run = {
+                        .policy = sim_policy_find(failures[i].policy),
+                        .capacity = 1,
+                        .batch = 1,
+                        .learned = failures[i].file,
+                };
+
+                assert_int_equal(sim_run_all(trace, &run, 1, 1, &result), 0);
+                assert_false(result.done);
+                assert_non_null(strstr(result.message, failures[i].message));
+        }
+
+        assert_int_equal(access(new, F_OK), -1);
+        trace_free(trace);
+        test_dir_remove(dir);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_hash),
+                cmocka_unit_test(test_restart),
+                cmocka_unit_test(test_stale),
+                cmocka_unit_test(test_failures),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
