@@ -40,7 +40,7 @@ _cachectl() {
                 [monitor]="--json= -j -q --quiet -H --host= -M --machine="
                 [policies]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [record]="-q --quiet -o --output= --duration= --readahead --text"
-                [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --level= --files= --admission --format= --plot="
+                [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --level= --files= --admission --learned= --format= --plot="
                 [show-policy]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [new-policy]="-q --quiet -o --output="
                 [files]="--json= -j --no-pager -H --host= -M --machine="

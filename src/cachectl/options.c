@@ -34,6 +34,7 @@ const char *arg_size = NULL;
 const char *arg_batch = NULL;
 const char *arg_plot = NULL;
 bool arg_admission = false;
+const char *arg_learned = NULL;
 GSList *arg_options = NULL;
 GSList *arg_levels = NULL;
 GSList *arg_files = NULL;
@@ -97,6 +98,8 @@ static const struct {
           "Give back what is read; may be repeated" },
         { OPTION_ADMISSION, 0, "admission", NULL,
           "Turn on the admission filter of the policies", .set = &arg_admission },
+        { OPTION_LEARNED, 0, "learned", "FILE",
+          "Keep there what the policy learns", .value = &arg_learned },
         { OPTION_FORMAT, 0, "format", "FORMAT",
           "text, oracleGeneral, csv, blkparse or record", .value = &arg_format },
         { OPTION_METRICS, 0, "format", "FORMAT",

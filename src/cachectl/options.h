@@ -40,6 +40,7 @@ extern const char *arg_size;
 extern const char *arg_batch;
 extern const char *arg_plot;
 extern bool arg_admission;
+extern const char *arg_learned;
 extern GSList *arg_options; /* strings, in the order in which they were given; so are: */
 extern GSList *arg_levels;  /* of "run" as well */
 extern GSList *arg_files;
@@ -89,6 +90,7 @@ typedef enum OptionMask {
         OPTION_LEVEL     = INT64_C(1) << 31,
         OPTION_FILES     = INT64_C(1) << 32,
         OPTION_DONE_WITH = INT64_C(1) << 33,
+        OPTION_LEARNED   = INT64_C(1) << 34,
 
         /* of all that talk to the daemon */
         OPTION_REMOTE    = OPTION_HOST | OPTION_MACHINE,

@@ -297,6 +297,17 @@ static int setup_settings(Simulation *s) {
 
 /* ---- runs */
 
+/* Of several runs, which would be the one that is kept? */
+static int check_learned(const Simulation *s) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < s->n_rows; i++)
+                n += s->rows[i].policy != NULL;
+        if (!arg_learned || (n == 1 && s->n_sizes == 1))
+                return 0;
+        return log_error_errno(EINVAL, "Option --learned= needs --policy= and --size= with one of each.");
+}
+
 static void setup_runs(Simulation *s) {
         size_t n = s->n_rows * s->n_sizes;
 
@@ -312,6 +323,7 @@ static void setup_runs(Simulation *s) {
                         .capacity = capacity,
                         .batch = sim_clamp_batch(s->batch, capacity),
                         .admission = arg_admission,
+                        .learned = row->policy ? arg_learned : NULL,
                         .settings = s->settings,
                         .n_settings = s->n_settings,
                         .advice = (const SimAdvice *) s->advice->data,
@@ -336,6 +348,8 @@ int simulation_setup(Simulation *s, const char *path) {
                 r = setup_trace(s, path);
         if (r >= 0)
                 r = setup_sizes(s);
+        if (r >= 0)
+                r = check_learned(s);
         if (r >= 0)
                 r = simulation_setup_managers(s);
         if (r >= 0)

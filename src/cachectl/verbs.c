@@ -278,7 +278,7 @@ const Verb verbs[] = {
                 .max_arguments = 1,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_POLICY | OPTION_SIZE |
                            OPTION_BATCH | OPTION_OPTION | OPTION_ADMISSION | OPTION_FORMAT | OPTION_PLOT |
-                           OPTION_LEVEL | OPTION_FILES,
+                           OPTION_LEVEL | OPTION_FILES | OPTION_LEARNED,
                 .summary = "Compare the misses of policies on a trace",
                 .details = "Runs policies on the requests in the file TRACE, and shows the misses for each\n"
                            "policy and cache size, beside the optimum (Belady). Needs no kernel with\n"
