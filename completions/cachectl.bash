@@ -105,7 +105,7 @@ _cachectl() {
                         else
                                 words="$(__cachectl_policies)"
                                 words+=" CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission="
-                                words+=" CacheFiles= CacheLevel="
+                                words+=" CacheFiles= CacheLevel= CacheLearning="
                         fi
                         ;;
                 verify)

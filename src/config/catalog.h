@@ -37,6 +37,8 @@ typedef struct Policy {
         GArray *tunables;   /* of PolicyTunable */
         bool reconfigures;  /* asks for its own program to be run now and then, see daemon/kernel/events.h */
         bool listens;       /* to what programs say of their files, see daemon/kernel/advice.h */
+        bool learns;        /* something to be kept, see daemon/kernel/learned-map.h, */
+        uint32_t learned_version; /* … for those to whom it means the same */
         bool knows_threads; /* can tell threads by their class */
         bool filters;       /* has the common admission filter, which can be left out */
         unsigned n_globs;   /* CacheScanThreads=: so many patterns at most, */

@@ -7,6 +7,7 @@
 #include "catalog.h"
 #include "object.h"
 #include "shared/cleanup.h"
+#include "shared/learned-file.h"
 #include "shared/string-util.h"
 
 #define TAG_PREFIX "cachebpf:"
@@ -117,6 +118,30 @@ static void apply_tag(Policy *p, struct bpf_object *obj, const char *ops_name, i
                                              p->path, range, name);
 }
 
+/* What is in other maps, or in larger ones, nobody keeps. */
+static void read_learning(Policy *p, struct bpf_object *obj) {
+        struct bpf_map *map = bpf_object__find_map_by_name(obj, POLICY_LEARNED_MAP);
+        enum bpf_map_type type = map ? bpf_map__type(map) : BPF_MAP_TYPE_UNSPEC;
+        uint64_t size = map ? (uint64_t) bpf_map__key_size(map) + bpf_map__value_size(map) : 0;
+        const struct btf_type *t;
+        size_t constant_size;
+        void *version;
+
+        if (!map)
+                return;
+
+        p->learns = (type == BPF_MAP_TYPE_ARRAY || type == BPF_MAP_TYPE_HASH ||
+                     type == BPF_MAP_TYPE_LRU_HASH) && size > 0 && bpf_map__max_entries(map) > 0 &&
+                bpf_map__max_entries(map) <= LEARNED_SIZE_MAX / size;
+        if (!p->learns && !p->problem)
+                p->problem = g_strdup_printf("%s: its map " POLICY_LEARNED_MAP " is neither an array nor a "
+                                             "hash of at most %u MiB", p->path, LEARNED_SIZE_MAX >> 20);
+
+        if (policy_object_find_constant(obj, POLICY_LEARNED_VERSION, &t, &version, &constant_size) >= 0 &&
+            constant_size == sizeof(p->learned_version))
+                memcpy(&p->learned_version, version, sizeof(p->learned_version));
+}
+
 /* What it can do besides evicting. */
 static void read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *ops) {
         struct bpf_map *threads = bpf_object__find_map_by_name(obj, POLICY_THREADS_MAP);
@@ -129,6 +154,8 @@ static void read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *op
         /* What only has the name is the object's own affair. */
         p->knows_threads = threads && bpf_map__type(threads) == BPF_MAP_TYPE_TASK_STORAGE &&
                 bpf_map__value_size(threads) == sizeof(uint32_t);
+
+        read_learning(p, obj);
 
         if (policy_object_find_constant(obj, POLICY_SCAN_THREADS, &t, &globs, &size) >= 0 &&
             btf_is_array(t) &&

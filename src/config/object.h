@@ -15,6 +15,8 @@
 #define POLICY_FILTER_PROGRAM "cachebpf_admit"          /* the admission filter that all policies can have */
 #define POLICY_EVENTS_MAP "cachebpf_events"             /* ring buffer: "run my program", … */
 #define POLICY_RECONFIGURE_SUFFIX "_reconfigure"        /* … the SEC("syscall") one of that name */
+#define POLICY_LEARNED_MAP "cachebpf_learned"           /* what it learns: kept for its next instance, … */
+#define POLICY_LEARNED_VERSION "cachebpf_learned_version" /* … constant: of the same number */
 #define POLICY_SAY_PROGRAM "managers_say"               /* SEC("syscall"): somebody speaks for a manager */
 
 DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct bpf_object *, bpf_object__close);

@@ -166,6 +166,30 @@ static int set_filter(const Policy *p, const PolicySetting *s, PolicyConfig *c, 
         return 0;
 }
 
+/* ---- learning */
+
+bool policy_setting_wants_learning(const PolicySetting *s) {
+        const PolicyWords *w = s->more + POLICY_KEY_LEARNING;
+
+        return policy_words_count(w) == 0 || parse_boolean(policy_words_get(w, 0)->text) > 0;
+}
+
+/* For all policies: those that learn nothing have nothing to keep. */
+static int check_learning(const PolicySetting *s, char **ret_problem) {
+        const PolicyWords *words = s->more + POLICY_KEY_LEARNING;
+        const PolicyWord *w;
+
+        if (policy_words_count(words) == 0)
+                return 0;
+
+        w = policy_words_get(words, policy_words_count(words) - 1);
+        if (policy_words_count(words) == 1 && parse_boolean(w->text) >= 0)
+                return 0;
+
+        return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is neither yes nor no", w->text,
+                        SOURCE_ARGUMENTS(w->file, w->line));
+}
+
 /* ---- files */
 
 /* Of the last line with that key. */
@@ -246,6 +270,8 @@ int policy_config_make(const Policy *p, const PolicySetting *s, PolicyConfig *re
                 r = set_filter(p, s, &c, ret_problem);
         if (r >= 0)
                 r = check_listens(p, s, ret_problem);
+        if (r >= 0)
+                r = check_learning(s, ret_problem);
         if (r < 0)
                 return r;
 

@@ -31,5 +31,8 @@ void policy_config_done(PolicyConfig *c);
 /* Checks all but CachePolicy= itself. -EINVAL: *ret_problem is a sentence that names the line. */
 int policy_config_make(const Policy *p, const PolicySetting *s, PolicyConfig *ret, char **ret_problem);
 
+/* Whether CacheLearning= lets what the policy learns be kept; yes if it does not say. */
+bool policy_setting_wants_learning(const PolicySetting *s);
+
 /* Whether CacheAdmission= asks for the filter, or for something that is none of its values. */
 bool policy_setting_wants_filter(const PolicySetting *s);

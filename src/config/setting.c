@@ -15,6 +15,7 @@ static const struct {
         [POLICY_KEY_ADMISSION] = { "CacheAdmission", .replaces = true },
         [POLICY_KEY_FILES] = { "CacheFiles" },
         [POLICY_KEY_LEVELS] = { "CacheLevel" },
+        [POLICY_KEY_LEARNING] = { "CacheLearning", .replaces = true },
 };
 
 static const char *const layer_table[_POLICY_LAYER_MAX] = {

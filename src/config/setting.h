@@ -12,6 +12,7 @@ typedef enum PolicyKey {
         POLICY_KEY_ADMISSION,    /* CacheAdmission=BOOLEAN or CLASS… */
         POLICY_KEY_FILES,        /* CacheFiles=PRIORITY PATTERN…, see cache-files.h */
         POLICY_KEY_LEVELS,       /* CacheLevel=LEVEL lru|mru */
+        POLICY_KEY_LEARNING,     /* CacheLearning=BOOLEAN */
         _POLICY_KEY_MAX,
 } PolicyKey;
 

@@ -291,7 +291,7 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
 static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 Setting,
                 SD_VARLINK_FIELD_COMMENT("CachePolicy, CachePolicyOptions, CacheScanThreads, "
-                                         "CacheAdmission, CacheFiles or CacheLevel"),
+                                         "CacheAdmission, CacheFiles, CacheLevel or CacheLearning"),
                 SD_VARLINK_DEFINE_FIELD(key, SD_VARLINK_STRING, 0),
                 SD_VARLINK_FIELD_COMMENT("What the line assigns, as it was written; empty: it resets"),
                 SD_VARLINK_DEFINE_FIELD(value, SD_VARLINK_STRING, 0),
