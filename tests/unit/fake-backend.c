@@ -36,7 +36,18 @@ static void listen_if_asked(const FakeCgroup *c, PolicyLink *link) {
         link->say_fd = strcmp(c->policy, "acfs") == 0 ? fcntl(c->pipe[0], F_DUPFD_CLOEXEC, 3) : -EBADF;
 }
 
-static int link_to(FakeCgroup *c, uint64_t id, PolicyLink **ret) {
+/* A file is the map of the policy "lfu", if the test has one. */
+static void learn_if_asked(const FakeKernel *k, const FakeCgroup *c, PolicyLink *link) {
+        link->learned_fd = safe_close(link->learned_fd);
+        g_set_str(&link->learned, NULL);
+        link->restored = c->restored;
+        if (k->learned_fd >= 0 && strcmp(c->policy, "lfu") == 0) {
+                link->learned_fd = fcntl(k->learned_fd, F_DUPFD_CLOEXEC, 3);
+                g_set_str(&link->learned, "lfu@0");
+        }
+}
+
+static int link_to(FakeKernel *k, FakeCgroup *c, uint64_t id, PolicyLink **ret) {
         PolicyLink *link = policy_link_new(id, fcntl(c->pipe[0], F_DUPFD_CLOEXEC, 3));
 
         assert_non_null(link);
@@ -44,6 +55,7 @@ static int link_to(FakeCgroup *c, uint64_t id, PolicyLink **ret) {
         link->incomplete = c->updating;
         link->config = strdup(c->config);
         listen_if_asked(c, link);
+        learn_if_asked(k, c, link);
         *ret = link;
         return 0;
 }
@@ -72,7 +84,7 @@ static int fake_open(void *userdata, uint64_t id, PolicyLink **ret) {
         k->n_open++;
         if (k->open_error < 0)
                 return k->open_error;
-        return c->pinned && c->policy[0] ? link_to(c, id, ret) : -ENOENT;
+        return c->pinned && c->policy[0] ? link_to(k, c, id, ret) : -ENOENT;
 }
 
 static int fake_attach(void *userdata, const Policy *policy, const PolicyConfig *config, uint64_t id,
@@ -94,7 +106,8 @@ static int fake_attach(void *userdata, const Policy *policy, const PolicyConfig 
         memcpy(c->config, config->fingerprint, sizeof(c->config));
         if (k->attach_lies)
                 c->policy[0] = 0;
-        (void) link_to(c, id, ret);
+        c->restored = false;
+        (void) link_to(k, c, id, ret);
         if (k->attach_unwatchable)
                 (*ret)->fd = safe_close((*ret)->fd);
         return 0;
@@ -117,7 +130,9 @@ static int fake_update(void *userdata, PolicyLink *link, const Policy *policy, c
         c->updates++;
         c->policy_id = ++k->last_policy_id;
         c->updating = link->incomplete = false;
+        c->restored = false;
         listen_if_asked(c, link);
+        learn_if_asked(k, c, link);
         return 0;
 }
 
@@ -243,6 +258,11 @@ static int fake_read_levels(void *userdata, const PolicyLink *link, GArray *ret)
         return 0;
 }
 
+static int fake_mark_restored(void *userdata, PolicyLink *link) {
+        get(userdata, link->cgroup_id)->restored = true;
+        return 0;
+}
+
 void fake_kernel_init(FakeKernel *k) {
         *k = (FakeKernel) {
                 .backend = {
@@ -258,8 +278,10 @@ void fake_kernel_init(FakeKernel *k) {
                         .set_replacement = fake_set_replacement,
                         .read_managers = fake_read_managers,
                         .read_levels = fake_read_levels,
+                        .mark_restored = fake_mark_restored,
                         .userdata = k,
                 },
+                .learned_fd = -EBADF,
                 .managers = g_array_new(FALSE, FALSE, sizeof(PolicyManager)),
                 .levels = g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel)),
         };

@@ -11,6 +11,7 @@ typedef struct FakeCgroup {
         uint64_t inode;      /* another id of it, of a directory that stands for it; 0: none */
         const char *path;    /* instead of its number; NULL: that */
         bool pinned;
+        bool restored;       /* the mark of what was learned before */
         bool updating;       /* the mark of an interrupted update */
         char policy[16];     /* empty: none */
         char config[POLICY_FINGERPRINT_LENGTH + 1];
@@ -35,6 +36,8 @@ typedef struct FakeKernel {
         int set_class_error;
         unsigned n_set_class;
         ThreadClass last_class; /* that of all threads, once one was given */
+
+        int learned_fd;      /* what stands for the map of the policy "lfu", which learns; -EBADF: nothing */
 
         /* What is said to the policy "acfs", which listens. */
         GArray *managers;    /* of PolicyManager: those who have said something */

@@ -107,6 +107,40 @@ static bool exists(const char *root, const char *name) {
         return access(path, F_OK) >= 0;
 }
 
+/* A policy that learns says what; whether its map has what was known before, outlives the daemon, and begins
+ * anew with another policy. */
+static void test_learned(void **state) {
+        PolicyLink *link = attach("wtinylfu");
+        _cleanup_free_ char *reason = NULL;
+
+        assert_true(policy("wtinylfu")->learns);
+        assert_false(policy("lfu")->learns);
+        assert_true(exists(*state, "42/learned-wtinylfu@0"));
+        assert_true(exists(*state, "42/map-cachebpf_learned"));
+        assert_true(link->learned_fd >= 0);
+        assert_string_equal(link->learned, "wtinylfu@0");
+        assert_false(link->restored);
+        assert_int_equal(backend->mark_restored(backend->userdata, link), 0);
+        assert_true(link->restored);
+        policy_link_free(link);
+
+        assert_int_equal(backend->open(backend->userdata, 42, &link), 0);
+        assert_true(link->learned_fd >= 0);
+        assert_string_equal(link->learned, "wtinylfu@0");
+        assert_true(link->restored);
+
+        assert_int_equal(update(link, "wtinylfu", &reason), 0);
+        assert_true(link->learned_fd >= 0);
+        assert_false(link->restored);
+
+        assert_int_equal(update(link, "lfu", &reason), 0);
+        assert_int_equal(link->learned_fd, -EBADF);
+        assert_null(link->learned);
+        assert_false(exists(*state, "42/learned-wtinylfu@0"));
+        assert_int_equal(backend->detach(backend->userdata, link), 0);
+        policy_link_free(link);
+}
+
 static void make_directory(const char *root, const char *name) {
         g_autofree char *path = g_build_filename(root, name, NULL);
 
@@ -510,6 +544,7 @@ int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 TEST(test_attach),
                 TEST(test_attach_plain),
+                TEST(test_learned),
                 TEST(test_attach_fails),
                 TEST(test_threads_unpinnable),
                 TEST(test_open),

@@ -14,6 +14,7 @@ PolicyLink *policy_link_new(uint64_t cgroup_id, int fd) {
                 .program_fd = -EBADF,
                 .counts_fd = -EBADF,
                 .say_fd = -EBADF,
+                .learned_fd = -EBADF,
         };
         return link;
 }
@@ -27,6 +28,8 @@ PolicyLink *policy_link_free(PolicyLink *link) {
         safe_close(link->program_fd);
         safe_close(link->counts_fd);
         safe_close(link->say_fd);
+        safe_close(link->learned_fd);
+        free(link->learned);
         free(link->config);
         return mfree(link);
 }

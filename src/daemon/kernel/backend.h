@@ -57,6 +57,11 @@ typedef struct PolicyLink {
         int counts_fd;
 
         int say_fd;         /* by which the daemon speaks for managers; -EBADF: the policy does not listen */
+
+        /* What the policy learns (learned-map.h); -EBADF: nothing that is to be kept. */
+        int learned_fd;
+        char *learned;      /* the label of that; NULL only if there is nothing */
+        bool restored;      /* what an earlier instance learned is in there, if there was any */
 } PolicyLink;
 
 PolicyLink *policy_link_new(uint64_t cgroup_id, int fd);
@@ -96,6 +101,8 @@ typedef struct PolicyBackend {
         /* What managers said, and what came of it. */
         int (*read_managers)(void *userdata, const PolicyLink *link, GArray *ret /* of PolicyManager */);
         int (*read_levels)(void *userdata, const PolicyLink *link, GArray *ret /* of PolicyFileLevel */);
+        /* Notes for later instances of the daemon that the link is restored. */
+        int (*mark_restored)(void *userdata, PolicyLink *link);
         void *userdata;
 } PolicyBackend;
 

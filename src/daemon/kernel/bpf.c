@@ -63,6 +63,23 @@ static int open_link(const char *root, uint64_t cgroup_id) {
         return TAKE_FD(fd);
 }
 
+/* What the policy learns. */
+static int open_learned(const char *root, PolicyLink *link) {
+        link->learned_fd = safe_close(link->learned_fd);
+        link->learned = mfree(link->learned);
+        link->restored = false;
+
+        if (pin_read_learned(root, link->cgroup_id, &link->learned) < 0 || !link->learned)
+                return 0;
+
+        link->learned_fd = open_pin(root, link->cgroup_id, PIN_MAP_PREFIX POLICY_LEARNED_MAP);
+        if (link->learned_fd < 0)
+                return link->learned_fd;
+
+        link->restored = pin_is_restored(root, link->cgroup_id);
+        return 0;
+}
+
 /* Opens what is pinned beside a link. Only policies that listen, or ask for something, have programs. */
 static int open_companions(const char *root, PolicyLink *link) {
         int r;
@@ -80,6 +97,10 @@ static int open_companions(const char *root, PolicyLink *link) {
         link->say_fd = open_pin(root, link->cgroup_id, PIN_SAY);
         if (link->say_fd < 0 && link->say_fd != -ENOENT)
                 return link->say_fd;
+
+        r = open_learned(root, link);
+        if (r < 0)
+                return r;
 
         link->program_fd = open_pin(root, link->cgroup_id, PIN_PROGRAM);
         if (link->program_fd == -ENOENT)
@@ -238,8 +259,15 @@ static int pin_say(const char *root, uint64_t cgroup_id, struct bpf_object *obj)
         return prog ? pin_at(root, cgroup_id, PIN_SAY, bpf_program__fd(prog)) : 0;
 }
 
+/* For a policy that learns: to whom its map means something. bpffs keeps dots to itself. */
+static int pin_learned(const char *root, uint64_t cgroup_id, const Policy *policy) {
+        g_autofree char *label = g_strdup_printf("%s@%" PRIu32, policy->name, policy->learned_version);
+
+        return policy->learns ? pin_mark_learned(root, cgroup_id, label) : 0;
+}
+
 /* All but the link. */
-static int pin_companions(const char *root, uint64_t cgroup_id, struct bpf_object *obj,
+static int pin_companions(const char *root, uint64_t cgroup_id, const Policy *policy, struct bpf_object *obj,
                           const PolicyConfig *config) {
         int r;
 
@@ -248,6 +276,8 @@ static int pin_companions(const char *root, uint64_t cgroup_id, struct bpf_objec
                 r = pin_program(root, cgroup_id, obj);
         if (r >= 0)
                 r = pin_say(root, cgroup_id, obj);
+        if (r >= 0)
+                r = pin_learned(root, cgroup_id, policy);
         if (r >= 0)
                 r = pin_mark_config(root, cgroup_id, config->fingerprint);
         return r;
@@ -262,7 +292,7 @@ static int attach_and_pin(BpfContext *c, const Policy *policy, const PolicyConfi
 
         r = pin_directory_make(c->pin_root, cgroup_id);
         if (r >= 0)
-                r = pin_companions(c->pin_root, cgroup_id, obj, config);
+                r = pin_companions(c->pin_root, cgroup_id, policy, obj, config);
         if (r < 0)
                 return policy_step_failed(policy, POLICY_STEP_PIN, r, ret_reason);
 
@@ -386,7 +416,7 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
         g_set_str(&link->config, config->fingerprint);
         r = pin_directory_clear(c->pin_root, link->cgroup_id);
         if (r >= 0)
-                r = pin_companions(c->pin_root, link->cgroup_id, obj, config);
+                r = pin_companions(c->pin_root, link->cgroup_id, policy, obj, config);
         if (r >= 0)
                 r = open_companions(c->pin_root, link);
         if (r >= 0)
@@ -395,6 +425,15 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
                 log_warning_errno(r, "Cannot pin what belongs to policy '%s' in '%s/%" PRIu64 "', "
                                   "ignoring: %m", policy->name, c->pin_root, link->cgroup_id);
         return 0;
+}
+
+static int backend_mark_restored(void *userdata, PolicyLink *link) {
+        BpfContext *c = ASSERT_PTR(userdata);
+        int r;
+
+        r = pin_mark_restored(c->pin_root, link->cgroup_id);
+        link->restored = r >= 0;
+        return r;
 }
 
 static int backend_detach(void *userdata, PolicyLink *link) {
@@ -468,6 +507,7 @@ PolicyBackend *policy_bpf_backend_new(const char *pin_root, const char *cgroup_r
                 .set_replacement = backend_set_replacement,
                 .read_managers = backend_read_managers,
                 .read_levels = backend_read_levels,
+                .mark_restored = backend_mark_restored,
                 .userdata = c,
         };
 

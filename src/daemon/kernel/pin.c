@@ -96,7 +96,8 @@ int pin_mark_config(const char *root, uint64_t cgroup_id, const char *fingerprin
         return isempty(fingerprint) ? 0 : make_mark(root, cgroup_id, name);
 }
 
-int pin_read_config(const char *root, uint64_t cgroup_id, char **ret) {
+/* What is behind the prefix in the name of a mark; NULL: there is no such mark. */
+static int read_mark(const char *root, uint64_t cgroup_id, const char *prefix, char **ret) {
         g_autofree char *path = pin_path(root, cgroup_id, NULL);
         _cleanup_closedir_ DIR *d = opendir(path);
         struct dirent *de;
@@ -106,8 +107,38 @@ int pin_read_config(const char *root, uint64_t cgroup_id, char **ret) {
                 return -errno;
 
         while (!found && (de = readdir(d)))
-                found = startswith(de->d_name, PIN_CONFIG_PREFIX);
+                found = startswith(de->d_name, prefix);
 
-        *ret = g_strdup(strempty(found));
+        *ret = g_strdup(found);
         return 0;
+}
+
+int pin_read_config(const char *root, uint64_t cgroup_id, char **ret) {
+        char *found;
+        int r;
+
+        r = read_mark(root, cgroup_id, PIN_CONFIG_PREFIX, &found);
+        if (r >= 0)
+                *ret = found ?: g_strdup("");
+        return r;
+}
+
+int pin_mark_learned(const char *root, uint64_t cgroup_id, const char *label) {
+        g_autofree char *name = g_strconcat(PIN_LEARNED_PREFIX, label, NULL);
+
+        return make_mark(root, cgroup_id, name);
+}
+
+int pin_read_learned(const char *root, uint64_t cgroup_id, char **ret) {
+        return read_mark(root, cgroup_id, PIN_LEARNED_PREFIX, ret);
+}
+
+int pin_mark_restored(const char *root, uint64_t cgroup_id) {
+        return make_mark(root, cgroup_id, PIN_RESTORED);
+}
+
+bool pin_is_restored(const char *root, uint64_t cgroup_id) {
+        g_autofree char *path = pin_path(root, cgroup_id, PIN_RESTORED);
+
+        return access(path, F_OK) >= 0;
 }

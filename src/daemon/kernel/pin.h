@@ -10,6 +10,8 @@
  *     counts        the map that counts these runs (events.h)
  *     say           the program by which the daemon speaks for managers, if the policy listens to them
  *     config-HEX    a mark (directory): the fingerprint of the object and its configuration
+ *     learned-LABEL a mark, if the policy learns: what the content of its map means
+ *     restored      a mark: what an earlier instance learned is in that map
  *     updating      a mark (directory): an update began and did not end
  * A killed daemon leaves things without link (never attached: removed at the next start) or the mark next to
  * the link (the rest may be of either policy: the update is done again).
@@ -23,6 +25,8 @@
 #define PIN_COUNTS "counts"
 #define PIN_SAY "say"
 #define PIN_CONFIG_PREFIX "config-"
+#define PIN_LEARNED_PREFIX "learned-"
+#define PIN_RESTORED "restored"
 #define PIN_UPDATING "updating"
 #define PIN_THREADS "threads"
 
@@ -41,3 +45,9 @@ int pin_mark_updating(const char *root, uint64_t cgroup_id, bool updating);
 /* The fingerprint of object and configuration; no mark is the empty one. */
 int pin_mark_config(const char *root, uint64_t cgroup_id, const char *fingerprint);
 int pin_read_config(const char *root, uint64_t cgroup_id, char **ret);
+
+/* The label of what the policy learns. */
+int pin_mark_learned(const char *root, uint64_t cgroup_id, const char *label);
+int pin_read_learned(const char *root, uint64_t cgroup_id, char **ret /* NULL: nothing */);
+int pin_mark_restored(const char *root, uint64_t cgroup_id);
+bool pin_is_restored(const char *root, uint64_t cgroup_id);
