@@ -15,6 +15,7 @@
 #include "daemon/core/registry.h"
 #include "daemon/dbus/bus.h"
 #include "daemon/files/files.h"
+#include "daemon/learning/learning.h"
 #include "daemon/varlink/server.h"
 #include "shared/log.h"
 
@@ -71,6 +72,7 @@ typedef struct Daemon {
         PolicyBackend *backend;
         Manager *manager;
         Files *files;
+        Learning *learning;
         Control *control;
         Bus *bus;
         Varlink *varlink;    /* NULL: not before all is known */
@@ -166,6 +168,7 @@ static int on_exit_loop(sd_event_source *s, void *userdata) {
         d->bus = bus_free(d->bus);
         holds_end_all(d->control);
         (void) manager_reconcile(d->manager, UINT64_MAX);
+        learning_finish(d->learning);
         return 0;
 }
 
@@ -191,6 +194,7 @@ static void daemon_done(Daemon *d) {
         varlink_free(d->varlink);
         bus_free(d->bus);
         control_free(d->control);
+        learning_free(d->learning);
         files_free(d->files);
         manager_free(d->manager);
         sd_event_unref(d->event);
@@ -217,11 +221,16 @@ static int run(void) {
         if (r < 0)
                 return log_error_errno(r, "Cannot make the timers for files: %m");
 
+        r = learning_new(d.manager, &d.learning);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make the timer for what policies learn: %m");
+
         r = manager_load(d.manager);
         if (r < 0)
                 return r;
 
         d.control = control_new(d.manager);
+        d.control->learning = d.learning;
         r = bus_new(d.control, became_ready, &d, &d.bus);
         if (r < 0)
                 return r;

@@ -4,11 +4,13 @@
 #include <systemd/sd-bus.h>
 
 #include "daemon/core/model.h"
+#include "daemon/learning/learning.h"
 #include "daemon/systemd/watch.h"
 
 /* What clients may do to the daemon, whatever bus they come by. */
 typedef struct Control {
         Manager *manager;
+        Learning *learning;             /* NULL: nothing is kept */
 
         /* NULL: there is no system bus now. */
         sd_bus *bus;

@@ -19,6 +19,7 @@ const ManagerPaths manager_default_paths = {
         .policies = policy_directories,
         .rules = policy_rule_directories,
         .overrides = unit_override_directories,
+        .learned = "/var/lib/cachebpf/learned",
 };
 
 /* Clients, and the watchdog, do not wait for longer while thousands of units get their policies. */

@@ -39,6 +39,7 @@ typedef struct ManagerPaths {
         const char *const *policies;
         const char *const *rules;
         const char *const *overrides; /* a directory for each OverrideKind; NULL: none */
+        const char *learned;          /* what policies learned is kept below; NULL: it is not */
 } ManagerPaths;
 
 /* A client holds a unit: it gives the unit settings that are stronger than all configuration, for as long as
@@ -105,6 +106,10 @@ struct Unit {
 typedef struct ManagerObserver {
         /* State or anything else that is shown of a unit changed. */
         void (*unit_changed)(void *userdata, Unit *u);
+        /* A policy is behind the unit's link now: it was attached or adopted, or replaced another one. */
+        void (*policy_came)(void *userdata, Unit *u);
+        /* It is about to be detached, or replaced if that can be done; its maps are there still. */
+        void (*policy_goes)(void *userdata, Unit *u);
         /* The unit is about to be freed. */
         void (*unit_removed)(void *userdata, Unit *u);
         /* Something else is set for the unit: what is known of it may not be enough any more. */

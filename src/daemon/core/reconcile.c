@@ -121,9 +121,10 @@ static void apply(Unit *u, const Policy *p, const PolicyConfig *config) {
         bool update = u->link;
         int r;
 
-        if (update)
+        if (update) {
+                manager_notify(u->manager, policy_goes, u);
                 r = b->update(b->userdata, u->link, p, config, &reason);
-        else
+        } else
                 r = b->attach(b->userdata, p, config, u->cgroup_id, &link, &reason);
         if (r < 0) {
                 /* No surprise if the control group went away meanwhile. */
@@ -143,6 +144,7 @@ static void apply(Unit *u, const Policy *p, const PolicyConfig *config) {
         } else {
                 g_set_str(&u->effective, p->name);
                 unit_watch_events(u);
+                manager_notify(u->manager, policy_came, u);
         }
 
         r = b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k);

@@ -149,6 +149,7 @@ int unit_set_link(Unit *u, PolicyLink *link, const char *effective, bool adopted
         u->hung_up = false;
         u->attached_at = g_get_monotonic_time();
         unit_watch_events(u);
+        manager_notify(u->manager, policy_came, u);
         return 0;
 }
 
@@ -175,6 +176,7 @@ void unit_drop_link(Unit *u) {
         if (!u->link)
                 return;
 
+        manager_notify(u->manager, policy_goes, u);
         u->link_source = sd_event_source_disable_unref(u->link_source);
         u->events = policy_events_free(u->events);
 

@@ -130,7 +130,7 @@ int file_finder_start(FileManager *m) {
         f->begin = (uint64_t) g_get_monotonic_time();
 
         file_watches_begin(files->watches);
-        r = helper_start(search, m, file_watches_fd(files->watches), &f->helper);
+        r = helper_start("cachebpfd-files", search, m, file_watches_fd(files->watches), &f->helper);
         if (r >= 0)
                 r = sd_event_add_io(event, &f->ended, f->helper.pidfd, EPOLLIN, on_ended, f);
         if (r >= 0)

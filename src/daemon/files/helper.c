@@ -21,9 +21,9 @@ static void close_between(int after, int before) {
                 (void) close_range((unsigned) after + 1, (unsigned) before - 1, 0);
 }
 
-static void run_child(helper_func_t func, void *userdata, int result, int keep_fd) {
+static void run_child(const char *name, helper_func_t func, void *userdata, int result, int keep_fd) {
         (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
-        (void) prctl(PR_SET_NAME, "cachebpfd-files");
+        (void) prctl(PR_SET_NAME, name);
 
         /* Policies are not to stay attached by what it has open, nor names on the bus to be taken. */
         close_between(STDERR_FILENO, MIN(result, keep_fd < 0 ? result : keep_fd));
@@ -34,7 +34,7 @@ static void run_child(helper_func_t func, void *userdata, int result, int keep_f
         _exit(0);
 }
 
-int helper_start(helper_func_t func, void *userdata, int keep_fd, Helper *ret) {
+int helper_start(const char *name, helper_func_t func, void *userdata, int keep_fd, Helper *ret) {
         Helper h = HELPER_NONE;
 
         h.result = memfd_create("result", MFD_CLOEXEC);
@@ -43,7 +43,7 @@ int helper_start(helper_func_t func, void *userdata, int keep_fd, Helper *ret) {
 
         h.pid = fork();
         if (h.pid == 0)
-                run_child(func, userdata, h.result, keep_fd);
+                run_child(name, func, userdata, h.result, keep_fd);
         if (h.pid > 0)
                 h.pidfd = (int) syscall(SYS_pidfd_open, h.pid, 0);
         if (h.pidfd < 0) {
@@ -103,6 +103,12 @@ void helper_wait(const Helper *h, int msec) {
         struct pollfd p = { .fd = h->pidfd, .events = POLLIN };
 
         (void) poll(&p, 1, msec);
+}
+
+bool helper_has_ended(const Helper *h) {
+        struct pollfd p = { .fd = h->pidfd, .events = POLLIN };
+
+        return poll(&p, 1, 0) > 0;
 }
 
 bool helper_stop(Helper *h) {

@@ -15,13 +15,15 @@ typedef struct Helper {
 } Helper;
 #define HELPER_NONE ((Helper) { .pidfd = -EBADF, .result = -EBADF })
 
-/* Has a child call func, which writes its result to fd. It has only that and keep_fd open (-EBADF: none). */
+/* Has a child of that name call func, which writes its result to fd. It has only that and keep_fd open
+ * (-EBADF: none). */
 typedef void (*helper_func_t)(int fd, void *userdata);
-int helper_start(helper_func_t func, void *userdata, int keep_fd, Helper *ret);
+int helper_start(const char *name, helper_func_t func, void *userdata, int keep_fd, Helper *ret);
 /* What the child wrote, once it has ended; -EIO: it did not end as it should. */
 int helper_read(Helper *h, void **ret, size_t *ret_size);
 /* Until it has ended, or for that long. */
 void helper_wait(const Helper *h, int msec);
+bool helper_has_ended(const Helper *h);
 /* Kills it. Returns false if it has not ended now: it hangs. */
 bool helper_stop(Helper *h);
 void helper_done(Helper *h);

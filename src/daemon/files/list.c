@@ -73,7 +73,7 @@ static void count_pages(Files *files, GPtrArray *managers) {
         if (!helper_stop(&files->counter)) /* it hangs since the last time */
                 return;
         helper_done(&files->counter);
-        if (helper_start(count_all, managers, -EBADF, &files->counter) < 0)
+        if (helper_start("cachebpfd-files", count_all, managers, -EBADF, &files->counter) < 0)
                 return;
 
         helper_wait(&files->counter, COUNT_MSEC);

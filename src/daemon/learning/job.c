@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <fcntl.h>
+
+#include "daemon/kernel/learned-map.h"
+#include "job.h"
+#include "shared/cleanup.h"
+#include "shared/file-util.h"
+#include "shared/string-util.h"
+
+/* What the child says. */
+typedef struct Result {
+        int error;
+        bool has_sum;
+        uint8_t sum[LEARNED_SUM_SIZE];
+} Result;
+
+LearningJob *learning_job_new(LearningJobKind kind, const char *unit, const char *dir, const char *label,
+                              int map_fd) {
+        LearningJob *j = g_new(LearningJob, 1);
+
+        *j = (LearningJob) {
+                .kind = kind,
+                .unit = g_strdup(unit),
+                .dir = g_strdup(dir),
+                .label = g_strdup(label),
+                .map_fd = fcntl(map_fd, F_DUPFD_CLOEXEC, 3),
+                .helper = HELPER_NONE,
+        };
+        return j;
+}
+
+LearningJob *learning_job_free(LearningJob *j) {
+        if (!j)
+                return NULL;
+
+        helper_done(&j->helper);
+        safe_close(j->map_fd);
+        free(j->unit);
+        free(j->dir);
+        free(j->label);
+        return mfree(j);
+}
+
+/* ---- in the child */
+
+static int open_directory(const char *path) {
+        int fd;
+
+        if (g_mkdir_with_parents(path, 0700) < 0)
+                return -errno;
+
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        return fd < 0 ? -errno : fd;
+}
+
+static int save(const LearningJob *j, Result *ret) {
+        g_autofree char *name = learned_file_name(j->unit);
+        _cleanup_learned_ Learned l = {};
+        _cleanup_close_ int dir = -EBADF;
+        int r;
+
+        r = learned_map_read(j->map_fd, j->label, &l);
+        if (r < 0)
+                return r;
+
+        learned_sum(&l, ret->sum);
+        ret->has_sum = true;
+        if (j->has_sum && memcmp(j->sum, ret->sum, sizeof(j->sum)) == 0)
+                return 0;
+
+        dir = open_directory(j->dir);
+        return dir < 0 ? dir : learned_save(dir, name, &l);
+}
+
+static int restore(const LearningJob *j, Result *ret) {
+        g_autofree char *name = learned_file_name(j->unit);
+        _cleanup_learned_ Learned l = {};
+        _cleanup_close_ int dir = open_directory(j->dir);
+        int r;
+
+        r = dir < 0 ? dir : learned_load(dir, name, j->label, &l);
+        if (r < 0)
+                return r;
+
+        learned_sum(&l, ret->sum);
+        ret->has_sum = true;
+        return learned_map_write(j->map_fd, &l);
+}
+
+static void run(int fd, void *userdata) {
+        const LearningJob *j = userdata;
+        Result result = {};
+
+        switch (j->kind) {
+        case LEARNING_SAVE:
+                result.error = save(j, &result);
+                break;
+        case LEARNING_RESTORE:
+                result.error = restore(j, &result);
+                break;
+        case LEARNING_EMPTY:
+                result.error = learned_map_empty(j->map_fd);
+                break;
+        }
+
+        (void) write_all(fd, &result, sizeof(result));
+}
+
+/* ---- in the daemon */
+
+int learning_job_start(LearningJob *j) {
+        if (j->map_fd < 0)
+                return -EBADF;
+
+        return helper_start("cachebpfd-learn", run, j, j->map_fd, &j->helper);
+}
+
+int learning_job_end(LearningJob *j) {
+        g_autofree void *bytes = NULL;
+        Result result;
+        size_t size;
+        int r;
+
+        j->has_sum = false;
+        r = helper_read(&j->helper, &bytes, &size);
+        if (r < 0)
+                return r;
+        if (size != sizeof(result))
+                return -EIO;
+
+        memcpy(&result, bytes, sizeof(result));
+        j->has_sum = result.error >= 0 && result.has_sum;
+        memcpy(j->sum, result.sum, sizeof(j->sum));
+        return result.error;
+}

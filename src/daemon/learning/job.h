@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/files/helper.h"
+#include "shared/learned-file.h"
+
+typedef enum LearningJobKind {
+        LEARNING_SAVE,
+        LEARNING_RESTORE,
+        LEARNING_EMPTY, /* the map */
+} LearningJobKind;
+
+/* What a child process is to do for one unit: between its policy's map and its file. */
+typedef struct LearningJob {
+        LearningJobKind kind;
+        char *unit;
+        char *dir;
+        char *label;
+        int map_fd;          /* its own: the map stays, even if the policy goes */
+        uint64_t generation; /* of the unit's policy */
+        bool has_sum;        /* the file is known to have: */
+        uint8_t sum[LEARNED_SUM_SIZE];
+        Helper helper;
+} LearningJob;
+
+LearningJob *learning_job_new(LearningJobKind kind, const char *unit, const char *dir, const char *label,
+                              int map_fd);
+LearningJob *learning_job_free(LearningJob *j);
+DEFINE_TRIVIAL_CLEANUP_FUNC(LearningJob *, learning_job_free);
+
+int learning_job_start(LearningJob *j);
+/* What came of it, once it has ended; the job then has the sum of the file, as far as it is known. -ENOENT:
+ * there is nothing to restore. */
+int learning_job_end(LearningJob *j);

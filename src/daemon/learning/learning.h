@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "daemon/core/model.h"
+
+/* Keeps what the policies of units learn: saves it every minute, and when a policy goes, and hands it to the
+ * next one that understands it. It follows the units of the manager by itself. Nobody waits for it: maps and
+ * files are read and written by a child process, for one unit after the other. */
+typedef struct Learning Learning;
+
+int learning_new(Manager *m, Learning **ret);
+Learning *learning_free(Learning *l);
+DEFINE_TRIVIAL_CLEANUP_FUNC(Learning *, learning_free);
+
+/* Saves what has changed: what happens every minute. */
+void learning_save_all(Learning *l);
+/* The same at the end, and waits for that; not for ever. */
+void learning_finish(Learning *l);
+/* Something is being saved or restored, or will be. */
+bool learning_is_busy(const Learning *l);
+
+/* Removes what is kept for a unit, and has its policy begin anew. The unit need not be there any more.
+ * *ret_file is the file that was removed, NULL if there was none. */
+int learning_forget(Learning *l, const char *unit, char **ret_file);
