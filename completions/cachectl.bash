@@ -51,13 +51,14 @@ _cachectl() {
                 [hold]="-q --quiet --reason="
                 [run]="-q --quiet --files= --level= --done-with="
                 [reset]="-q --quiet --persistent -n --dry-run --no-block -H --host= -M --machine="
+                [forget]="-q --quiet -H --host= -M --machine="
                 [reload]="-q --quiet -H --host= -M --machine="
                 [verify]="-q --quiet --root="
                 [features]="--json= -j --no-pager --no-legend -H --host= -M --machine="
                 [version]="--json= -j -H --host= -M --machine="
                 [help]=""
         )
-        local verbs="status list stats top monitor policies show-policy new-policy show set hold run reset reload verify features files threads classify record simulate version help"
+        local verbs="status list stats top monitor policies show-policy new-policy show set hold run reset forget reload verify features files threads classify record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()
@@ -112,7 +113,7 @@ _cachectl() {
                         words="$(__cachectl_units)"
                         compopt -o default 2>/dev/null # files
                         ;;
-                status | list | stats | files | top | monitor | record | show | reset) words="$(__cachectl_units)" ;;
+                status | list | stats | files | top | monitor | record | show | reset | forget) words="$(__cachectl_units)" ;;
                 simulate) compopt -o default 2>/dev/null ;; # files
                 policies | show-policy) words="$(__cachectl_policies)" ;;
                 classify)

@@ -1,7 +1,7 @@
 # fish completion for cachectl(1)
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-set -g __cachectl_verbs status list stats top monitor policies show-policy new-policy show set hold run reset reload \
+set -g __cachectl_verbs status list stats top monitor policies show-policy new-policy show set hold run reset forget reload \
     verify features files threads classify record simulate version help
 
 function __cachectl_units
@@ -90,6 +90,7 @@ complete -c cachectl -n __cachectl_no_verb -a set -d 'set the policy of a unit a
 complete -c cachectl -n __cachectl_no_verb -a hold -d 'set the policy of a unit while a command runs'
 complete -c cachectl -n __cachectl_no_verb -a run -d 'say for a command what goes first'
 complete -c cachectl -n __cachectl_no_verb -a reset -d 'remove what was set for units'
+complete -c cachectl -n __cachectl_no_verb -a forget -d 'forget what policies have learned'
 complete -c cachectl -n __cachectl_no_verb -a reload -d 'make the daemon read its configuration again'
 complete -c cachectl -n __cachectl_no_verb -a verify -d 'check configuration files before they are used'
 complete -c cachectl -n __cachectl_no_verb -a features -d 'show what the kernel and the daemon can do'
@@ -102,7 +103,7 @@ complete -c cachectl -n __cachectl_no_verb -a version -d 'show the versions of c
 complete -c cachectl -n __cachectl_no_verb -a help -d 'show this help, or that of a verb'
 
 # What the verbs take.
-complete -c cachectl -n '__cachectl_verb status list stats files top monitor show reset' -n 'not __cachectl_no_verb' \
+complete -c cachectl -n '__cachectl_verb status list stats files top monitor show reset forget' -n 'not __cachectl_no_verb' \
     -a '(__cachectl_units)' -d unit
 complete -c cachectl -n '__cachectl_first record set hold' -a '(__cachectl_units)' -d unit
 complete -c cachectl -n '__cachectl_verb policies show-policy' -a '(__cachectl_policies)' -d policy
@@ -130,11 +131,11 @@ complete -c cachectl -n '__cachectl_verb list stats top policies show-policy sho
     -l no-legend -d 'show no headers and footers'
 complete -c cachectl -n '__cachectl_verb list stats top policies show-policy show threads' \
     -s l -l full -d 'do not shorten columns'
-complete -c cachectl -n '__cachectl_verb status monitor set hold run reset reload verify classify record new-policy' \
+complete -c cachectl -n '__cachectl_verb status monitor set hold run reset forget reload verify classify record new-policy' \
     -s q -l quiet -d 'print only errors'
-complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features files threads classify version' \
+complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset forget reload features files threads classify version' \
     -s H -l host -x -a '(__fish_complete_user_at_hosts)' -d 'ask the daemon of another machine'
-complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset reload features files threads classify version' \
+complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset forget reload features files threads classify version' \
     -s M -l machine -x -a '(__cachectl_machines)' -d 'ask the daemon of a container'
 complete -c cachectl -n '__cachectl_verb stats' -l format -x -a 'table openmetrics prometheus' \
     -d 'how to show the counters'

@@ -28,7 +28,6 @@ static const char *const group_titles[_VERB_GROUP_MAX] = {
 /* All on one screen: what only some verbs have is in their own help. */
 static void print_overview(void) {
         printf("cachectl [OPTIONS...] [VERB] [ARGUMENTS...]\n"
-               "\n"
                "%sShow and set the page cache eviction policies of systemd units.%s\n",
                color_on(COLOR_BOLD), color_off(COLOR_BOLD));
 

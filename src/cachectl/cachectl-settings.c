@@ -235,6 +235,53 @@ int verb_reset(char **names, size_t n_names) {
         return status;
 }
 
+/* ---- forget */
+
+static int forget_one(sd_varlink *link, const char *name) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *parameters = NULL, *reply = NULL;
+        _cleanup_free_ char *asked = unit_name_mangle(name);
+        int r;
+
+        r = sd_json_buildo(&parameters,
+                           SD_JSON_BUILD_PAIR_STRING("unit", asked),
+                           SD_JSON_BUILD_PAIR_BOOLEAN("allowInteractiveAuthentication", true));
+        if (r < 0)
+                return log_error_errno(r, "Cannot build JSON: %m");
+
+        r = client_call(link, CACHEBPF_VARLINK_INTERFACE ".ForgetUnit", parameters, &reply);
+        if (r == -ESRCH) {
+                log_error("There is no unit \"%s\".", asked);
+                return EXIT_UNKNOWN;
+        }
+        if (r < 0)
+                return r == -EINVAL ? EXIT_USAGE : r;
+        if (arg_quiet)
+                return EXIT_SUCCESS;
+
+        if (sd_json_variant_elements(sd_json_variant_by_key(reply, "files")) == 0)
+                printf("Nothing is kept for %s.\n", settings_name_in_reply(asked, reply));
+        print_files(reply, "Removed");
+        return EXIT_SUCCESS;
+}
+
+int verb_forget(char **names, size_t n_names) {
+        _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
+        int r, status = EXIT_SUCCESS;
+
+        r = client_connect_asking(&link);
+        if (r < 0)
+                return r;
+
+        for (size_t i = 0; i < n_names; i++) {
+                r = forget_one(link, names[i]);
+                if (r < 0)
+                        return r;
+                status = MAX(status, r);
+        }
+
+        return status;
+}
+
 /* ---- reload */
 
 int verb_reload(char **arguments, size_t n_arguments) {

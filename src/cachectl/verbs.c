@@ -167,6 +167,18 @@ const Verb verbs[] = {
                 .run = verb_reset,
         },
         {
+                .name = "forget",
+                .group = VERB_GROUP_CHANGE,
+                .arguments = "UNIT...",
+                .min_arguments = 1,
+                .max_arguments = VERB_ANY_NUMBER,
+                .options = OPTION_QUIET | OPTION_REMOTE,
+                .summary = "Forget what policies learned",
+                .details = "Removes what is kept of what the policies of the units have learned, and has\n"
+                           "those that run now learn anew. CacheLearning=no has nothing kept.\n",
+                .run = verb_forget,
+        },
+        {
                 .name = "hold",
                 .group = VERB_GROUP_CHANGE,
                 .arguments = "UNIT SETTING... -- COMMAND...",

@@ -54,6 +54,7 @@ int verb_set(char **arguments, size_t n_arguments);
 int verb_hold(char **arguments, size_t n_arguments);
 int verb_run(char **arguments, size_t n_arguments);
 int verb_reset(char **arguments, size_t n_arguments);
+int verb_forget(char **arguments, size_t n_arguments);
 int verb_reload(char **arguments, size_t n_arguments);
 int verb_verify(char **arguments, size_t n_arguments);
 int verb_features(char **arguments, size_t n_arguments);

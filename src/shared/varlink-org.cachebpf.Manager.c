@@ -366,6 +366,14 @@ static SD_VARLINK_DEFINE_METHOD(
                 SD_VARLINK_DEFINE_OUTPUT(files, SD_VARLINK_STRING, SD_VARLINK_ARRAY),
                 OUTPUT_OF_CHANGE);
 
+static SD_VARLINK_DEFINE_METHOD(
+                ForgetUnit,
+                INPUT_UNIT,
+                INPUT_INTERACTIVE,
+                OUTPUT_UNIT,
+                SD_VARLINK_FIELD_COMMENT("The file that went; none if nothing was kept"),
+                SD_VARLINK_DEFINE_OUTPUT(files, SD_VARLINK_STRING, SD_VARLINK_ARRAY));
+
 static SD_VARLINK_DEFINE_METHOD_FULL(
                 HoldUnit,
                 SD_VARLINK_REQUIRES_MORE,
@@ -511,6 +519,9 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_method_SetUnitSettings,
                 SD_VARLINK_SYMBOL_COMMENT("Removes what SetUnitSettings has set"),
                 &vl_method_ResetUnit,
+                SD_VARLINK_SYMBOL_COMMENT("Removes what is kept of what the policies of a unit learned; "
+                                          "the one that runs begins anew"),
+                &vl_method_ForgetUnit,
                 SD_VARLINK_SYMBOL_COMMENT("Gives a unit settings that are stronger than all "
                                           "configuration, for as long as the client keeps the "
                                           "connection. One reply says that it began, and no other follows"),

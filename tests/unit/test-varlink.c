@@ -218,6 +218,9 @@ static void test_settings(void **state) {
 
 static void test_refused(void **state) {
         NEEDS_ROOT();
+        /* nothing is kept here */
+        assert_contains(one("ForgetUnit", "{\"unit\":\"a.slice\"}"),
+                        "{\"unit\":\"a.slice\",\"files\":[]}");
         assert_string_equal(one("SetUnitSettings", "{\"unit\":\"a.slice\",\"settings\":[\"lfu\"]}"),
                             CACHEBPF_VARLINK_ERROR_INVALID_SETTING
                             " 'lfu' is no assignment, which is KEY=VALUE");

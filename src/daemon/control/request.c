@@ -23,6 +23,7 @@ typedef struct ConfigRequest {
         bool changed;        /* and does */
         ConfigOutcome outcome;
         sd_event_source *timer;
+        bool forget;         /* no change: what was learned is to be forgotten */
         bool hold;           /* is to be held, for: */
         char *program, *reason;
         pid_t pid;
@@ -138,10 +139,34 @@ static void begin_hold(ConfigRequest *q) {
                 q->cookie = h->cookie;
 }
 
+static void forget(ConfigRequest *q) {
+        Learning *l = q->pending.control->learning;
+        ConfigOutcome *o = &q->outcome;
+        char *file = NULL;
+
+        o->error = l ? learning_forget(l, q->pending.unit, &file) : 0;
+        if (o->error < 0)
+                o->problem = g_strdup_printf("cannot remove what was learned for %s: %s", q->pending.unit,
+                                             strerror(-o->error));
+        else if (q->missing && !file)
+                o->error = -ESRCH;
+
+        if (file) {
+                o->files = g_ptr_array_new_null_terminated(0, g_free, TRUE);
+                g_ptr_array_add(o->files, file);
+                log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = q->pending.unit),
+                                "%s: What its cache policy learned was removed at the request of user %u.",
+                                q->pending.unit, (unsigned) q->pending.uid);
+        }
+        answer(q, o, NULL);
+}
+
 static void change(ConfigRequest *q) {
         ConfigOutcome *o = &q->outcome;
         bool done;
 
+        if (q->forget)
+                return forget(q);
         if (q->hold)
                 return begin_hold(q);
 
@@ -343,6 +368,7 @@ void config_request(Control *c, const ConfigRequestArguments *a) {
                 },
                 .reply = a->reply,
                 .wait = a->wait,
+                .forget = a->forget,
                 .hold = a->hold,
                 .program = g_strdup(a->program),
                 .reason = g_strdup(a->reason),

@@ -27,6 +27,7 @@ typedef int (*config_request_reply_t)(Control *c, sd_bus_message *msg, sd_varlin
 
 typedef struct ConfigRequestArguments {
         ConfigChange change;   /* copied; without unit: a reload */
+        bool forget;           /* no change: forget what the unit's policy has learned */
         bool hold;             /* the assignments are to be held, not set; these are copied: */
         const char *program;
         const char *reason;

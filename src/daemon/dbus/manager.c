@@ -144,6 +144,8 @@ static const sd_bus_vtable manager_vtable[] = {
         SD_BUS_METHOD_WITH_ARGS("ResetUnit", SD_BUS_ARGS("s", unit, "b", persistent, "b", dry_run),
                                 SD_BUS_RESULT("as", files), config_bus_reset_unit,
                                 SD_BUS_VTABLE_UNPRIVILEGED),
+        SD_BUS_METHOD_WITH_ARGS("ForgetUnit", SD_BUS_ARGS("s", unit), SD_BUS_RESULT("as", files),
+                                config_bus_forget_unit, SD_BUS_VTABLE_UNPRIVILEGED),
         SD_BUS_METHOD_WITH_ARGS("HoldUnit",
                                 SD_BUS_ARGS("s", unit, "as", settings, "s", program, "s", reason),
                                 SD_BUS_RESULT("u", cookie), hold_bus_begin, SD_BUS_VTABLE_UNPRIVILEGED),

@@ -36,6 +36,7 @@ int bus_get_subject(sd_bus_message *msg, Control *control, sd_bus_message_handle
 int config_bus_get_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error);
 int config_bus_set_unit_settings(sd_bus_message *msg, void *userdata, sd_bus_error *error);
 int config_bus_reset_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error);
+int config_bus_forget_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error);
 int config_bus_reload(sd_bus_message *msg, void *userdata, sd_bus_error *error);
 
 /* The arguments "sas" that calls for changes begin with: a unit and its settings, at least one. */

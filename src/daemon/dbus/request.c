@@ -158,6 +158,23 @@ int config_bus_reset_unit(sd_bus_message *msg, void *userdata, sd_bus_error *err
                        reply_files, error);
 }
 
+int config_bus_forget_unit(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
+        const char *unit;
+        int r;
+
+        r = sd_bus_message_read(msg, "s", &unit);
+        if (r < 0)
+                return r;
+
+        return config_bus_request(msg, userdata, config_bus_forget_unit,
+                                  &(const ConfigRequestArguments) {
+                                          .change = { .unit = unit },
+                                          .forget = true,
+                                          .reply = reply_files,
+                                  },
+                                  error);
+}
+
 static int reply_reload(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
         return reply->outcome->error < 0 ? config_bus_reply_error(msg, reply) :
                                            reply_strings(msg, reply->problems);

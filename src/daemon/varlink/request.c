@@ -228,6 +228,49 @@ static int method_reset_unit(sd_varlink *link, sd_json_variant *parameters, sd_v
         return r != 0 ? r : request(link, userdata, &p, /* hold= */ false, reply_change);
 }
 
+/* ---- ForgetUnit */
+
+static int reply_forget(Control *c, sd_bus_message *msg, sd_varlink *link, const ConfigReply *reply) {
+        const ConfigOutcome *o = reply->outcome;
+
+        if (o->error < 0)
+                return refuse(link, reply);
+
+        return sd_varlink_replybo(link,
+                                  SD_JSON_BUILD_PAIR_STRING("unit", reply->unit),
+                                  SD_JSON_BUILD_PAIR_STRV("files",
+                                                          o->files ? (char **) o->files->pdata : NULL));
+}
+
+static int method_forget_unit(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                              void *userdata) {
+        static const sd_json_dispatch_field table[] = {
+                FIELD_UNIT,
+                FIELD_INTERACTIVE,
+                {},
+        };
+        Parameters p = {};
+        ConfigRequestArguments a = {
+                .forget = true,
+                .link = link,
+                .reply = reply_forget,
+        };
+        int r;
+
+        r = sd_varlink_dispatch(link, parameters, table, &p);
+        if (r != 0)
+                return r;
+
+        a.change.unit = p.unit;
+        a.interactive = p.interactive > 0;
+        r = varlink_get_subject(link, &a.subject);
+        if (r < 0)
+                return r;
+
+        config_request(((Varlink *) userdata)->control, &a);
+        return 0;
+}
+
 /* ---- HoldUnit */
 
 /* The first reply; there is no other, but the call goes on: a hold lasts as long as the connection does. */
@@ -304,6 +347,7 @@ int config_varlink_bind(sd_varlink_server *s) {
                 CACHEBPF_VARLINK_INTERFACE ".GetUnitSettings", method_get_unit_settings,
                 CACHEBPF_VARLINK_INTERFACE ".SetUnitSettings", method_set_unit_settings,
                 CACHEBPF_VARLINK_INTERFACE ".ResetUnit", method_reset_unit,
+                CACHEBPF_VARLINK_INTERFACE ".ForgetUnit", method_forget_unit,
                 CACHEBPF_VARLINK_INTERFACE ".HoldUnit", method_hold,
                 CACHEBPF_VARLINK_INTERFACE ".Reload", method_reload);
 }

@@ -239,6 +239,21 @@ static sd_json_variant *find_settings(sd_varlink *link, sd_json_variant *paramet
         return settings;
 }
 
+/* Something is kept of the first one only. */
+static int method_forget_unit(sd_varlink *link, sd_json_variant *parameters, sd_varlink_method_flags_t flags,
+                              void *userdata) {
+        const char *unit = sd_json_variant_string(sd_json_variant_by_key(parameters, "unit"));
+        char *files[] = { (char *) "/var/lib/file", NULL };
+
+        if (!find_settings(link, parameters))
+                return 0;
+
+        return sd_varlink_replybo(link,
+                                  SD_JSON_BUILD_PAIR_STRING("unit", unit),
+                                  SD_JSON_BUILD_PAIR_STRV("files",
+                                                          streq(unit, "batch.slice") ? files : NULL));
+}
+
 /* The setting that a call asks for first; it says how the call ends. */
 static const char *first_setting(sd_json_variant *parameters) {
         sd_json_variant *asked = sd_json_variant_by_key(parameters, "settings");
@@ -382,6 +397,7 @@ static int serve(const char *address, const char *path) {
                         CACHEBPF_VARLINK_INTERFACE ".SetUnitSettings", method_set_unit_settings,
                         CACHEBPF_VARLINK_INTERFACE ".HoldUnit", method_hold_unit,
                         CACHEBPF_VARLINK_INTERFACE ".ResetUnit", method_set_unit_settings,
+                        CACHEBPF_VARLINK_INTERFACE ".ForgetUnit", method_forget_unit,
                         CACHEBPF_VARLINK_INTERFACE ".Reload", method_reload);
         if (r < 0)
                 return r;

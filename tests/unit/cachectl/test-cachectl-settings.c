@@ -121,6 +121,20 @@ static void test_reset(void **state) {
         assert_string_equal(unknown.out, "Removed /run/file.\n");
 }
 
+static void test_forget(void **state) {
+        _cleanup_(outcome_done) Outcome unknown = {};
+
+        play("normal");
+        check(EXIT_SUCCESS, "Removed /var/lib/file.\nNothing is kept for web.slice.\n", "",
+              "forget", "batch.slice", "web.slice");
+        check(EXIT_SUCCESS, "", "", "forget", "--quiet", "batch.slice");
+
+        run(&unknown, "forget", "nosuch.slice", "batch.slice");
+        assert_int_equal(unknown.status, EXIT_UNKNOWN);
+        assert_string_equal(unknown.out, "Removed /var/lib/file.\n");
+        assert_contains(unknown.err, "There is no unit \"nosuch.slice\".");
+}
+
 static void test_reload(void **state) {
         _cleanup_(outcome_done) Outcome good = {};
 
@@ -160,6 +174,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_set_without_effect),
                 cmocka_unit_test(test_set_errors),
                 cmocka_unit_test(test_reset),
+                cmocka_unit_test(test_forget),
                 cmocka_unit_test(test_reload),
                 cmocka_unit_test(test_features),
         };
