@@ -104,6 +104,16 @@ struct task_struct {
 		__cachebpf_tag("unit=" unit) __cachebpf_tag("doc=" doc)
 
 /*
+ * A number that the policy counts up from 0 with counter_add(), and the daemon shows.  @name
+ * and @unit, a plural or "", become a part of a metric's name: small letters, digits and "_".
+ *
+ *	CACHEBPF_COUNTER(spared, "folios", "that were used since they came");
+ */
+#define CACHEBPF_COUNTER(name, unit, doc)					\
+	__u64 name SEC(".data.counters") __cachebpf_tag("unit=" unit)		\
+		__cachebpf_tag("doc=" doc)
+
+/*
  * Ends a policy: its name, one line of description, its source, its callbacks.
  * The admission filter comes with it, see lib/admission.bpf.h.
  */

@@ -22,6 +22,14 @@ static void policy_tunable_clear(void *p) {
         free(t->source);
 }
 
+static void policy_counter_clear(void *p) {
+        PolicyCounter *c = p;
+
+        free(c->name);
+        free(c->unit);
+        free(c->doc);
+}
+
 Policy *policy_new(const char *name, const char *path) {
         Policy *p = g_new0(Policy, 1);
 
@@ -29,6 +37,8 @@ Policy *policy_new(const char *name, const char *path) {
         p->path = g_strdup(path);
         p->tunables = g_array_new(FALSE, TRUE, sizeof(PolicyTunable));
         g_array_set_clear_func(p->tunables, policy_tunable_clear);
+        p->counters = g_array_new(FALSE, TRUE, sizeof(PolicyCounter));
+        g_array_set_clear_func(p->counters, policy_counter_clear);
         return p;
 }
 
@@ -42,6 +52,7 @@ Policy *policy_free(Policy *p) {
         free(p->source);
         free(p->problem);
         g_array_unref(p->tunables);
+        g_array_unref(p->counters);
         if (p->object)
                 g_bytes_unref(p->object);
         return mfree(p);
@@ -68,6 +79,17 @@ PolicyTunable *policy_find_tunable(const Policy *p, const char *name) {
 
                 if (streq(t->name, name))
                         return t;
+        }
+
+        return NULL;
+}
+
+PolicyCounter *policy_find_counter(const Policy *p, const char *name) {
+        for (guint i = 0; i < p->counters->len; i++) {
+                PolicyCounter *c = &g_array_index(p->counters, PolicyCounter, i);
+
+                if (streq(c->name, name))
+                        return c;
         }
 
         return NULL;

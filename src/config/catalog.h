@@ -25,6 +25,20 @@ typedef struct PolicyTunable {
         int64_t max;
 } PolicyTunable;
 
+/* Counters of one policy; and how long the name of one can be, and its unit. */
+#define POLICY_COUNTERS_MAX 32U
+#define POLICY_COUNTER_NAME_MAX 48U
+/* With this in front they are among those of the kernel, which has none of such names. */
+#define POLICY_COUNTER_PREFIX "policy_"
+
+/* What a policy counts: a variable in a section of its own, with decl tags. */
+typedef struct PolicyCounter {
+        char *name;
+        char *unit;         /* NULL: none */
+        char *doc;
+        size_t offset;      /* in the section */
+} PolicyCounter;
+
 /* One policy object on disk. */
 typedef struct Policy {
         char *name;         /* the file's name without its suffix: what CachePolicy= says */
@@ -35,6 +49,7 @@ typedef struct Policy {
         GBytes *object;     /* the file as it was read: what is described here is what gets loaded */
         char digest[POLICY_DIGEST_LENGTH + 1]; /* of that; empty if it could not be read */
         GArray *tunables;   /* of PolicyTunable */
+        GArray *counters;   /* of PolicyCounter, as they are in the object; who runs it keeps a reference */
         bool reconfigures;  /* asks for its own program to be run now and then, see daemon/kernel/events.h */
         bool listens;       /* to what programs say of their files, see daemon/kernel/advice.h */
         bool learns;        /* something to be kept, see daemon/kernel/learned-map.h, */
@@ -58,6 +73,7 @@ extern const char *const policy_directories[];
 GPtrArray *policies_load(const char *const *dirs);
 const Policy *policies_find(GPtrArray *policies, const char *name);
 PolicyTunable *policy_find_tunable(const Policy *p, const char *name);
+PolicyCounter *policy_find_counter(const Policy *p, const char *name);
 
 /* describe.c: reads the object at p->path and fills in everything but name and path. */
 void policy_read_object(Policy *p);

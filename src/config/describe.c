@@ -78,6 +78,78 @@ static PolicyTunable *get_tunable(Policy *p, struct bpf_object *obj, int var_id,
         return &g_array_index(p->tunables, PolicyTunable, p->tunables->len - 1);
 }
 
+/* ---- counters */
+
+/* What can be a part of a metric's name. */
+static bool is_word(const char *s) {
+        return *s >= 'a' && *s <= 'z' && strlen(s) <= POLICY_COUNTER_NAME_MAX &&
+                !s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")];
+}
+
+/* The first of what is wrong is told. */
+static void bad_counter(Policy *p, const char *name, const char *why) {
+        g_autofree char *escaped = g_strescape(name, NULL); /* a C compiler does not have to be its author */
+
+        if (!p->problem)
+                p->problem = g_strdup_printf("%s: the counter '%s' %s", p->path, escaped, why);
+}
+
+static bool is_u64(const struct btf *btf, const struct btf_type *var) {
+        const struct btf_type *t = btf__type_by_id(btf, var->type);
+
+        while (t && (btf_is_mod(t) || btf_is_typedef(t)))
+                t = btf__type_by_id(btf, t->type);
+
+        return t && btf_is_int(t) && t->size == sizeof(uint64_t) && !(btf_int_encoding(t) & BTF_INT_SIGNED);
+}
+
+static void add_counter(Policy *p, const struct btf *btf, const struct btf_var_secinfo *v, size_t size) {
+        const struct btf_type *var = btf__type_by_id(btf, v->type);
+        const char *name = strempty(btf__name_by_offset(btf, var->name_off));
+        PolicyCounter counter = { .offset = v->offset };
+
+        if (!btf_is_var(var))
+                return bad_counter(p, name, "is no variable");
+        if (!is_word(name))
+                return bad_counter(p, name, "is not named by small letters, digits and '_', 48 at most");
+        if (policy_find_counter(p, name))
+                return bad_counter(p, name, "is declared twice");
+        if (!is_u64(btf, var))
+                return bad_counter(p, name, "is not a __u64");
+        if (v->offset % sizeof(uint64_t) || (uint64_t) v->offset + sizeof(uint64_t) > size)
+                return bad_counter(p, name, "is not where one can be");
+        if (p->counters->len >= POLICY_COUNTERS_MAX)
+                return bad_counter(p, name, "is one too many: a policy can have 32");
+
+        counter.name = g_strdup(name);
+        g_array_append_val(p->counters, counter);
+}
+
+/* All variables of the section, whether they have tags or not: who puts one there means to count. */
+static void read_counters(Policy *p, struct bpf_object *obj) {
+        const struct btf *btf = bpf_object__btf(obj);
+        int id = btf__find_by_name_kind(btf, POLICY_COUNTERS_MAP, BTF_KIND_DATASEC);
+        struct bpf_map *map = bpf_object__find_map_by_name(obj, POLICY_COUNTERS_MAP);
+        const struct btf_type *section = id < 0 || !map ? NULL : btf__type_by_id(btf, id);
+
+        for (uint32_t i = 0; section && i < btf_vlen(section); i++)
+                add_counter(p, btf, btf_var_secinfos(section) + i, bpf_map__value_size(map));
+}
+
+/* Known when the tags are. */
+static void check_units(Policy *p) {
+        for (guint i = 0; i < p->counters->len; i++) {
+                PolicyCounter *c = &g_array_index(p->counters, PolicyCounter, i);
+
+                if (isempty(c->unit))
+                        c->unit = mfree(c->unit);
+                else if (!is_word(c->unit))
+                        bad_counter(p, c->name, "has a unit that is not of small letters, digits and '_'");
+        }
+}
+
+/* ---- tags */
+
 static void set_text(const char *tag, const char *key, char **text) {
         const char *value = startswith(tag, key);
 
@@ -89,6 +161,7 @@ static void apply_tag(Policy *p, struct bpf_object *obj, const char *ops_name, i
         const struct btf *btf = bpf_object__btf(obj);
         const struct btf_type *var = btf__type_by_id(btf, var_id);
         const char *name, *range;
+        PolicyCounter *c;
         PolicyTunable *t;
 
         if (!var || !btf_is_var(var))
@@ -104,6 +177,13 @@ static void apply_tag(Policy *p, struct bpf_object *obj, const char *ops_name, i
         }
         if (startswith(tag, "description="))
                 return;
+
+        c = policy_find_counter(p, name);
+        if (c) {
+                set_text(tag, "unit=", &c->unit);
+                set_text(tag, "doc=", &c->doc);
+                return;
+        }
 
         t = get_tunable(p, obj, var_id, name);
         if (!t)
@@ -196,6 +276,7 @@ void policy_read_object(Policy *p) {
         if (r < 0)
                 return;
 
+        read_counters(p, obj);
         btf = bpf_object__btf(obj);
         for (uint32_t id = 1; id < btf__type_cnt(btf); id++) {
                 const struct btf_type *t = btf__type_by_id(btf, id);
@@ -212,5 +293,6 @@ void policy_read_object(Policy *p) {
                         apply_tag(p, obj, bpf_map__name(ops), t->type, tag);
         }
 
+        check_units(p);
         read_abilities(p, obj, ops);
 }

@@ -12,6 +12,7 @@
 #define POLICY_THREADS_MAP "cachebpf_threads"           /* classes of threads: one map for all objects */
 #define POLICY_SCAN_THREADS "cachebpf_scan_threads"     /* constant: globs on thread names */
 #define POLICY_REJECT_CLASSES "cachebpf_reject_classes" /* constant: bit mask, for the admission filter */
+#define POLICY_COUNTERS_MAP ".data.counters"            /* the section of what it counts */
 #define POLICY_FILTER_PROGRAM "cachebpf_admit"          /* the admission filter that all policies can have */
 #define POLICY_EVENTS_MAP "cachebpf_events"             /* ring buffer: "run my program", … */
 #define POLICY_RECONFIGURE_SUFFIX "_reconfigure"        /* … the SEC("syscall") one of that name */

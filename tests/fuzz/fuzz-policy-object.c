@@ -22,6 +22,15 @@ static void check_policy(const Policy *p) {
                 CHECK(t->size == 1 || t->size == 2 || t->size == 4 || t->size == 8);
                 CHECK(!t->has_range || t->min <= t->max);
         }
+        CHECK(p->counters->len <= POLICY_COUNTERS_MAX);
+        for (guint i = 0; i < p->counters->len; i++) {
+                const PolicyCounter *c = &g_array_index(p->counters, PolicyCounter, i);
+
+                CHECK(*c->name && strlen(c->name) <= POLICY_COUNTER_NAME_MAX);
+                CHECK(!c->unit || *c->unit);
+                CHECK(c->offset % sizeof(uint64_t) == 0);
+                CHECK(policy_find_counter(p, c->name) == c);
+        }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

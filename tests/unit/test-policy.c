@@ -94,6 +94,13 @@ static void test_registry(void **state) {
                 }
         }
 
+        assert_int_equal(p->counters->len, 2);
+        assert_string_equal(policy_find_counter(p, "asked")->unit, "pages");
+        assert_string_equal(policy_find_counter(p, "asked")->doc, "that were wanted");
+        assert_null(policy_find_counter(p, "again")->unit);
+        assert_int_equal(policy_find_counter(p, "asked")->offset ^ policy_find_counter(p, "again")->offset,
+                         sizeof(uint64_t));
+
         /* what loading takes, whatever becomes of the file */
         assert_int_equal(strlen(p->digest), POLICY_DIGEST_LENGTH);
         assert_true(g_bytes_get_size(p->object) > 0);
@@ -127,6 +134,40 @@ static void test_not_utf8(void **state) {
         p = policies_find(policies, "latin");
         assert_string_equal(p->description, "\xef\xbf\xbd policy for a test");
         assert_string_equal(((PolicyTunable *) p->tunables->data)->type, "\xef\xbf\xbd_u32");
+}
+
+/* The names are as long as those they replace: in the file nothing moves. */
+static void test_counters(void **state) {
+        static const struct {
+                const char *from, *to, *problem; /* with the NUL in front of them and behind */
+        } cases[] = {
+                { "\0again", "\0Again", "counter 'Again' is not named by small letters" },
+                { "\0again", "\0ag-in", "counter 'ag-in' is not named by small letters" },
+                { "\0again", "\0ag\nin", "counter 'ag\\nin' is not named by small letters" },
+                { "\0again", "\0asked", "counter 'asked' is declared twice" },
+                { "cachebpf:unit=pages", "cachebpf:unit=pag s", "counter 'asked' has a unit that is" },
+        };
+        const char *dirs[] = { dir, NULL };
+
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                size_t n = cases[i].from[0] ? strlen(cases[i].from) : 7, size, found = 0;
+                _cleanup_ptr_array_ GPtrArray *policies = NULL;
+                const Policy *p;
+                char *content, *at;
+
+                content = read_object("sample.bpf.o", &size);
+                for (; (at = memmem(content, size, cases[i].from, n)); found++)
+                        memcpy(at, cases[i].to, n);
+                assert_true(found > 0);
+                free(test_file_write(dir, "bad.bpf.o", content, size));
+                free(content);
+
+                policies = policies_load(dirs);
+                p = policies_find(policies, "bad");
+                assert_non_null(p->problem);
+                if (!strstr(p->problem, cases[i].problem) || !strstr(p->problem, "bad.bpf.o"))
+                        fail_msg("%s", p->problem);
+        }
 }
 
 static void test_members(void **state) {
@@ -263,6 +304,7 @@ int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_registry),
                 cmocka_unit_test(test_not_utf8),
+                cmocka_unit_test(test_counters),
                 cmocka_unit_test(test_members),
                 cmocka_unit_test(test_damaged),
                 cmocka_unit_test(test_damaged_first),

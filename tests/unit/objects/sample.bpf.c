@@ -4,9 +4,13 @@
 
 CACHEBPF_TUNABLE(__u32, nr_scan, "1..4096", "folios", "looked at") = 512;
 CACHEBPF_TUNABLE(int, bias, "-10..10", "points", "added") = -3;
+CACHEBPF_COUNTER(asked, "pages", "that were wanted");
+CACHEBPF_COUNTER(again, "", "requests");
 
 int CACHEBPF_OP(sample_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
+	counter_add(&asked, evict->nr_wanted);
+	counter_add(&again, 1);
 	return nr_scan + bias;
 }
 
