@@ -97,6 +97,16 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_FIELD_COMMENT("Where the value comes from, if not from where the policy does"),
                 SD_VARLINK_DEFINE_FIELD(source, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
 
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                PolicyCounter,
+                SD_VARLINK_FIELD_COMMENT("Its name in the policy; among the counters of a unit "
+                                         "it has 'policy_' in front"),
+                SD_VARLINK_DEFINE_FIELD(name, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("What is counted"),
+                SD_VARLINK_DEFINE_FIELD(unit, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("Which of these, one sentence"),
+                SD_VARLINK_DEFINE_FIELD(doc, SD_VARLINK_STRING, SD_VARLINK_NULLABLE));
+
 static SD_VARLINK_DEFINE_ENUM_TYPE(
                 PolicyAbility,
                 SD_VARLINK_FIELD_COMMENT("Listens to what is said of files, "
@@ -129,8 +139,10 @@ static SD_VARLINK_DEFINE_METHOD_FULL(
                 SD_VARLINK_DEFINE_OUTPUT(unit, SD_VARLINK_STRING, 0),
                 SD_VARLINK_FIELD_COMMENT("The policy the kernel reports"),
                 SD_VARLINK_DEFINE_OUTPUT(policy, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("The kernel's monotonic counters by name"),
-                SD_VARLINK_DEFINE_OUTPUT(counters, SD_VARLINK_INT, SD_VARLINK_MAP));
+                SD_VARLINK_FIELD_COMMENT("Monotonic counters by name: the kernel's, and the policy's own"),
+                SD_VARLINK_DEFINE_OUTPUT(counters, SD_VARLINK_INT, SD_VARLINK_MAP),
+                SD_VARLINK_FIELD_COMMENT("What the policy's own ones mean"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(declared, PolicyCounter, SD_VARLINK_ARRAY));
 
 static SD_VARLINK_DEFINE_ENUM_TYPE(
                 CacheReplacement,
@@ -211,7 +223,9 @@ static SD_VARLINK_DEFINE_METHOD_FULL(
                 SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(abilities, PolicyAbility,
                                                  SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Its documented constants"),
-                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(tunables, Tunable, SD_VARLINK_ARRAY));
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(tunables, Tunable, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("What it counts itself"),
+                SD_VARLINK_DEFINE_OUTPUT_BY_TYPE(counters, PolicyCounter, SD_VARLINK_ARRAY));
 
 static SD_VARLINK_DEFINE_METHOD(
                 GetStatus,
@@ -469,6 +483,7 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_type_Unit,
                 SD_VARLINK_SYMBOL_COMMENT("A documented constant of a policy object"),
                 &vl_type_Tunable,
+                &vl_type_PolicyCounter,
                 SD_VARLINK_SYMBOL_COMMENT("What a policy object can do besides evicting"),
                 &vl_type_PolicyAbility,
                 SD_VARLINK_SYMBOL_COMMENT("Lists units and what their cache policy is doing"),

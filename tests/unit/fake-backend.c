@@ -146,6 +146,13 @@ static int fake_detach(void *userdata, PolicyLink *link) {
         return 0;
 }
 
+static int fake_read_counters(void *userdata, const PolicyLink *link, uint64_t *ret) {
+        for (guint i = 0; i < link->counters->len; i++)
+                ret[i] = 100 + i;
+
+        return 0;
+}
+
 static int fake_read_policy(void *userdata, const char *cgroup, uint64_t id, KernelPolicy *ret) {
         FakeKernel *k = userdata;
         FakeCgroup *c = get(k, id);
@@ -271,6 +278,7 @@ void fake_kernel_init(FakeKernel *k) {
                         .attach = fake_attach,
                         .update = fake_update,
                         .detach = fake_detach,
+                        .read_counters = fake_read_counters,
                         .read_policy = fake_read_policy,
                         .set_class = fake_set_class,
                         .get_class = fake_get_class,

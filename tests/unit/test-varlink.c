@@ -98,9 +98,11 @@ static void test_units(void **state) {
 }
 
 static void test_stats(void **state) {
-        assert_string_equal(all("GetStats"), "{\"unit\":\"a.slice\",\"policy\":\"lfu\",\"counters\":{}} ");
+        assert_string_equal(all("GetStats"), "{\"unit\":\"a.slice\",\"policy\":\"lfu\",\"counters\":{},"
+                            "\"declared\":[]} ");
         assert_string_equal(one("GetStats", "{\"unit\":\"plain.slice\"}"),
-                            "{\"unit\":\"plain.slice\",\"policy\":\"none\",\"counters\":{}} ");
+                            "{\"unit\":\"plain.slice\",\"policy\":\"none\",\"counters\":{},"
+                            "\"declared\":[]} ");
 }
 
 static void test_files(void **state) {
@@ -141,6 +143,7 @@ static void test_files(void **state) {
 static void test_counters(void **state) {
         _cleanup_free_ char *cgroups = NULL, *directory = NULL;
         Unit *u = manager_find_unit(fixture->manager, "a.slice");
+        const Policy *policy;
         struct stat st;
 
         assert_true(asprintf(&cgroups, "%s/cgroup", dir) > 0 && asprintf(&directory, "%s/1", cgroups) > 0);
@@ -149,7 +152,19 @@ static void test_counters(void **state) {
         assert_int_equal(stat(directory, &st), 0);
         u->cgroup_id = fixture->kernel.cgroups[1].inode = st.st_ino;
         assert_contains(one("GetStats", "{\"unit\":\"a.slice\"}"),
-                        "\"counters\":{\"hits\":40,\"misses\":2}} ");
+                        "\"counters\":{\"hits\":40,\"misses\":2},\"declared\":[]} ");
+
+        policy = policies_find(fixture->manager->policies, "lfu");
+        g_array_append_val(policy->counters, ((PolicyCounter) {
+                .name = strdup("spared"),
+                .unit = strdup("pages"),
+                .doc = strdup("that were used"),
+        }));
+        assert_contains(one("GetStats", "{\"unit\":\"a.slice\"}"),
+                        "\"counters\":{\"hits\":40,\"misses\":2,\"policy_spared\":100},\"declared\":"
+                        "[{\"name\":\"spared\",\"unit\":\"pages\",\"doc\":\"that were used\"}]} ");
+        assert_contains(one("ListPolicies", "{\"name\":\"lfu\"}"), "\"counters\":[{\"name\":\"spared\",");
+        g_array_set_size(policy->counters, 0);
         fixture->manager->paths.kernel.cgroup = "/nonexistent";
 }
 
@@ -159,7 +174,7 @@ static void test_policies(void **state) {
         assert_contains(text, "{\"name\":\"lfu\",\"path\":\"/x.bpf.o\","
                               "\"abilities\":[\"admission\",\"threads\"],"
                               "\"tunables\":[{\"name\":\"nr_scan\",");
-        assert_contains(text, "\"default\":512,\"min\":32,\"max\":4096}]} ");
+        assert_contains(text, "\"default\":512,\"min\":32,\"max\":4096}],\"counters\":[]} ");
         assert_null(strstr(text, "mru"));
 
         assert_contains(one("ListPolicies", "{\"name\":\"broken\"}"),

@@ -147,6 +147,8 @@ static void apply(Unit *u, const Policy *p, const PolicyConfig *config) {
                 manager_notify(u->manager, policy_came, u);
         }
 
+        policy_link_set_counters(u->link, p->counters);
+
         r = b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k);
         if (r == -ENOENT)
                 return control_group_gone(u);
@@ -212,6 +214,7 @@ static void reconcile_active(Unit *u) {
 
         if (u->link && link_is(u->link, own, p, &config)) {
                 g_set_str(&u->effective, p->name);
+                policy_link_set_counters(u->link, p->counters); /* the fingerprint is that of its object */
                 return attached(u, &k);
         }
 

@@ -270,6 +270,35 @@ const char *unit_read_verified(Unit *u, KernelPolicy *k) {
         return k->name ?: "none";
 }
 
+static int tell_counter(const char *key, uint64_t n, flat_keyed_func_t func, void *userdata) {
+        char value[DECIMAL_STR_MAX(uint64_t)];
+
+        (void) snprintf(value, sizeof(value), "%" PRIu64, n);
+        return func(key, value, userdata);
+}
+
+/* What the policy itself counts, under names that the kernel does not have. */
+static int counters_foreach(Unit *u, flat_keyed_func_t func, void *userdata) {
+        const PolicyBackend *b = u->manager->backend;
+        const GArray *counters = u->link ? u->link->counters : NULL;
+        uint64_t values[POLICY_COUNTERS_MAX];
+
+        if (!counters || counters->len == 0 || b->read_counters(b->userdata, u->link, values) < 0)
+                return 0;
+
+        for (guint i = 0; i < counters->len; i++) {
+                g_autofree char *key = g_strconcat(POLICY_COUNTER_PREFIX,
+                                                   g_array_index(counters, PolicyCounter, i).name, NULL);
+                int r;
+
+                r = tell_counter(key, values[i], func, userdata);
+                if (r < 0)
+                        return r;
+        }
+
+        return 0;
+}
+
 static int events_foreach(const PolicyEvents *events, flat_keyed_func_t func, void *userdata) {
         PolicyEventCounts c = policy_events_counts(events);
         const struct {
@@ -282,11 +311,9 @@ static int events_foreach(const PolicyEvents *events, flat_keyed_func_t func, vo
         };
 
         for (size_t i = 0; i < ELEMENTSOF(counters); i++) {
-                char value[DECIMAL_STR_MAX(uint64_t)];
                 int r;
 
-                (void) snprintf(value, sizeof(value), "%" PRIu64, counters[i].value);
-                r = func(counters[i].key, value, userdata);
+                r = tell_counter(counters[i].key, counters[i].value, func, userdata);
                 if (r < 0)
                         return r;
         }
@@ -304,5 +331,6 @@ int unit_stat_foreach(Unit *u, flat_keyed_func_t func, void *userdata) {
         if (r < 0)
                 return r;
 
-        return u->events ? events_foreach(u->events, func, userdata) : 0;
+        r = u->events ? events_foreach(u->events, func, userdata) : 0;
+        return r < 0 ? r : counters_foreach(u, func, userdata);
 }

@@ -13,10 +13,19 @@ PolicyLink *policy_link_new(uint64_t cgroup_id, int fd) {
                 .events_fd = -EBADF,
                 .program_fd = -EBADF,
                 .counts_fd = -EBADF,
+                .counters_fd = -EBADF,
                 .say_fd = -EBADF,
                 .learned_fd = -EBADF,
         };
         return link;
+}
+
+void policy_link_set_counters(PolicyLink *link, GArray *counters) {
+        if (link->counters == counters)
+                return;
+
+        g_clear_pointer(&link->counters, g_array_unref);
+        link->counters = counters ? g_array_ref(counters) : NULL;
 }
 
 PolicyLink *policy_link_free(PolicyLink *link) {
@@ -27,9 +36,11 @@ PolicyLink *policy_link_free(PolicyLink *link) {
         safe_close(link->events_fd);
         safe_close(link->program_fd);
         safe_close(link->counts_fd);
+        safe_close(link->counters_fd);
         safe_close(link->say_fd);
         safe_close(link->learned_fd);
         free(link->learned);
+        policy_link_set_counters(link, NULL);
         free(link->config);
         return mfree(link);
 }

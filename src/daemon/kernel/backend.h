@@ -56,6 +56,9 @@ typedef struct PolicyLink {
         int program_fd;
         int counts_fd;
 
+        int counters_fd;    /* the map with what it counts; -EBADF: it counts nothing */
+        GArray *counters;   /* of PolicyCounter: what is in it; NULL: not known */
+
         int say_fd;         /* by which the daemon speaks for managers; -EBADF: the policy does not listen */
 
         /* What the policy learns (learned-map.h); -EBADF: nothing that is to be kept. */
@@ -70,6 +73,9 @@ PolicyLink *policy_link_new(uint64_t cgroup_id, int fd);
 static inline bool policy_link_listens(const PolicyLink *link) {
         return link && link->say_fd >= 0;
 }
+
+/* Of the policy whose object runs: a newer one may count other things in other places. */
+void policy_link_set_counters(PolicyLink *link, GArray *counters);
 
 PolicyLink *policy_link_free(PolicyLink *link);
 DEFINE_TRIVIAL_CLEANUP_FUNC(PolicyLink *, policy_link_free);
@@ -91,6 +97,8 @@ typedef struct PolicyBackend {
         int (*detach)(void *userdata, PolicyLink *link);
         /* What the kernel says, see cgroup.h. */
         int (*read_policy)(void *userdata, const char *cgroup, uint64_t cgroup_id, KernelPolicy *ret);
+        /* What the policy counts: one number for each of link->counters. */
+        int (*read_counters)(void *userdata, const PolicyLink *link, uint64_t *ret);
         /* The class of a thread, given by a PIDFD_THREAD; -ESRCH when it has ended. No class: -ENOENT. */
         int (*set_class)(void *userdata, int pidfd, ThreadClass class);
         int (*get_class)(void *userdata, int pidfd, ThreadClass *ret);

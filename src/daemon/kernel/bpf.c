@@ -92,7 +92,12 @@ static int open_companions(const char *root, PolicyLink *link) {
         link->program_fd = safe_close(link->program_fd);
         link->events_fd = safe_close(link->events_fd);
         link->counts_fd = safe_close(link->counts_fd);
+        link->counters_fd = safe_close(link->counters_fd);
         link->say_fd = safe_close(link->say_fd);
+
+        link->counters_fd = open_pin(root, link->cgroup_id, PIN_COUNTERS);
+        if (link->counters_fd < 0 && link->counters_fd != -ENOENT)
+                return link->counters_fd;
 
         link->say_fd = open_pin(root, link->cgroup_id, PIN_SAY);
         if (link->say_fd < 0 && link->say_fd != -ENOENT)
@@ -456,6 +461,36 @@ static int backend_read_policy(void *userdata, const char *cgroup, uint64_t cgro
         return cgroup_read_policy(c->cgroup_root, cgroup, cgroup_id, ret);
 }
 
+/* Where the object has them the map has them, too: it was loaded from that object. */
+static int backend_read_counters(void *userdata, const PolicyLink *link, uint64_t *ret) {
+        g_autofree char *values = NULL;
+        struct bpf_map_info info = {};
+        uint32_t size = sizeof(info), zero = 0;
+        int r;
+
+        if (link->counters_fd < 0)
+                return -ENOENT;
+
+        r = bpf_map_get_info_by_fd(link->counters_fd, &info, &size);
+        if (r < 0)
+                return r;
+
+        values = g_malloc0(info.value_size);
+        r = bpf_map_lookup_elem(link->counters_fd, &zero, values);
+        if (r < 0)
+                return r;
+
+        for (guint i = 0; i < link->counters->len; i++) {
+                size_t offset = g_array_index(link->counters, PolicyCounter, i).offset;
+
+                if (offset + sizeof(*ret) > info.value_size)
+                        return -EINVAL;
+                memcpy(ret + i, values + offset, sizeof(*ret));
+        }
+
+        return 0;
+}
+
 /* ---- threads */
 
 static int backend_set_class(void *userdata, int pidfd, ThreadClass class) {
@@ -501,6 +536,7 @@ PolicyBackend *policy_bpf_backend_new(const char *pin_root, const char *cgroup_r
                 .update = backend_update,
                 .detach = backend_detach,
                 .read_policy = backend_read_policy,
+                .read_counters = backend_read_counters,
                 .set_class = backend_set_class,
                 .get_class = backend_get_class,
                 .set_level = backend_set_level,

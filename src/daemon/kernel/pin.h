@@ -21,6 +21,7 @@
 
 #define PIN_LINK "link"
 #define PIN_MAP_PREFIX "map-"
+#define PIN_COUNTERS PIN_MAP_PREFIX "_data_counters" /* POLICY_COUNTERS_MAP, without its dots */
 #define PIN_PROGRAM "reconfigure"
 #define PIN_COUNTS "counts"
 #define PIN_SAY "say"

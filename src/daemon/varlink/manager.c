@@ -93,8 +93,26 @@ static int add_counter(const char *key, const char *value, void *userdata) {
         return sd_json_variant_set_field_unsigned(counters, key, n);
 }
 
+static int build_declared(const GArray *counters, sd_json_variant **ret) {
+        int r;
+
+        r = sd_json_variant_new_array(ret, NULL, 0);
+
+        for (guint i = 0; r >= 0 && counters && i < counters->len; i++) {
+                const PolicyCounter *c = &g_array_index(counters, PolicyCounter, i);
+
+                r = sd_json_variant_append_arraybo(
+                        ret,
+                        SD_JSON_BUILD_PAIR_STRING("name", c->name),
+                        VARLINK_PAIR_NULLABLE("unit", c->unit),
+                        VARLINK_PAIR_NULLABLE("doc", c->doc));
+        }
+
+        return r;
+}
+
 static int build_stats(Unit *u, sd_json_variant **ret) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *counters = NULL;
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *counters = NULL, *declared = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
         const char *verified;
         int r;
@@ -108,10 +126,15 @@ static int build_stats(Unit *u, sd_json_variant **ret) {
         if (r == -ENOMEM)
                 return r;
 
+        r = build_declared(u->link ? u->link->counters : NULL, &declared);
+        if (r < 0)
+                return r;
+
         return sd_json_buildo(ret,
                               SD_JSON_BUILD_PAIR_STRING("unit", u->name),
                               VARLINK_PAIR_NULLABLE("policy", verified),
-                              SD_JSON_BUILD_PAIR_VARIANT("counters", counters));
+                              SD_JSON_BUILD_PAIR_VARIANT("counters", counters),
+                              SD_JSON_BUILD_PAIR_VARIANT("declared", declared));
 }
 
 static bool unit_is_attached(const Unit *u) {
@@ -197,12 +220,15 @@ static int build_abilities(const Policy *p, sd_json_variant **ret) {
 }
 
 static int build_policy(const Policy *p, sd_json_variant **ret) {
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *tunables = NULL, *abilities = NULL;
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *tunables = NULL, *abilities = NULL,
+                *counters = NULL;
         int r;
 
         r = build_tunables(p, &tunables);
         if (r >= 0)
                 r = build_abilities(p, &abilities);
+        if (r >= 0)
+                r = build_declared(p->counters, &counters);
         if (r < 0)
                 return r;
 
@@ -213,7 +239,8 @@ static int build_policy(const Policy *p, sd_json_variant **ret) {
                               SD_JSON_BUILD_PAIR_STRING("path", p->path),
                               VARLINK_PAIR_NULLABLE("problem", p->problem),
                               SD_JSON_BUILD_PAIR_VARIANT("abilities", abilities),
-                              SD_JSON_BUILD_PAIR_VARIANT("tunables", tunables));
+                              SD_JSON_BUILD_PAIR_VARIANT("tunables", tunables),
+                              SD_JSON_BUILD_PAIR_VARIANT("counters", counters));
 }
 
 static int method_list_policies(sd_varlink *link, sd_json_variant *parameters,
