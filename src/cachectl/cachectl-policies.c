@@ -35,6 +35,12 @@ static const TableColumn tunable_columns[] = {
         { .header = "MEANING", .flags = COLUMN_SHRINK },
 };
 
+static const TableColumn counter_columns[] = {
+        { .header = "  COUNTER" },
+        { .header = "UNIT" },
+        { .header = "MEANING", .flags = COLUMN_SHRINK },
+};
+
 /* The names of the tunables, "-" if there are none. */
 static int add_tunable_names(Table *t, const PolicyInfo *p) {
         _cleanup_gstring_ GString *names = g_string_new(NULL);
@@ -104,6 +110,16 @@ static void add_tunable(Table *t, const TunableInfo *tunable) {
                 table_add(t, tunable->doc);
 }
 
+static void print_below(const Table *t) {
+        if (table_rows(t) == 0)
+                return;
+
+        if (arg_legend)
+                putchar('\n');
+
+        table_print(t, stdout, arg_legend, arg_full ? SIZE_MAX : terminal_columns());
+}
+
 static int print_tunables(const PolicyInfo *p) {
         _cleanup_(table_freep) Table *t = table_new(tunable_columns, ELEMENTSOF(tunable_columns));
 
@@ -118,13 +134,27 @@ static int print_tunables(const PolicyInfo *p) {
                 add_tunable(t, &tunable);
         }
 
-        if (table_rows(t) == 0)
-                return 0;
+        print_below(t);
+        return 0;
+}
 
-        if (arg_legend)
-                putchar('\n');
+static int print_counters(const PolicyInfo *p) {
+        _cleanup_(table_freep) Table *t = table_new(counter_columns, ELEMENTSOF(counter_columns));
 
-        table_print(t, stdout, arg_legend, arg_full ? SIZE_MAX : terminal_columns());
+        for (size_t i = 0; i < sd_json_variant_elements(p->counters); i++) {
+                CounterInfo counter;
+                int r;
+
+                r = counter_info_parse(sd_json_variant_by_index(p->counters, i), &counter);
+                if (r < 0)
+                        return r;
+
+                table_addf(t, "  %s", counter.name);
+                table_add(t, counter.unit);
+                table_add(t, counter.doc);
+        }
+
+        print_below(t);
         return 0;
 }
 
@@ -132,6 +162,7 @@ static int print_policy(const PolicyInfo *p) {
         _cleanup_free_ char *name = text_escape(p->name), *abilities = json_join_strings(p->abilities, " ");
         TerminalColor color = p->problem ? COLOR_BAD : COLOR_BOLD;
         _cleanup_(table_freep) Table *t = details_new();
+        int r;
 
         details_add(t, "Description", p->description);
         details_add(t, "Source", p->source);
@@ -143,7 +174,8 @@ static int print_policy(const PolicyInfo *p) {
 
         printf("%s%s%s\n", color_on(color), name, color_off(color));
         details_print(t);
-        return print_tunables(p);
+        r = print_tunables(p);
+        return r < 0 ? r : print_counters(p);
 }
 
 static int show_policies(const GPtrArray *policies) {

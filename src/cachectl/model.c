@@ -164,6 +164,7 @@ int stats_info_parse(sd_json_variant *v, StatsInfo *ret) {
                 STRING(StatsInfo, "unit", unit, SD_JSON_MANDATORY),
                 STRING(StatsInfo, "policy", policy, 0),
                 OBJECT(StatsInfo, "counters", counters),
+                ARRAY(StatsInfo, "declared", declared),
                 {},
         };
 
@@ -171,6 +172,20 @@ int stats_info_parse(sd_json_variant *v, StatsInfo *ret) {
 
         *ret = (StatsInfo) {};
         return dispatch(v, table, "set of counters", ret);
+}
+
+int counter_info_parse(sd_json_variant *v, CounterInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                STRING(CounterInfo, "name", name, SD_JSON_MANDATORY),
+                STRING(CounterInfo, "unit", unit, 0),
+                STRING(CounterInfo, "doc", doc, 0),
+                {},
+        };
+
+        assert(ret);
+
+        *ret = (CounterInfo) {};
+        return dispatch(v, table, "counter", ret);
 }
 
 uint64_t stats_info_counter(const StatsInfo *s, const char *name) {
@@ -256,6 +271,7 @@ int policy_info_parse(sd_json_variant *v, PolicyInfo *ret) {
                 STRING(PolicyInfo, "problem", problem, 0),
                 ARRAY(PolicyInfo, "abilities", abilities),
                 ARRAY(PolicyInfo, "tunables", tunables),
+                ARRAY(PolicyInfo, "counters", counters),
                 {},
         };
 

@@ -55,10 +55,19 @@ const char *state_glyph(const char *state);
 typedef struct StatsInfo {
         const char *unit;
         const char *policy;
-        sd_json_variant *counters; /* borrowed */
+        sd_json_variant *counters; /* borrowed, as the following */
+        sd_json_variant *declared; /* by the policy: what those with POLICY_COUNTER_PREFIX mean */
 } StatsInfo;
 
 int stats_info_parse(sd_json_variant *v, StatsInfo *ret);
+
+typedef struct CounterInfo {
+        const char *name;
+        const char *unit;
+        const char *doc;
+} CounterInfo;
+
+int counter_info_parse(sd_json_variant *v, CounterInfo *ret);
 
 /* UINT64_MAX if this kernel does not count that. */
 uint64_t stats_info_counter(const StatsInfo *s, const char *name);
@@ -93,6 +102,7 @@ typedef struct PolicyInfo {
         const char *problem; /* why it cannot be used */
         sd_json_variant *abilities;
         sd_json_variant *tunables;
+        sd_json_variant *counters;
 } PolicyInfo;
 
 int policy_info_parse(sd_json_variant *v, PolicyInfo *ret);

@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <inttypes.h>
 
+#include "config/catalog.h"
 #include "model.h"
 #include "openmetrics.h"
 #include "shared/cleanup.h"
@@ -143,6 +144,7 @@ typedef struct Sample {
         StatsInfo stats;
         const char *counter;
         uint64_t value;
+        CounterInfo declared; /* by the policy; without a name: by the kernel */
 } Sample;
 
 static void print_sample(const Family *family, const Sample *s, const char *reason, FILE *f) {
@@ -211,16 +213,86 @@ static void print_unknown(const GArray *samples, MetricsFormat format, FILE *f) 
         _cleanup_hash_table_ GHashTable *printed = g_hash_table_new(g_str_hash, g_str_equal);
 
         for (guint i = 0; i < samples->len; i++) {
-                const char *counter = g_array_index(samples, Sample, i).counter;
+                const Sample *s = &g_array_index(samples, Sample, i);
+                const char *counter = s->counter;
                 _cleanup_free_ char *name = g_strconcat("cachebpf_", counter, NULL);
                 const Family family = {
                         name, UNKNOWN, counter, NULL, "Something that the kernel counts",
                 };
 
-                if (!is_known(counter) && is_metric_name(counter) &&
+                if (!s->declared.name && !is_known(counter) && is_metric_name(counter) &&
                     g_hash_table_add(printed, (void *) counter))
                         print_family(&family, samples, format, f);
         }
+}
+
+/* ---- what policies count */
+
+/* The name has the policy in it: what two of them call the same need not be the same. */
+static char *declared_family(const Sample *s) {
+        const char *unit = s->declared.unit;
+        g_autofree char *policy = g_strdup(strempty(s->stats.policy));
+
+        g_strcanon(policy, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", '_');
+        return g_strconcat("cachebpf_policy_", policy, "_", s->declared.name, unit ? "_" : NULL, unit, NULL);
+}
+
+static char *declared_help(const CounterInfo *c) {
+        char *help = g_strconcat(strempty(c->unit), c->unit ? " " : "", c->doc ?: c->name, NULL);
+
+        /* what would have to be escaped, and differently in the two forms */
+        g_strdelimit(help, "\"\\\n", '\'');
+        *help = g_ascii_toupper(*help);
+        return help;
+}
+
+static void print_declared(const GArray *samples, MetricsFormat format, FILE *f) {
+        g_autoptr(GHashTable) printed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+        for (guint i = 0; i < samples->len; i++) {
+                const Sample *first = &g_array_index(samples, Sample, i);
+                g_autofree char *name = NULL, *help = NULL;
+                Family family = { .type = COUNTER };
+
+                if (!first->declared.name)
+                        continue;
+                name = declared_family(first);
+                if (g_hash_table_contains(printed, name))
+                        continue;
+
+                help = declared_help(&first->declared);
+                family.name = name;
+                family.unit = first->declared.unit;
+                family.help = help;
+                print_head(&family, format, f);
+                for (guint j = i; j < samples->len; j++) {
+                        const Sample *s = &g_array_index(samples, Sample, j);
+                        g_autofree char *other = s->declared.name ? declared_family(s) : NULL;
+
+                        if (other && streq(other, name))
+                                print_sample(&family, s, "", f);
+                }
+                (void) g_hash_table_add(printed, g_steal_pointer(&name));
+        }
+}
+
+/* What the policy says of its counter. One that it does not explain is like one of a newer kernel. */
+static int find_declared(Sample *s) {
+        const char *name = startswith(s->counter, POLICY_COUNTER_PREFIX);
+        CounterInfo c;
+        int r;
+
+        s->declared = (CounterInfo) {};
+        for (size_t i = 0; name && i < sd_json_variant_elements(s->stats.declared); i++) {
+                r = counter_info_parse(sd_json_variant_by_index(s->stats.declared, i), &c);
+                if (r < 0)
+                        return r;
+
+                if (streq(c.name, name) && is_metric_name(c.name) && (!c.unit || is_metric_name(c.unit)))
+                        s->declared = c;
+        }
+
+        return 0;
 }
 
 static int collect_samples(const GPtrArray *stats, GArray *samples) {
@@ -232,8 +304,13 @@ static int collect_samples(const GPtrArray *stats, GArray *samples) {
                 if (r < 0)
                         return r;
 
-                for (size_t j = 0; json_next_counter(s.stats.counters, &j, &s.counter, &s.value);)
+                for (size_t j = 0; json_next_counter(s.stats.counters, &j, &s.counter, &s.value);) {
+                        r = find_declared(&s);
+                        if (r < 0)
+                                return r;
+
                         g_array_append_val(samples, s);
+                }
         }
 
         return 0;
@@ -286,6 +363,7 @@ int openmetrics_print(const GPtrArray *units, const GPtrArray *stats, MetricsFor
 
         for (size_t i = 0; i < ELEMENTSOF(families); i++)
                 print_family(families + i, samples, format, f);
+        print_declared(samples, format, f);
         print_unknown(samples, format, f);
         if (format == METRICS_OPENMETRICS)
                 fputs("# EOF\n", f);
