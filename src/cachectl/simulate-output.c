@@ -63,6 +63,40 @@ static void print_notes(const Simulation *s) {
                 }
 }
 
+/* What policies count themselves: the rest would say the same as misses do. */
+static void print_counters(const Simulation *s) {
+        _cleanup_free_ TableColumn *columns = g_new0(TableColumn, s->n_sizes + 2);
+        _cleanup_(table_freep) Table *t = NULL;
+
+        columns[0].header = "POLICY";
+        columns[1].header = "COUNTER";
+        for (size_t j = 0; j < s->n_sizes; j++)
+                columns[j + 2] = (TableColumn) { .header = s->sizes[j].label, .flags = COLUMN_RIGHT };
+
+        t = table_new(columns, s->n_sizes + 2);
+        for (size_t i = 0; i < s->n_rows; i++) {
+                const SimCounter *c = s->rows[i].policy ? sim_counters(s->rows[i].policy) : NULL;
+
+                for (size_t n = 0; c && n < SIM_COUNTERS_MAX; c = c->next, n++) {
+                        table_add(t, simulation_row_name(s, i));
+                        if (*c->unit)
+                                table_addf(t, "%s (%s)", c->name, c->unit);
+                        else
+                                table_add(t, c->name);
+                        for (size_t j = 0; j < s->n_sizes; j++)
+                                if (simulation_result(s, i, j)->done)
+                                        table_addf(t, "%" PRIu64, simulation_result(s, i, j)->counters[n]);
+                                else
+                                        table_add(t, NULL);
+                }
+        }
+
+        if (table_rows(t) == 0)
+                return;
+        putchar('\n');
+        table_print(t, stdout, true, SIZE_MAX);
+}
+
 /* Belady's is always there, as the last row. */
 static void print_limits(const Simulation *s) {
         printf("\nThe optimum is that of Belady.\n");
@@ -99,6 +133,7 @@ int simulation_print(const Simulation *s, const char *path) {
         if (arg_legend) {
                 print_limits(s);
                 print_notes(s);
+                print_counters(s);
         }
         return EXIT_SUCCESS;
 }
@@ -146,6 +181,15 @@ static struct json_object *managers_to_json(const Simulation *s, const SimResult
         return o;
 }
 
+static struct json_object *counters_to_json(const SimPolicy *policy, const SimResult *result) {
+        struct json_object *o = json_object_new_object();
+        const SimCounter *c = sim_counters(policy);
+
+        for (size_t n = 0; c && n < SIM_COUNTERS_MAX; c = c->next, n++)
+                json_object_object_add(o, c->name, json_object_new_uint64(result->counters[n]));
+        return o;
+}
+
 static struct json_object *result_to_json(const Simulation *s, size_t row, size_t size) {
         const SimResult *result = simulation_result(s, row, size);
         const SimRun *run = simulation_run(s, row, size);
@@ -170,6 +214,8 @@ static struct json_object *result_to_json(const Simulation *s, size_t row, size_
 
                 json_object_object_add(o, counters[i].name, json_object_new_uint64(*value));
         }
+        if (run->policy)
+                json_object_object_add(o, "counters", counters_to_json(run->policy, result));
         json_object_object_add(o, "ns", json_object_new_uint64(result->ns));
         if (has_managers(s) && run->policy)
                 json_object_object_add(o, "managers", managers_to_json(s, result));

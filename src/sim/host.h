@@ -96,6 +96,14 @@ typedef struct SimTunable {
         struct SimTunable *next;
 } SimTunable;
 
+typedef struct SimCounter {
+        const char *name;
+        const __u64 *value;
+        const char *unit;
+        const char *doc;
+        struct SimCounter *next;
+} SimCounter;
+
 typedef struct SimPolicy {
         const char *name; /* that of the file, NAME.bpf.c, if it is in one: what CachePolicy= is set to */
         const char *file;
@@ -103,6 +111,7 @@ typedef struct SimPolicy {
         const char *source;
         const struct cachebpf_ops *ops;
         SimTunable **tunables;
+        SimCounter **counters;
         int (*reconfigure)(void *ctx); /* NULL: it has no such program */
         char name_of_file[16];
         void *library; /* that it was loaded from; NULL: it is a part of this program */
@@ -111,9 +120,11 @@ typedef struct SimPolicy {
 
 SIM_API void sim_policy_register(SimPolicy *policy);
 SIM_API void sim_tunable_register(SimTunable **list, SimTunable *tunable);
+SIM_API void sim_counter_register(SimCounter **list, SimCounter *counter);
 
 /* Of the policy that is being compiled. */
 __attribute__((__unused__)) static SimTunable *sim_tunables;
+__attribute__((__unused__)) static SimCounter *sim_own_counters;
 
 /* Comes after the type: "void CACHEBPF_OP(…)". */
 #define CACHEBPF_OP(name, args...) static __attribute__((__unused__)) name(args)
@@ -137,6 +148,20 @@ __attribute__((__unused__)) static SimTunable *sim_tunables;
         }                                                                               \
         static volatile type_ name_
 
+#define CACHEBPF_COUNTER(name_, unit_, doc_)                                            \
+        static __u64 name_;                                                             \
+        __attribute__((__constructor__)) static void sim_register_counter_##name_(void) \
+        {                                                                               \
+                static SimCounter c = {                                                 \
+                        .name = #name_,                                                 \
+                        .value = &name_,                                                \
+                        .unit = unit_,                                                  \
+                        .doc = doc_,                                                    \
+                };                                                                      \
+                sim_counter_register(&sim_own_counters, &c);                            \
+        }                                                                               \
+        static __u64 name_
+
 #define CACHEBPF_POLICY(id, description_, source_, callbacks...)                        \
         int id##_reconfigure(void *ctx) __attribute__((__weak__));                      \
         static const struct cachebpf_ops id##_ops = {                                   \
@@ -153,6 +178,7 @@ __attribute__((__unused__)) static SimTunable *sim_tunables;
                         .source = source_,                                              \
                         .ops = &id##_ops,                                               \
                         .tunables = &sim_tunables,                                      \
+                        .counters = &sim_own_counters,                                  \
                         .reconfigure = id##_reconfigure,                                \
                 };                                                                      \
                 sim_policy_register(&p);                                                \

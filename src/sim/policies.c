@@ -47,6 +47,12 @@ void sim_tunable_register(SimTunable **list, SimTunable *tunable) {
         *list = tunable;
 }
 
+void sim_counter_register(SimCounter **list, SimCounter *counter) {
+        while (*list)
+                list = &(*list)->next;
+        *list = counter;
+}
+
 const SimPolicy *sim_policies(void) {
         return policies;
 }
@@ -115,6 +121,12 @@ const SimTunable *sim_tunable_find(const SimPolicy *policy, const char *name) {
                 if (streq(t->name, name))
                         return t;
         return NULL;
+}
+
+const SimCounter *sim_counters(const SimPolicy *policy) {
+        assert(policy);
+
+        return policy->counters ? *policy->counters : NULL;
 }
 
 void sim_tunable_range(const SimTunable *t, int64_t *ret_min, int64_t *ret_max) {

@@ -21,6 +21,9 @@ int sim_policy_load(const char *path, const SimPolicy **ret, char **ret_error);
 
 const SimTunable *sim_tunable_find(const SimPolicy *policy, const char *name);
 
+/* What it counts, one after the other; NULL: nothing. */
+const SimCounter *sim_counters(const SimPolicy *policy);
+
 /* The range that its value may have; that of its type if the policy does not say. */
 void sim_tunable_range(const SimTunable *t, int64_t *ret_min, int64_t *ret_max);
 

@@ -106,6 +106,13 @@ static int execute(const Trace *trace, const SimRun *run, SimStats *ret) {
         return run->learned ? run_and_learn(trace, run, ret) : run_policy(trace, run, NULL, ret);
 }
 
+static void read_counters(const SimPolicy *policy, SimResult *result) {
+        const SimCounter *c = policy ? sim_counters(policy) : NULL;
+
+        for (size_t n = 0; c && n < SIM_COUNTERS_MAX; c = c->next)
+                result->counters[n++] = *c->value;
+}
+
 static void child(const Trace *trace, const SimRun *run, SimResult *result) {
         uint64_t begin;
         int r;
@@ -123,6 +130,7 @@ static void child(const Trace *trace, const SimRun *run, SimResult *result) {
                 _exit(EXIT_FAILURE);
         }
 
+        read_counters(run->policy, result);
         result->done = true;
         _exit(EXIT_SUCCESS);
 }

@@ -35,8 +35,11 @@ typedef struct SimRun {
         const char *learned;
 } SimRun;
 
+#define SIM_COUNTERS_MAX 32 /* of one policy, as cachebpfd has it */
+
 typedef struct SimResult {
         SimStats stats;
+        uint64_t counters[SIM_COUNTERS_MAX]; /* of its policy, in the order of sim_counters() */
         uint64_t ns;       /* of processor time that the run took */
         bool done;
         char message[256]; /* what was wrong, if it is not done */
