@@ -30,6 +30,9 @@ CACHEBPF_TUNABLE(__u8, placeholders, "0..1", "boolean",
 CACHEBPF_TUNABLE(__u32, revoke_percent, "0..100", "% of 256 decisions",
 		 "are wrong: for the next 1024 or more the manager has no say; 0: never") = 25;
 
+CACHEBPF_COUNTER(overruled, "pages", "that stayed, the oldest, as their manager gave another");
+CACHEBPF_COUNTER(placeholders_made, "placeholders", "for what went instead of the oldest page");
+
 static __u32 leaving;
 /* there are, or were, placeholders */
 static bool remembers;
@@ -90,6 +93,7 @@ void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_f
 	if (why != CACHEBPF_REMOVED_RECLAIM || !proposed || !(__u32)note->place)
 		return;
 	remembers = true;
+	counter_add(&placeholders_made, 1);
 	placeholder_make(policy, folio, note->place, (__u64)note->place >> 48);
 }
 
@@ -119,6 +123,7 @@ static __noinline bool replace(struct cachebpf_policy *policy, struct cachebpf_e
 	if (A == B || !swapping)
 		return propose(policy, evict, B, 0, 0);
 	levels_swap(policy, m, A, B);
+	counter_add(&overruled, folio_pages(A));
 	return propose(policy, evict, B, placeholders ? bpf_cachebpf_number(A) : 0, m->nr_decisions);
 }
 

@@ -31,6 +31,9 @@ CACHEBPF_TUNABLE(__u32, protected_percent, "1..99", "% of the main part",
 CACHEBPF_TUNABLE(__u32, margin, "0..14", "uses",
 		 "by which a candidate's have to exceed its victim's by more; ToS 2017: 0") = 1;
 
+CACHEBPF_COUNTER(admitted, "pages", "that left the window and took their victim's place");
+CACHEBPF_COUNTER(refused, "pages", "that left the window, as their victim is used no less");
+
 /* folios that may change queues in one request, besides those it looks at for eviction */
 #define MAX_MOVES	512
 
@@ -174,9 +177,12 @@ static bool evict_from_main(struct cachebpf_policy *policy, struct cachebpf_evic
 			uses = count_all_uses(policy, candidate, &before);
 			if (victim && uses > count_uses(policy, victim) + margin) {
 				bpf_cachebpf_list_move(policy, candidate, queue_for(before), TAIL);
+				counter_add(&admitted, folio_pages(candidate));
 				loser = victim;
 				victim = NULL;
 			} else {
+				if (victim)
+					counter_add(&refused, folio_pages(candidate));
 				loser = candidate;
 			}
 			full = bpf_cachebpf_evict(evict, loser);

@@ -439,6 +439,9 @@ static __noinline void levels_evict_others(struct cachebpf_evict *evict)
 
 /* ---- who pays */
 
+CACHEBPF_COUNTER(placeholders_hit, "placeholders", "of what was missed soon: its manager pays next");
+CACHEBPF_COUNTER(wrong, "decisions", "of managers: LRU would still have what is missed");
+
 /* The page A, which a placeholder tells of, stayed in the stead of one that @m misses: @m pays next. */
 __noinline int levels_charge(struct cachebpf_policy *policy __arg_trusted,
 			     struct manager *m __arg_nonnull, __u64 placeholder)
@@ -454,8 +457,11 @@ __noinline int levels_charge(struct cachebpf_policy *policy __arg_trusted,
 		/* another's: that page is gone, or somebody else reads; or lent: its place is its last use */
 		if (!note || !note->place || slot_of_list(lists) != m->slot || kind == LENT)
 			break;
-		if (kind == SWAPPED && lru_would_have(policy, m, lists, placeholder >> 32))
+		counter_add(&placeholders_hit, 1);
+		if (kind == SWAPPED && lru_would_have(policy, m, lists, placeholder >> 32)) {
+			counter_add(&wrong, 1);
 			was_wrong(m);
+		}
 		note->place = 0;
 		bpf_cachebpf_list_move(policy, A, lists + SWAPPED, HEAD);
 		has_pages(m, level_of_list(lists), SWAPPED);
