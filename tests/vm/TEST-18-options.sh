@@ -131,6 +131,40 @@ like "$(unit_key t18-rule.slice reason)" "'nr_scan=1' \(/run/cachebpf/policies.d
 rm -r /run/cachebpf/policies.d
 systemctl reload cachebpfd.service
 
+# --- what a policy counts itself
+
+own_counters() { # FILTER: of t18count.slice
+        cachectl stats --json=short t18count.slice | jq -c ".[0] | $1"
+}
+is "$(cachectl show-policy --json=short wtinylfu | jq -c '[.[0].counters[] | [.name, .unit]]')" \
+        '[["admitted","pages"],["refused","pages"]]' 'show-policy knows what a policy counts'
+is "$(cachectl policies --json=short | jq -r '.[].counters[] | select(.doc == null) | .name')" '' \
+        'every counter says what it means'
+make_slice t18count.slice $'MemoryMax=64M\nCachePolicy=wtinylfu'
+systemctl start t18count.slice
+unit_runs t18count.slice wtinylfu
+is "$(own_counters '[.counters.policy_admitted, .counters.policy_refused]')" '[0,0]' 'it begins at 0'
+data=$(mktemp /var/tmp/t18.XXXXXX)
+head -c 128M /dev/zero >"$data"
+for i in 1 2 3; do in_slice t18count.slice cat "$data" >/dev/null; done
+rm "$data"
+counted=$(own_counters .counters.policy_refused)
+succeeds "it counts, $counted" test "$counted" -gt 0
+is "$(own_counters .declared | jq -r '.[1].name')" refused 'and what is counted is said'
+path=$(busctl --json=short call org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager GetUnit s t18count.slice |
+        jq -r '.data[0]')
+is "$(busctl --json=short call org.cachebpf1 "$path" org.cachebpf1.Unit GetStats |
+        jq '.data[0].policy_refused')" "$counted" 'D-Bus has the same'
+is "$(cachectl stats --format=openmetrics t18count.slice |
+        awk '/^cachebpf_policy_wtinylfu_refused_pages_total/ { print $NF }')" "$counted" 'so have metrics'
+daemon_kill
+daemon_start
+unit_runs t18count.slice wtinylfu
+is "$(own_counters .counters.policy_refused)" "$counted" 'a new daemon finds what was counted'
+make_dropin t18count.slice 50-options $'[Slice]\nCachePolicyOptions=margin=2'
+eventually updates_are t18count.slice 1
+is "$(own_counters .counters.policy_refused)" 0 'who takes its place begins at 0'
+
 succeeds 'the daemon is up' systemctl is-active cachebpfd.service
 books_agree 'the kernel has lost nothing'
 done_testing

@@ -55,6 +55,20 @@ static void test_table(void **state) {
                                       "belady 60.00%\n");
 }
 
+/* What a policy counts itself. */
+static void test_counters(void **state) {
+        _cleanup_(outcome_done) Outcome o = {}, json = {};
+
+        run(&o, "simulate", trace_path, "--policy=fifo,wtinylfu", "--size=8K,100%");
+        assert_int_equal(o.status, EXIT_SUCCESS);
+        assert_contains(o.out, "POLICY   COUNTER");
+        assert_contains(o.out, "wtinylfu admitted (pages)");
+
+        run(&json, "simulate", trace_path, "--policy=fifo,wtinylfu", "--size=8K", "--json=short");
+        assert_contains(json.out, "\"counters\":{}");
+        assert_contains(json.out, "\"counters\":{\"admitted\":");
+}
+
 static void test_mebibytes(void **state) {
         _cleanup_(outcome_done) Outcome o = {};
 
@@ -317,6 +331,7 @@ static void test_unwritable_plot(void **state) {
 int main(int argc, char *argv[]) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_table),
+                cmocka_unit_test(test_counters),
                 cmocka_unit_test(test_mebibytes),
                 cmocka_unit_test(test_static),
                 cmocka_unit_test(test_all_policies),
