@@ -254,17 +254,26 @@ int learned_remove(int dir_fd, const char *name) {
         return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-int learned_clean(int dir_fd) {
+static int open_entries(int dir_fd, DIR **ret) {
         /* not dup(): that would share the position in the directory */
-        int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r, ret = 0;
-        _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
-        struct dirent *de;
+        int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
 
-        if (!d) {
-                r = -errno;
-                safe_close(fd);
-                return r;
-        }
+        *ret = fd < 0 ? NULL : fdopendir(fd);
+        if (*ret)
+                return 0;
+        r = -errno;
+        safe_close(fd);
+        return r;
+}
+
+int learned_clean(int dir_fd) {
+        _cleanup_closedir_ DIR *d = NULL;
+        struct dirent *de;
+        int r, ret;
+
+        ret = open_entries(dir_fd, &d);
+        if (ret < 0)
+                return ret;
 
         while ((de = readdir(d)))
                 if (startswith(de->d_name, NEW_PREFIX)) {
@@ -272,5 +281,60 @@ int learned_clean(int dir_fd) {
                         if (r < 0 && ret == 0)
                                 ret = r;
                 }
+        return ret;
+}
+
+typedef struct Entry {
+        char *name;
+        uint64_t size;
+        struct timespec written;
+} Entry;
+
+static void entry_clear(void *p) {
+        g_free(((Entry *) p)->name);
+}
+
+static int compare_newest_first(const void *a, const void *b) {
+        const struct timespec *x = &((const Entry *) a)->written, *y = &((const Entry *) b)->written;
+
+        if (x->tv_sec != y->tv_sec)
+                return x->tv_sec > y->tv_sec ? -1 : 1;
+        return x->tv_nsec > y->tv_nsec ? -1 : x->tv_nsec < y->tv_nsec;
+}
+
+int learned_limit(int dir_fd, uint64_t size) {
+        g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(Entry));
+        _cleanup_closedir_ DIR *d = NULL;
+        struct dirent *de;
+        uint64_t sum = 0;
+        int r, ret;
+
+        g_array_set_clear_func(entries, entry_clear);
+        ret = open_entries(dir_fd, &d);
+        if (ret < 0)
+                return ret;
+
+        while ((de = readdir(d))) {
+                struct stat st;
+
+                if (fstatat(dir_fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) >= 0 && S_ISREG(st.st_mode))
+                        g_array_append_val(entries, ((const Entry) {
+                                .name = g_strdup(de->d_name),
+                                .size = (uint64_t) st.st_size,
+                                .written = st.st_mtim,
+                        }));
+        }
+
+        g_array_sort(entries, compare_newest_first);
+        for (guint i = 0; i < entries->len; i++) {
+                const Entry *e = &g_array_index(entries, Entry, i);
+
+                sum += e->size;
+                if (sum <= size)
+                        continue;
+                r = learned_remove(dir_fd, e->name);
+                if (r < 0 && ret == 0)
+                        ret = r;
+        }
         return ret;
 }

@@ -64,3 +64,5 @@ int learned_save(int dir_fd, const char *name, const Learned *l);
 int learned_remove(int dir_fd, const char *name);
 /* Removes what writers that were killed left behind. */
 int learned_clean(int dir_fd);
+/* Removes those that were not written for the longest time, until no more than size bytes are left. */
+int learned_limit(int dir_fd, uint64_t size);

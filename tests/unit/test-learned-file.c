@@ -312,8 +312,34 @@ static void test_kills(void **state) {
         assert_int_equal(load(d->fd), 9);
 }
 
+/* Files of units that are gone make room: those that were not written for the longest time. */
+static void test_limit(void **state) {
+        Directory *d = *state;
+        g_autofree char *path = g_build_filename(d->path, NAME, NULL);
+        struct stat st;
+
+        for (unsigned i = 0; i < 4; i++) {
+                g_autofree char *name = g_strdup_printf("gone-%u", i);
+                const struct timespec times[] = { { .tv_sec = 1000 + i }, { .tv_sec = 1000 + i } };
+
+                assert_int_equal(save(d->fd, 1), 0);
+                assert_int_equal(renameat(d->fd, NAME, d->fd, name), 0);
+                assert_int_equal(utimensat(d->fd, name, times, 0), 0);
+        }
+        assert_int_equal(save(d->fd, 5), 0);
+        assert_int_equal(stat(path, &st), 0);
+
+        assert_int_equal(learned_limit(d->fd, (uint64_t) st.st_size * 5), 0);
+        assert_int_equal(count_files(d), 5);
+        assert_int_equal(learned_limit(d->fd, (uint64_t) st.st_size * 3 - 1), 0);
+        assert_int_equal(count_files(d), 2);
+        assert_int_equal(load(d->fd), 5);
+        assert_int_equal(faccessat(d->fd, "gone-3", F_OK, 0), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_round, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_foreign, setup, teardown),

@@ -28,6 +28,7 @@ static GString *warning;
 
 static struct {
         int error;           /* what reading fails with */
+        int write_error;
         uint32_t value_size;
 } *played; /* the children have it, too */
 
@@ -62,6 +63,9 @@ int bpf_map_lookup_batch(int fd, void *in, void *out, void *keys, void *values, 
 
 int bpf_map_update_batch(int fd, const void *keys, const void *values, uint32_t *count,
                          const struct bpf_map_batch_opts *opts) {
+        if (played->write_error < 0)
+                return played->write_error;
+
         for (uint32_t i = 0; i < *count; i++) {
                 uint32_t key = ((const uint32_t *) keys)[i];
 
@@ -159,7 +163,7 @@ static void settle(void) {
 }
 
 static void save_now(void) {
-        learning_save_all(learning);
+        learning_minute(learning);
         settle();
 }
 
@@ -250,7 +254,7 @@ static void test_killed_before(void **state) {
 
         u = add_unit("a.slice", "lfu", 1);
         run();
-        learning_save_all(learning); /* not before that */
+        learning_minute(learning); /* not before that */
         settle();
         assert_true(u->link->restored);
         assert_int_equal(learned(), 5);
@@ -371,7 +375,7 @@ static void test_forget(void **state) {
         (void) start_unit(1);
         learn(6);
         save_now();
-        learning_save_all(learning); /* is not to bring it back */
+        learning_minute(learning); /* is not to bring it back */
         assert_int_equal(learning_forget(learning, "a.slice", &file), 0);
         assert_string_equal(file, path);
         assert_int_equal(learning_forget(learning, "a.slice", &again), 0);
@@ -383,6 +387,68 @@ static void test_forget(void **state) {
         save_now();
         assert_true(written("a.slice") > 0);
         assert_int_equal(n_warnings, 0);
+}
+
+/* What could not be restored for want of something is in the file still, and is tried again. */
+static void test_restored_later(void **state) {
+        uint64_t before;
+        Unit *u = start_unit(1);
+
+        learn(6);
+        fake_cgroup_remove(&fixture->kernel, 1);
+        set_cgroup(u, 0);
+        settle();
+        before = written("a.slice");
+        assert_true(before > 0);
+
+        new_map();
+        played->write_error = -ENOMEM;
+        set_cgroup(u, 2);
+        settle();
+        assert_false(u->link->restored);
+        assert_int_equal(n_warnings, 1);
+        assert_non_null(strstr(warning->str, "trying again"));
+        learn(1);
+        save_now();
+        assert_int_equal(written("a.slice"), before);
+        assert_int_equal(n_warnings, 1);
+
+        played->write_error = 0;
+        save_now();
+        assert_true(u->link->restored);
+        assert_int_equal(learned(), 6);
+}
+
+/* The policy is replaced, or what it learned forgotten, before that was restored. */
+static void test_overtaken(void **state) {
+        g_autofree char *file = NULL;
+        Unit *u = start_unit(1);
+
+        learn(6);
+        fake_cgroup_remove(&fixture->kernel, 1);
+        set_cgroup(u, 0);
+        settle();
+
+        new_map();
+        set_cgroup(u, 2);
+        run();
+        set(u, "CachePolicyOptions", "nr_scan=64", 8);
+        assert_true(learning_is_busy(learning));
+        settle();
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_true(u->link->restored);
+        assert_int_equal(learned(), 6);
+
+        fake_cgroup_remove(&fixture->kernel, 2);
+        set_cgroup(u, 0);
+        settle();
+        new_map();
+        set_cgroup(u, 3);
+        run();
+        assert_int_equal(learning_forget(learning, "a.slice", &file), 0);
+        settle();
+        assert_true(u->link->restored);
+        assert_int_equal(learned(), 0);
 }
 
 /* ---- killed while it saves */
@@ -400,7 +466,7 @@ static void test_kills(void **state) {
                 uint64_t first, last;
 
                 learn(i + 2);
-                learning_save_all(learning);
+                learning_minute(learning);
                 assert_int_equal(usleep(i * 53 % 4000), 0);
                 /* the child goes with the daemon */
                 restart();
@@ -427,6 +493,8 @@ int main(void) {
                 LEARNING_TEST(test_damaged),
                 LEARNING_TEST(test_errors),
                 LEARNING_TEST(test_forget),
+                LEARNING_TEST(test_restored_later),
+                LEARNING_TEST(test_overtaken),
                 LEARNING_TEST(test_kills),
         };
 

@@ -8,9 +8,13 @@
 #include "shared/file-util.h"
 #include "shared/string-util.h"
 
+/* Of all units: the files of those that are long gone make room. */
+#define TOTAL_SIZE_MAX (256ULL << 20)
+
 /* What the child says. */
 typedef struct Result {
         int error;
+        bool written;
         bool has_sum;
         uint8_t sum[LEARNED_SUM_SIZE];
 } Result;
@@ -66,11 +70,18 @@ static int save(const LearningJob *j, Result *ret) {
 
         learned_sum(&l, ret->sum);
         ret->has_sum = true;
-        if (j->has_sum && memcmp(j->sum, ret->sum, sizeof(j->sum)) == 0)
+        dir = open_directory(j->dir);
+        if (dir < 0)
+                return dir;
+        if (j->has_sum && memcmp(j->sum, ret->sum, sizeof(j->sum)) == 0 &&
+            faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) >= 0)
                 return 0;
 
-        dir = open_directory(j->dir);
-        return dir < 0 ? dir : learned_save(dir, name, &l);
+        r = learned_save(dir, name, &l);
+        if (r < 0)
+                return r;
+        ret->written = true;
+        return learned_limit(dir, TOTAL_SIZE_MAX);
 }
 
 static int restore(const LearningJob *j, Result *ret) {
@@ -130,6 +141,7 @@ int learning_job_end(LearningJob *j) {
                 return -EIO;
 
         memcpy(&result, bytes, sizeof(result));
+        j->written = result.written;
         j->has_sum = result.error >= 0 && result.has_sum;
         memcpy(j->sum, result.sum, sizeof(j->sum));
         return result.error;

@@ -18,6 +18,7 @@ typedef struct LearningJob {
         char *label;
         int map_fd;          /* its own: the map stays, even if the policy goes */
         uint64_t generation; /* of the unit's policy */
+        bool written;        /* the file was: it did not have that already */
         bool has_sum;        /* the file is known to have: */
         uint8_t sum[LEARNED_SUM_SIZE];
         Helper helper;

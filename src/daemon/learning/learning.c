@@ -25,6 +25,7 @@
 typedef struct Learner {
         bool wanted;         /* by CacheLearning=, when it was looked at last */
         uint64_t generation; /* of what is behind the link */
+        bool complained;     /* that it cannot be restored now */
         bool has_sum;        /* what the file has, as far as it is known */
         uint8_t sum[LEARNED_SUM_SIZE];
 } Learner;
@@ -65,7 +66,8 @@ bool learning_is_busy(const Learning *l) {
 
 static void saved(Learning *l, const LearningJob *j, int r) {
         if (r >= 0) {
-                l->failing = false;
+                /* not if another one has nothing new */
+                l->failing = l->failing && !j->written;
                 return;
         }
         if (!l->failing) /* once, not each minute for each unit */
@@ -75,22 +77,45 @@ static void saved(Learning *l, const LearningJob *j, int r) {
         l->failing = true;
 }
 
-static void restored(const LearningJob *j, int r) {
+/* Another try would bring the same: there is nothing, or nothing of use. */
+static bool is_final(int r) {
+        return r >= 0 || r == -ENOENT || r == -EBADMSG || r == -EPROTONOSUPPORT || r == -EMEDIUMTYPE;
+}
+
+static void restored(Learner *x, const LearningJob *j, int r) {
         g_autofree char *name = learned_file_name(j->unit);
 
         if (r >= 0)
                 log_debug("%s: What its cache policy learned before is restored.", j->unit);
-        else if (r != -ENOENT)
+        else if (!is_final(r) && x && !x->complained)
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
+                                "%s: Cannot restore what its cache policy learned before, trying again each "
+                                "minute: %m", j->unit);
+        else if (is_final(r) && r != -ENOENT)
                 log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = j->unit),
                                 "%s: What its cache policy learned before is ignored: '%s/%s' %s.", j->unit,
                                 j->dir, name, learned_strerror(r));
+        if (x)
+                x->complained = !is_final(r);
 }
 
+/* Until then the file is what counts, and is not written. */
+static void note_restored(Learning *l, Unit *u) {
+        const PolicyBackend *b = l->manager->backend;
+        int r;
+
+        u->link->restored = true;
+        r = b->mark_restored(b->userdata, u->link);
+        if (r < 0)
+                log_debug_errno(r, "%s: Cannot note that its cache policy has what was learned before: %m",
+                                u->name);
+}
+
+static void sync_unit(Learning *l, Unit *u);
 static void start_next(Learning *l);
 
 static void end_running(Learning *l) {
         _cleanup_(learning_job_freep) LearningJob *j = TAKE_PTR(l->running);
-        const PolicyBackend *b = l->manager->backend;
         Unit *u = manager_find_unit(l->manager, j->unit);
         Learner *x = u ? g_hash_table_lookup(l->learners, u) : NULL;
         int r;
@@ -106,19 +131,17 @@ static void end_running(Learning *l) {
         if (j->kind == LEARNING_SAVE)
                 saved(l, j, r);
         else if (j->kind == LEARNING_RESTORE)
-                restored(j, r);
+                restored(x, j, r);
         else if (r < 0)
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
                                 "%s: Cannot take from its cache policy what it has learned, ignoring: %m",
                                 j->unit);
 
-        /* Not before: until then the file is what counts, and is not written. */
-        if (x && j->kind == LEARNING_RESTORE && is_learning(u) && x->generation == j->generation) {
-                u->link->restored = true;
-                r = b->mark_restored(b->userdata, u->link);
-                if (r < 0)
-                        log_debug_errno(r, "%s: Cannot note that its cache policy has what was learned "
-                                        "before: %m", j->unit);
+        if (x && j->kind == LEARNING_RESTORE && is_learning(u)) {
+                if (x->generation != j->generation) /* it was for the one before */
+                        sync_unit(l, u);
+                else if (is_final(r))
+                        note_restored(l, u);
         }
 
         start_next(l);
@@ -168,15 +191,19 @@ static void start_next(Learning *l) {
         }
 }
 
-static bool is_queued(const Learning *l, const char *unit, LearningJobKind kind) {
-        for (GList *i = l->queue.head; i; i = i->next) {
-                const LearningJob *j = i->data;
+static bool is_job(const LearningJob *j, LearningJobKind kind, const Unit *u, uint64_t generation) {
+        return j->kind == kind && j->generation == generation && streq(j->unit, u->name);
+}
 
-                if (j->kind == kind && streq(j->unit, unit))
+/* For the policy that it has now. */
+static bool is_queued(Learning *l, Unit *u, LearningJobKind kind) {
+        uint64_t generation = learner_of(l, u)->generation;
+
+        for (GList *i = l->queue.head; i; i = i->next)
+                if (is_job(i->data, kind, u, generation))
                         return true;
-        }
 
-        return l->running && l->running->kind == kind && streq(l->running->unit, unit);
+        return l->running && is_job(l->running, kind, u, generation);
 }
 
 /* Those of the kinds in the mask; a job that runs goes on. */
@@ -207,7 +234,7 @@ static bool is_to_save(Learning *l, Unit *u) {
         return is_learning(u) && u->link->restored && !u->link->incomplete && learner_of(l, u)->wanted;
 }
 
-void learning_save_all(Learning *l) {
+static void save_all(Learning *l) {
         GHashTableIter it;
         gpointer p;
 
@@ -215,15 +242,25 @@ void learning_save_all(Learning *l) {
         while (g_hash_table_iter_next(&it, &p, NULL)) {
                 Unit *u = p;
 
-                if (is_to_save(l, u) && !is_queued(l, u->name, LEARNING_SAVE))
+                if (is_to_save(l, u) && !is_queued(l, u, LEARNING_SAVE))
                         queue(l, u, LEARNING_SAVE);
         }
+}
+
+void learning_minute(Learning *l) {
+        GHashTableIter it;
+        gpointer u;
+
+        g_hash_table_iter_init(&it, l->learners);
+        while (g_hash_table_iter_next(&it, &u, NULL))
+                sync_unit(l, u);
+        save_all(l);
 }
 
 static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
         Learning *l = ASSERT_PTR(userdata);
 
-        learning_save_all(l);
+        learning_minute(l);
         (void) sd_event_source_set_time_relative(s, SAVE_USEC);
         (void) sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
         return 0;
@@ -232,7 +269,7 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
 void learning_finish(Learning *l) {
         uint64_t end = (uint64_t) g_get_monotonic_time() + FINISH_USEC;
 
-        learning_save_all(l);
+        save_all(l);
         while (l->running) {
                 uint64_t now = (uint64_t) g_get_monotonic_time();
 
@@ -268,8 +305,10 @@ int learning_forget(Learning *l, const char *unit, char **ret_file) {
 
         if (x)
                 x->has_sum = false;
-        if (u && is_learning(u))
+        if (u && is_learning(u)) {
                 queue(l, u, LEARNING_EMPTY);
+                sync_unit(l, u); /* there is nothing to restore now, and that has to be noted */
+        }
         *ret_file = existed ? TAKE_PTR(path) : NULL;
         return 0;
 }
@@ -285,7 +324,7 @@ static void sync_unit(Learning *l, Unit *u) {
 
         x = learner_of(l, u);
         if (x->wanted && !u->link->restored && !u->link->incomplete &&
-            !is_queued(l, u->name, LEARNING_RESTORE))
+            !is_queued(l, u, LEARNING_RESTORE))
                 queue(l, u, LEARNING_RESTORE);
 }
 

@@ -12,9 +12,9 @@ int learning_new(Manager *m, Learning **ret);
 Learning *learning_free(Learning *l);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Learning *, learning_free);
 
-/* Saves what has changed: what happens every minute. */
-void learning_save_all(Learning *l);
-/* The same at the end, and waits for that; not for ever. */
+/* What happens every minute: restores what could not be restored before, and saves what has changed. */
+void learning_minute(Learning *l);
+/* Saves what has changed at the end, and waits for that; not for ever. */
 void learning_finish(Learning *l);
 /* Something is being saved or restored, or will be. */
 bool learning_is_busy(const Learning *l);
