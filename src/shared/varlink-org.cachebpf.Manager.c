@@ -483,6 +483,7 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_type_Unit,
                 SD_VARLINK_SYMBOL_COMMENT("A documented constant of a policy object"),
                 &vl_type_Tunable,
+                SD_VARLINK_SYMBOL_COMMENT("What a policy counts itself"),
                 &vl_type_PolicyCounter,
                 SD_VARLINK_SYMBOL_COMMENT("What a policy object can do besides evicting"),
                 &vl_type_PolicyAbility,
