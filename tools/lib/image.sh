@@ -28,6 +28,29 @@ make_baseroot() {
         prune 2 "$CACHE"/baseroot-*
 }
 
+# Units that others want, for machines that are started and thrown away.
+UNWANTED=(
+        apt-daily\* dev-hugepages\* dpkg-db-backup\* e2scrub\* fstrim\* getty\* kmod-static-nodes\* ldconfig\*
+        postgresql\* proc-sys-fs-binfmt_misc\* remote-fs\* sys-kernel-config\* system-xfs_scrub\* systemd-ask-password\*
+        systemd-{binfmt,creds,firstboot,hibernate,hostnamed,hwdb,initctl,journal-catalog,machine-id,modules-load}\*
+        systemd-{pcr,pstore,random-seed,sysext,sysusers,tmpfiles-clean,tpm2,update-done,update-utmp}\* xfs_scrub\*
+)
+
+# Takes away what costs time at each boot and each daemon-reload, of which the tests have many: units, for systemd loads
+# all that others mention, and generators, which it runs.
+trim_units() { # ROOT
+        local units=/usr/lib/systemd/system config=/etc/systemd/system generators=/system-generators name
+        for name in "${UNWANTED[@]}"; do
+                rm -f "$1"{"$units","$config"}/*.wants/$name # a pattern
+        done
+        rm -rf "$1$units"/{initrd,systemd-{battery-check,bsod,soft-reboot,confext,sysext,networkd}}*
+        ln -sf /dev/null "$1$config/modprobe@.service"
+        mkdir -p "$1${config%/*}$generators"
+        for name in "$1${units%/*}$generators"/*; do
+                ln -sf /dev/null "$1${config%/*}$generators/${name##*/}"
+        done
+}
+
 assemble_root() { # ROOT
         local root=$1 unit
         rm -rf --one-file-system "$root"
@@ -44,19 +67,7 @@ assemble_root() { # ROOT
         echo "$IMAGE_UUID" | tr -d - >"$root/etc/machine-id"
         chroot "$root" passwd --delete root
 
-        # Nothing that only costs boot time.
-        for unit in systemd-{pstore,random-seed,update-utmp,tmpfiles-clean,firstboot}.service \
-                systemd-{hwdb-update,journal-catalog-update,modules-load}.service \
-                e2scrub_reap.service e2scrub_all.timer fstrim.timer dpkg-db-backup.timer \
-                systemd-tmpfiles-clean.timer \
-                xfs_scrub_all.timer getty-static.service modprobe@.service postgresql.service; do
-                ln -sf /dev/null "$root/etc/systemd/system/$unit"
-        done
-        # Nor what costs time at each daemon-reload, of which the tests have many.
-        mkdir -p "$root/etc/systemd/system-generators"
-        for unit in systemd-{gpt-auto,hibernate-resume,rc-local,ssh,system-update,sysv,tpm2} postgresql; do
-                ln -sf /dev/null "$root/etc/systemd/system-generators/$unit-generator"
-        done
+        trim_units "$root"
         ln -sf multi-user.target "$root/usr/lib/systemd/system/default.target"
         rm -rf "$root"/var/log/journal
         touch "$root/etc/.updated" "$root/var/.updated"

@@ -126,8 +126,8 @@ usual_devices() {
 # Sets QEMU to the whole command line but for the channels, and KERNEL_ARGS.
 qemu_command() {
         local i
-        KERNEL_ARGS="rw rootfstype=ext4 console=ttyS0 panic=-1 oops=panic systemd.show_status=0 printk.devkmsg=on"
-        KERNEL_ARGS+=" watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120"
+        KERNEL_ARGS="rw rootfstype=ext4 console=ttyS0 8250.nr_uarts=1 panic=-1 oops=panic systemd.show_status=0"
+        KERNEL_ARGS+=" printk.devkmsg=on watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120"
         QEMU=("${QEMU_PROGRAM[@]}" "${ACCEL[@]}" -smp "$CPUS" -nodefaults -display none -no-reboot)
         if [[ -n $LAB ]]; then
                 lab_devices
@@ -196,7 +196,7 @@ boot_and_wait() {
                         -device "virtserialport,chardev=$name,name=vm.$name")
         done
         QEMU+=(-serial "file:$CONSOLE" -append
-                "$KERNEL_ARGS systemd.unit=vm-command.target systemd.mask=serial-getty@ttyS0.service")
+                "$KERNEL_ARGS systemd.unit=vm-command.target")
 
         "${READER[@]}" <"$MACHINE/stdout.out" &
         readers+=($!)
@@ -340,5 +340,5 @@ verb_shell() {
         [[ $TIMEOUT -eq 0 ]] || limit=(timeout --foreground --kill-after=5 "$TIMEOUT")
         info "a shell as root follows; leave with 'poweroff', or Ctrl-A x to kill the machine"
         "${limit[@]}" "${QEMU[@]}" -serial mon:stdio \
-                -append "$KERNEL_ARGS systemd.wants=vm-shares.service $(terminal_arguments)"
+                -append "$KERNEL_ARGS systemd.unit=vm-shell.target $(terminal_arguments)"
 }
