@@ -116,7 +116,7 @@ reading=$!
 eventually begun_is 1
 kill -KILL "$pid" # at once: all that takes time was done before
 is "$(own_count t16.slice ended)" 0 'its program is at work when it is killed'
-eventually systemctl is-failed --quiet cachebpfd.service
+eventually daemon_is_dead
 posted=$(own_count t16.slice posted)
 wait "$reading"
 is "$(own_count t16.slice begun)" 1 'the daemon is dead, and the program is not run any more'

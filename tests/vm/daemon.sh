@@ -37,7 +37,7 @@ unit_is() { # UNIT STATE [SECONDS]: a point of the test: the unit gets into that
         fi
 }
 
-# make_slices SETTINGS SLICE…: make_slice for several, with one reload. NAME in the settings stands for what
+# make_slices SETTINGS SLICE…: make_slice for several, with one reload at most. NAME in the settings stands for what
 # is between dash and dot in the slice's name.
 make_slices() {
         local settings=$1 slice name
@@ -47,7 +47,7 @@ make_slices() {
                 name=${slice#*-}
                 printf '[Slice]\n%s\n' "${settings//NAME/${name%.slice}}" >"/run/systemd/system/$slice"
         done
-        systemctl daemon-reload
+        reload_for "$@"
 }
 
 # systemd unloads a unit that stopped as soon as nobody needs it, and the daemon forgets it then.
@@ -107,11 +107,16 @@ start_bus() {
         eventually busctl get-property org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager Version
 }
 
+STAYS_DEAD=/run/cachebpfd-stays-dead # a condition of its service in the image
+
 # Should it die from now on, it is not started again until daemon_start.
 daemon_no_restart() {
-        mkdir -p /run/systemd/system/cachebpfd.service.d
-        printf '[Service]\nRestart=no\n' >/run/systemd/system/cachebpfd.service.d/99-test.conf
-        systemctl daemon-reload
+        touch "$STAYS_DEAD"
+}
+
+# It is not, and is not about to be started again.
+daemon_is_dead() {
+        [[ $(systemctl show --property=ActiveState --value cachebpfd.service) == inactive ]]
 }
 
 # kill -9, if it runs now: otherwise its PID is said to be 0, which stands for all processes of the test.
@@ -125,13 +130,12 @@ kill_daemon() {
 daemon_kill() {
         daemon_no_restart
         eventually kill_daemon
-        eventually systemctl is-failed --quiet cachebpfd.service
+        eventually daemon_is_dead
 }
 
 daemon_start() {
-        rm -rf /run/systemd/system/cachebpfd.service.d
-        systemctl daemon-reload
-        systemctl reset-failed cachebpfd.service
+        rm -f "$STAYS_DEAD"
+        systemctl reset-failed cachebpfd.service # it does not count how often tests start it
         systemctl start cachebpfd.service
 }
 

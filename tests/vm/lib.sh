@@ -111,10 +111,12 @@ eventually() {
 
 # --- units
 
-# reload_for UNIT: has systemd take notice of its changed files. A unit that it has not loaded yet it reads by itself,
-# and to reload takes a second of an emulated processor.
+# reload_for UNIT…: has systemd take notice of their changed files. A unit that it has not loaded yet it reads by
+# itself, and to reload takes seconds of an emulated processor.
 reload_for() {
-        [[ $(systemctl show --property=NeedDaemonReload --value "$1") == no ]] || systemctl daemon-reload
+        local needed
+        needed=$(systemctl show --property=NeedDaemonReload --value "$@")
+        [[ $needed != *yes* ]] || systemctl daemon-reload
 }
 
 # make_unit UNIT CONTENT: a unit file in /run that is gone, stopped and all, when the test ends.
@@ -153,7 +155,7 @@ remove_test_units() {
         for unit in "${units[@]}"; do
                 rm -rf "/run/systemd/system/$unit" "/run/systemd/system/$unit.d"
         done
-        systemctl daemon-reload
+        reload_for "${units[@]}"
         systemctl reset-failed "${units[@]}" 2>/dev/null
         : >"$TEST_UNITS"
 }
