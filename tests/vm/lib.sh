@@ -163,15 +163,36 @@ trap remove_test_units EXIT
 
 # --- the kernel's files
 
-cgroup_of() { # UNIT: its directory; false if it has none now
-        local path
-        path=$(systemctl show --property=ControlGroup --value "$1")
-        [[ -n $path && -d $CGROUP_ROOT$path ]] && echo "$CGROUP_ROOT$path"
+# cgroup_of UNIT: its directory; false if it has none now. That of a slice is in its name: systemctl is a large process
+# for an emulated processor.
+cgroup_of() {
+        local path='' name='' part
+        local -a parts
+        if [[ $1 == *.slice ]]; then
+                IFS=- read -ra parts <<<"${1%.slice}"
+                for part in "${parts[@]}"; do
+                        [[ -n $part ]] || continue # -.slice
+                        name+=${name:+-}$part
+                        path+=/$name.slice
+                done
+        else
+                path=$(systemctl show --property=ControlGroup --value "$1")
+                [[ -n $path ]] || return
+        fi
+        [[ -d $CGROUP_ROOT$path ]] && echo "$CGROUP_ROOT$path"
 }
 
 # flat_key FILE KEY: the value of one line of a flat keyed file ("" if there is none).
 flat_key() {
-        awk -v key="$2" '$1 == key { print $2; exit }' "$1" 2>/dev/null
+        local line value
+        local -a lines
+        mapfile -t lines 2>/dev/null <"$1" || return
+        for line in "${lines[@]}"; do
+                [[ $line == "$2"[[:blank:]]* ]] || continue
+                read -r _ value _ <<<"$line"
+                echo "$value"
+                return
+        done
 }
 
 kernel_stat() { # KEY: of the whole kernel (policies, attached, detached, updated, ejected)
