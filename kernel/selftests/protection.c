@@ -108,7 +108,7 @@ static void test_beside_mglru(void)
 /* More than a request remembers verdicts of; their pages lie one behind the other. */
 #define NR_CHILDREN	16
 #define NR_LEVELS	12
-#define NR_IN_TURN	(NR_CHILDREN * 8 * MiB_PAGES)
+#define NR_IN_TURN	(NR_CHILDREN * 2 * MiB_PAGES)
 /* the watchdog's budget for a request; it was 73 ms */
 #define MAX_NS		20000000
 
