@@ -36,7 +36,7 @@ try_policy() { # POLICY
         systemctl stop "$slice"
 }
 
-make_trace 150000 81920 4 2000
+make_trace 80000 81920 4 2000
 mapfile -t policies < <(cachectl policies --no-legend | awk '{ print $1 }')
 compare "${#policies[@]}" -ge 12 'there are policies'
 for policy in "${policies[@]}"; do
