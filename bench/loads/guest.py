@@ -170,16 +170,22 @@ def write_unit(name, lines):
         run("systemctl", "daemon-reload")
 
 
+LEARNING = "CacheLearning=yes"
+
+
 class Slice:
     """An ordinary slice: a unit file with MemoryMax= and, under a policy, CachePolicy=, or other settings alone, for
-    which the daemon attaches noop."""
+    which the daemon attaches noop.  What the policy learns is kept only with LEARNING: else it would be the better, the
+    more often it was measured."""
 
     recorder = None     # of what is done in slices, if it is wanted
 
     def __init__(self, name, memory_max, policy=None, settings=()):
         self.name = name
         self.memory_max = memory_max
-        self.settings = [f"CachePolicy={policy}", *settings] if policy else list(settings)
+        self.settings = list(settings)
+        if policy:
+            self.settings += [f"CachePolicy={policy}", *(() if LEARNING in settings else ("CacheLearning=no",))]
         # as the kernel calls it: a policy's name there is a C identifier
         self.attached = policy.replace("-", "_") if policy else "noop" if settings else None
         self.identity = None
