@@ -22,6 +22,7 @@ import workloads_dispatch
 import workloads_isolation
 import workloads_memory
 import workloads_mixed
+import workloads_mlcache
 import workloads_sql
 import workloads_twitter
 import workloads_ycsb
@@ -31,6 +32,7 @@ report_mixed = reporter(goals.mixed, "database_bytes")
 report_ycsb = reporter(goals.ycsb, "database_bytes", "options")
 # The papers name these programs, and have no figures.
 report_queries = reporter(None, "database_bytes", "options")
+report_mlcache = reporter(goals.mlcache, "learning", "simulated")
 
 LOADS = {
     "search": (workloads.Search, reporter(goals.search, "tree_bytes", "files")),
@@ -44,6 +46,7 @@ LOADS = {
     **{name: (load, reporter(goals.acfs_single)) for name, load in workloads_acfs.SINGLE.items()},
     **{name: (load, reporter(goals.acfs_together)) for name, load in workloads_acfs.TOGETHER.items()},
     **{name: (load, reporter(goals.acfs_beside)) for name, load in workloads_acfs.BESIDE.items()},
+    **{name: (load, report_mlcache) for name, load in workloads_mlcache.LOADS.items()},
     "isolation": (workloads_isolation.Isolation, reporter(goals.isolation)),
     "dispatch": (workloads_dispatch.Dispatch, reporter(goals.dispatch)),
     "memory": (workloads_memory.Memory, reporter(goals.memory)),
@@ -70,7 +73,7 @@ def named(*beginnings):
 
 
 # One word for several.
-GROUPS = {"acfs": named("acfs-")}
+GROUPS = {"acfs": named("acfs-"), "mlcache": named("mlcache-")}
 
 # What is in none of them is reported at the end.
 SECTIONS = (
@@ -82,6 +85,7 @@ SECTIONS = (
     Section("Look-ups beside scans", "figure 9", ("get-scan",)),
     Section("Isolation", "figure 10", named("isolation")),
     Section("Control by programs", "ACFS, tables 1 to 6 and figures 4 to 6", named("acfs-")),
+    Section("Learning what pages are worth", "MLCache, figures 4 and 5", named("mlcache-")),
     Section("Compaction and admission", "application-informed admission", ("admission",)),
     Section("Overhead", "table 4", ("cost",)),
     Section("Dispatch to user space", "table 1", named("dispatch")),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PostgreSQL and SQLite as Debian has them, under every policy: neither keeps much itself here, the page cache does."""
 
+import contextlib
 import pathlib
 import re
 import time
@@ -174,10 +175,16 @@ class PgBench(Queries):
     def counters(self):
         return {**self.backends.counters(), **guest.disk_counters(self.disk.device)}
 
-    def run(self, slice_, variant, repetition):
+    @contextlib.contextmanager
+    def served(self, slice_):
+        """A server in the slice, meanwhile."""
         with guest.server_in_slice(slice_, "demo-sql", self.server(),
                                    ["User=postgres", "KillMode=mixed", "KillSignal=SIGINT"]) as pid:
             self.backends = Backends(pid)
+            yield
+
+    def run(self, slice_, variant, repetition):
+        with self.served(slice_):
             return super().run(slice_, variant, repetition)
 
     def ask(self, _slice, _variant, repetition):

@@ -61,6 +61,7 @@ class Guest:
         assert not settings
         self.policies.append(policy)
         return self
+    slice.recorder = None
 
     def __enter__(self):
         return self
