@@ -67,6 +67,8 @@ def page(report):
         made=textwrap.fill(f"Made {report['made']} of the sources {report['host']['sources']} by `tools/bench`; not "
                            "to be edited. [bench/README.md](../bench/README.md) says what is measured and why.", WIDTH),
         notes=textwrap.fill(f"{told.NOTES} The *limit* {told.LIMIT_NOTE}", WIDTH)).rstrip()]
+    if told.versions(report):
+        parts.append(told.versions(report))
     goals = told.goals(report["experiments"])
     if goals:
         parts += ["## Goals", "\n".join(f"- {'reached' if reached else '**missed**'}: {text(goal)}"

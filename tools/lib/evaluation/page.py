@@ -92,9 +92,8 @@ def page(report):
              f"{runner.clock(report['seconds'])} altogether. Host: {host['processors']} × "
              f"{html.escape(host['processor'])}, {html.escape(host['system'])}, "
              f"Linux {html.escape(host['kernel'])}.</p>"]
-    if report["versions"] > 1:
-        parts.append(f'<p class="missed">The results are of {report["versions"]} versions of the sources: run '
-                     "tools/bench again to have them of one.</p>")
+    if told.versions(report):
+        parts.append(f'<p class="missed">{told.versions(report)}</p>')
     parts.append(f'<p class="note">{html.escape(told.NOTES)} {PAPERS_NOTE} The <i>limit</i> '
                  f"{html.escape(told.LIMIT_NOTE)}</p>")
     parts.append(goals(report["experiments"]))

@@ -18,6 +18,13 @@ the end: no policy reads less for that sequence. Another policy can have another
 do not wait for each other, as in GET-SCAN: there a policy can read less than the limit."""
 
 
+def versions(report):
+    """None if all is of one version of the sources."""
+    number = report["versions"]
+    return None if number < 2 else \
+        f"The results are of {number} versions of the sources: run tools/bench again to have them of one."
+
+
 def title(experiment):
     return experiment["title"][:1].upper() + experiment["title"][1:]
 
