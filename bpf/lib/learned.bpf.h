@@ -15,6 +15,10 @@
  * wrong by now, and the uses of this run after LEARNED_EPOCHS of them; that is
  * done when a slot is looked at next.
  *
+ * It may even be wrong altogether.  So uses of what was hardly used before are
+ * counted against those of what was: each time that they outweigh them by LEARNED_WRONG
+ * of the cache, what was before is worth half as much for the rest of the run.
+ *
  * A key that has no slot takes that with the fewest uses, if it has as many
  * itself; else one of these is taken away, so what does not come again goes.
  */
@@ -26,13 +30,17 @@
 /* 512 KiB: those pages that are used most, of a cache of any size */
 #define LEARNED_LINES		8192
 #define LEARNED_SLOTS		8
-#define LEARNED_FADE		8
-#define LEARNED_EPOCHS		8
+#define LEARNED_FADE		16
+#define LEARNED_EPOCHS		16
 #define LEARNED_MAX		255
-/* of what was before: about as much as a sketch may know of this run */
-#define LEARNED_MAX_BEFORE	31
+/* of what was before; a sketch knows 15 of this run */
+#define LEARNED_MAX_BEFORE	127
 /* who has so many from before is one of the better ones */
-#define LEARNED_OFTEN		10
+#define LEARNED_OFTEN		20
+/* who has less is hardly used; a use of another one makes up for LEARNED_RIGHT of these */
+#define LEARNED_HARDLY		5
+#define LEARNED_RIGHT		2
+#define LEARNED_WRONG		50	/* % */
 
 struct learned_slot {
 	__u16 fingerprint;
@@ -59,6 +67,9 @@ struct {
 static __u16 learned_run;
 static __u16 learned_epoch;
 static __u64 learned_uses;
+static __s64 learned_wrong;
+/* how often what was before lost half of its worth */
+static __u32 learned_doubt;
 
 /* In policy_init(). */
 static __always_inline void learned_begin(void)
@@ -114,7 +125,21 @@ static __always_inline __u32 learned_before(struct learned_slot *slot, __u64 key
 			min(slot->epoch, learned_epoch) / LEARNED_EPOCHS, 8);
 	slot->uses >>= halved;
 	slot->epoch = learned_epoch;
-	return slot->before;
+	return slot->before >> learned_doubt;
+}
+
+/* @uses of what had @before in runs before. */
+static __always_inline void learned_doubt_it(__u32 before, __u32 uses, __u64 nr_cached)
+{
+	__s64 most = nr_cached * LEARNED_WRONG / 100;
+	__u64 hardly = bl_less(before, LEARNED_HARDLY);
+
+	learned_wrong += uses * hardly;
+	learned_wrong = bl_positive(learned_wrong - uses * LEARNED_RIGHT * (1 - hardly));
+	if (most && learned_wrong >= most) {
+		learned_wrong = 0;
+		learned_doubt = min(learned_doubt + 1, 8);
+	}
 }
 
 /* Note @uses of @key, after learned_before(); there are @nr_cached pages in the cache. */
@@ -123,6 +148,7 @@ static __always_inline void learned_note(struct learned_slot *slot, __u64 key, _
 {
 	if (!uses)
 		return;
+	learned_doubt_it(slot->before * learned_is(slot, key), uses, nr_cached);
 	if (learned_is(slot, key)) {
 		slot->uses = bl_min(slot->uses + uses, LEARNED_MAX);
 	} else if (slot->before + slot->uses > uses) {

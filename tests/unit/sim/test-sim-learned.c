@@ -80,11 +80,9 @@ static void test_hash(void **state) {
 
 #define N_READS 10000U
 #define N_READS_BEFORE (20 * N_READS)
-/* A service that was restarted has at most so much of the misses of one that learns anew, in %. One that
- * knows how popular each page is, and always keeps the most popular tenth, would have 89 to 94. */
-#define MOST_MISSES 93
-/* and so much if it had learned what is wrong now */
-#define MOST_MISSES_STALE 108
+#define N_RESTARTS 3U
+/* Who learned what is wrong now has at most so much of the misses of one that learns anew, in %. */
+#define MOST_MISSES_STALE 103
 
 /* SplitMix64, by S. Vigna (public domain) */
 static uint64_t draw(uint64_t *seed) {
@@ -140,33 +138,58 @@ static uint64_t misses_of(const Trace *t, uint32_t capacity, const char *learned
         return result.stats.misses;
 }
 
+/* The misses of the first reads after some restarts. */
+static uint64_t misses_after(double exponent, uint32_t n_pages, const char *learned) {
+        uint64_t misses = 0;
+
+        for (unsigned i = 0; i < N_RESTARTS; i++) {
+                Trace *t = zipf(exponent, n_pages, 2 + i, N_READS, false);
+                g_autofree char *copy = NULL, *content = NULL;
+                size_t size;
+
+                if (learned) { /* each of them begins with the same */
+                        copy = g_strconcat(learned, ".copy", NULL);
+                        assert_true(g_file_get_contents(learned, &content, &size, NULL));
+                        assert_true(g_file_set_contents(copy, content, (gssize) size, NULL));
+                }
+                misses += misses_of(t, n_pages / 10, copy);
+                trace_free(t);
+        }
+        return misses;
+}
+
+/* A service that was restarted has at most so much of the misses of one that learns anew. Who knows how
+ * popular each page is, and evicts the least popular one, has 86 to 90 %. */
 static void test_restart(void **state) {
         static const struct {
                 double exponent;
                 uint32_t n_pages;
-        } loads[] = { { 0.8, 10000 }, { 0.99, 2000 }, { 0.99, 5000 }, { 0.99, 10000 }, { 1.2, 2000 } };
+                double most;
+        } loads[] = {
+                { 0.8, 10000, 0.93 },
+                { 0.99, 2000, 0.945 },
+                { 0.99, 5000, 0.915 },
+                { 0.99, 10000, 0.91 },
+                { 1.2, 2000, 0.92 },
+        };
 
         for (size_t i = 0; i < ELEMENTSOF(loads); i++) {
-                double exponent = loads[i].exponent;
+                double exponent = loads[i].exponent, ratio;
                 uint32_t n_pages = loads[i].n_pages, capacity = n_pages / 10;
-                Trace *before = zipf(exponent, n_pages, 1, N_READS_BEFORE, false),
-                      *after = zipf(exponent, n_pages, 2, N_READS, false);
+                Trace *before = zipf(exponent, n_pages, 1, N_READS_BEFORE, false);
                 char *dir = test_dir_make();
                 g_autofree char *file = g_strconcat(dir, "/learned", NULL);
-                uint64_t misses, misses_anew;
+                uint64_t misses = misses_of(before, capacity, NULL);
 
                 /* what it notes for the next run changes nothing in this one */
-                misses = misses_of(before, capacity, NULL);
                 assert_int_equal(misses_of(before, capacity, file), misses);
 
-                misses_anew = misses_of(after, capacity, NULL);
-                misses = misses_of(after, capacity, file);
-                print_message("# Zipf %.2f, %u pages: %zu misses, %zu without, %.3f\n", exponent, n_pages,
-                              (size_t) misses, (size_t) misses_anew, (double) misses / (double) misses_anew);
-                assert_true(misses * 100 <= misses_anew * MOST_MISSES);
+                ratio = (double) misses_after(exponent, n_pages, file) /
+                        (double) misses_after(exponent, n_pages, NULL);
+                print_message("# Zipf %.2f, %u pages: %.3f of the misses\n", exponent, n_pages, ratio);
+                assert_true(ratio <= loads[i].most);
 
                 trace_free(before);
-                trace_free(after);
                 test_dir_remove(dir);
         }
 }
