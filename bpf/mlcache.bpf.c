@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * MLCache: a multi-armed bandit, UCB1; its arms are the cached pages, and to play one is
- * to evict it.
- *
- * The page j is evicted that has the greatest
+ * to evict it.  The page j is evicted that has the greatest
  *
  *	- x_j - isqrt(2 * S^2 * ilog(S^2 * t) / n_j)
- *
  * where x_j is its score, n_j how often it was played, t the time in plays, and S what
  * all is scaled by.  A use rewards the page with S, and punishes the other cached pages
- * of its file, which lose a part of that together.  Score and plays are remembered when
- * the page is gone, and it comes back with them.  One that is new has the score 0, and
- * counts as played once.
+ * of its file, which lose a part of that together.  Score and plays of a page that is gone
+ * are remembered, even for the next run.  A new one has the score 0, and was played once.
  *
- * Punishing is lazy, see lib/files.bpf.h.  Instead of a scan for the greatest there is a
- * ladder, see lib/ladder.bpf.h, by what the formula said of pages when they were looked
- * at last; of its lowest rungs some are compared exactly.  The newest 128th of the cache is
+ * Pages are on a ladder, lib/ladder.bpf.h, by what the formula said when they were looked
+ * at last; some of the lowest rungs are compared exactly.  The newest 128th of the cache is
  * not played: what was read ahead has to have a chance to be read.
  *
  * Source: Costa and Pazos, "MLCache: a multi-armed bandit policy for an operating system
@@ -24,7 +19,7 @@
 #include "lib/files.bpf.h"
 #include "lib/integer.bpf.h"
 #include "lib/ladder.bpf.h"
-#include "lib/plays.bpf.h"
+#include "lib/scores.bpf.h"
 
 CACHEBPF_TUNABLE(__u32, punishment, "0..100", "% of a reward",
 		 "that the other cached pages of its file lose together") = 25;
@@ -43,7 +38,8 @@ CACHEBPF_TUNABLE(__u8, inverted, "0..1", "boolean",
 /* in the bytes of a folio */
 struct arm {
 	__s64 score;	/* and what each page of its file had lost when it came */
-	__u32 file, n;
+	__u32 key;	/* the upper half */
+	__u16 file, n;
 };
 
 static __u32 newcomers, next;
@@ -51,6 +47,7 @@ static __u64 t = 1, log_t, bonus[MAX_PLAYS + 1];
 
 __s32 CACHEBPF_SLEEPABLE_OP(mlcache_init, struct cachebpf_policy *policy)
 {
+	scores_begin();
 	return list_create(policy, &newcomers, CACHEBPF_LIST_NEW_TAIL) ?:
 	       ladder_create(policy) ?:
 	       bpf_cachebpf_buckets_create(policy, PLAYS_BYTES);
@@ -73,17 +70,17 @@ static __always_inline __s64 score(struct cachebpf_folio *folio, struct arm *arm
 void CACHEBPF_OP(mlcache_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	struct plays plays = plays_recall(policy, folio);
+	struct plays plays = scores_recall(policy, folio);
 	struct arm *arm = folio_data(folio, struct arm);
 	struct file *file;
 
 	if (!arm)
 		return;
+	arm->key = scores_key(folio);
 	arm->file = file_number(folio);
 	arm->n = plays.number + 1;
 	file = file_of(arm->file);
-	/* somebody wants it: that is a use */
-	file->uses++;
+	file->uses++; /* somebody wants it */
 	arm->score = file_lost(file, LOSS) + REWARD + plays.score * (1LL << FRACTION);
 	file_has(file, folio_pages(folio));
 }
@@ -104,13 +101,12 @@ void CACHEBPF_OP(mlcache_removed, struct cachebpf_policy *policy, struct cachebp
 
 	if (!arm)
 		return;
-	plays.score = score(folio, arm);
-	plays.number = arm->n;
+	plays = (struct plays) { .score = score(folio, arm), .number = arm->n };
 	file_has(file_of(arm->file), -(__s64)folio_pages(folio));
 	/* what was read ahead and not used is not missed */
 	if (why != CACHEBPF_REMOVED_RECLAIM || !was_used(folio))
 		return;
-	plays_remember(policy, folio, plays);
+	scores_remember(policy, folio, plays);
 	t++;
 }
 
@@ -139,9 +135,14 @@ static __noinline void look_at(struct cachebpf_policy *policy, struct cachebpf_e
 			       __u32 list, __u32 nr)
 {
 	struct cachebpf_folio *folio;
+	struct arm *arm;
 
-	for_each_folio(folio, evict, list, nr, CACHEBPF_ITER_ROTATE)
+	for_each_folio(folio, evict, list, nr, CACHEBPF_ITER_ROTATE) {
 		ladder_put(policy, folio, worth_of(folio));
+		arm = folio_data(folio, struct arm);
+		if (arm)
+			scores_note(arm->key, (struct plays) { score(folio, arm), arm->n });
+	}
 }
 
 /* Compare nr_scan pages, those worth least as far as is known. */

@@ -31,6 +31,12 @@ struct plays {
 	__u32 number;
 };
 
+/* What fits of a @score. */
+static __always_inline __s16 plays_clamp(__s32 score)
+{
+	return score > 32767 ? 32767 : score < -32768 ? -32768 : score;
+}
+
 /* In folio_removed(): remember @plays, as far as its numbers fit, of @folio. */
 static __always_inline void plays_remember(struct cachebpf_policy *policy,
 					   struct cachebpf_folio *folio, struct plays plays)
@@ -51,7 +57,7 @@ static __always_inline void plays_remember(struct cachebpf_policy *policy,
 		b->fingerprints[i] += (b->fingerprints[i - 1] - b->fingerprints[i]) * moves;
 		b->numbers[i] += (b->numbers[i - 1] - b->numbers[i]) * moves;
 	}
-	b->scores[0] = plays.score > 32767 ? 32767 : plays.score < -32768 ? -32768 : plays.score;
+	b->scores[0] = plays_clamp(plays.score);
 	b->fingerprints[0] = key;
 	b->numbers[0] = min(plays.number, 255);
 }
