@@ -47,13 +47,17 @@ char *unit_name_mangle(const char *name) {
         return g_strdup_printf("%s.service", name);
 }
 
-bool unit_name_is_valid(const char *unit) {
+bool unit_name_may_exist(const char *unit) {
         size_t n = strlen(unit);
         const char *dot = strrchr(unit, '.');
 
-        /* Of systemd's names those that a file of ours can have: as it does, we skip hidden files. */
-        return n <= UNIT_NAME_MAX && unit[0] != '.' && unit[0] != '@' && dot && dot > unit &&
+        /* of systemd's names not those of hidden files: as it does, we skip these */
+        return n <= 255 && unit[0] != '.' && unit[0] != '@' && dot && dot > unit &&
                 unit_name_to_section(unit) && strspn(unit, UNIT_NAME_CHARACTERS) == n;
+}
+
+bool unit_name_is_valid(const char *unit) {
+        return strlen(unit) <= UNIT_NAME_MAX && unit_name_may_exist(unit);
 }
 
 static int assignment(const ConfAssignment *a, void *userdata) {

@@ -11,10 +11,11 @@ const char *unit_name_to_section(const char *unit);
  * unit is that of a service. Patterns stay as they are. To be freed. */
 char *unit_name_mangle(const char *name);
 
-/* systemd's names have up to 255 characters; up to here "NAME.conf" can be a file. */
-#define UNIT_NAME_MAX (255U - STRLEN(".conf"))
 /* Whether systemd could have a unit of that name, of a type that has a policy. Then the name is safe in a
- * path. */
+ * path. It has up to 255 characters. */
+bool unit_name_may_exist(const char *unit);
+/* And whether it can have settings: "NAME.conf" is a file. */
+#define UNIT_NAME_MAX (255U - STRLEN(".conf"))
 bool unit_name_is_valid(const char *unit);
 
 /* Reads CachePolicy= and its companions (setting.h) from a unit's fragment (may be NULL or empty) and

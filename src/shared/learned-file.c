@@ -254,6 +254,20 @@ int learned_remove(int dir_fd, const char *name) {
         return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
+int learned_forget(int dir_fd, const char *name, bool *ret_existed) {
+        g_autofree char *new = g_strconcat(NEW_PREFIX, name, NULL);
+        int r;
+
+        *ret_existed = unlinkat(dir_fd, name, 0) >= 0;
+        if (!*ret_existed && errno != ENOENT)
+                return -errno;
+
+        r = learned_remove(dir_fd, new);
+        if (r < 0)
+                return r;
+        return fsync(dir_fd) < 0 ? -errno : 0;
+}
+
 static int open_entries(int dir_fd, DIR **ret) {
         /* not dup(): that would share the position in the directory */
         int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;

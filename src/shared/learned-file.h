@@ -62,6 +62,9 @@ int learned_load(int dir_fd, const char *name, const char *label, Learned *ret);
 int learned_save(int dir_fd, const char *name, const Learned *l);
 /* Fine if there is none. */
 int learned_remove(int dir_fd, const char *name);
+/* Removes a file and what a writer of it that was killed left behind, also from the disk. Fine if there is
+ * none. */
+int learned_forget(int dir_fd, const char *name, bool *ret_existed);
 /* Removes what writers that were killed left behind. */
 int learned_clean(int dir_fd);
 /* Removes those that were not written for the longest time, until no more than size bytes are left. */

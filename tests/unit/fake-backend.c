@@ -266,6 +266,11 @@ static int fake_read_levels(void *userdata, const PolicyLink *link, GArray *ret)
 }
 
 static int fake_mark_restored(void *userdata, PolicyLink *link) {
+        FakeKernel *k = userdata;
+
+        if (k->mark_error < 0)
+                return k->mark_error;
+
         get(userdata, link->cgroup_id)->restored = true;
         return 0;
 }

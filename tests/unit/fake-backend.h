@@ -44,6 +44,7 @@ typedef struct FakeKernel {
         GArray *levels;      /* of PolicyFileLevel: of all files of which something was said */
         unsigned n_said;
         int say_error;
+        int mark_error;
 } FakeKernel;
 
 void fake_kernel_init(FakeKernel *k);

@@ -121,6 +121,11 @@ static void test_learned(void **state) {
         assert_string_equal(link->learned, "wtinylfu@0");
         assert_false(link->restored);
         assert_int_equal(backend->mark_restored(backend->userdata, link), 0);
+
+        /* that it cannot be noted does not make it untrue */
+        link->restored = true;
+        link->cgroup_id = 43;
+        assert_int_equal(backend->mark_restored(backend->userdata, link), -ENOENT);
         assert_true(link->restored);
         policy_link_free(link);
 

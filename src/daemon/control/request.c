@@ -33,6 +33,8 @@ typedef struct ConfigRequest {
 static void request_free(Pending *p) {
         ConfigRequest *q = (ConfigRequest *) p;
 
+        if (q->forget && p->control->learning)
+                learning_disown(p->control->learning, q);
         sd_event_source_disable_unref(q->timer);
         config_outcome_done(&q->outcome);
         strv_free(q->change.assignments);
@@ -73,7 +75,7 @@ static void refuse(ConfigRequest *q, int error, const char *problem) {
 
 static void refuse_name(ConfigRequest *q) {
         const char *unit = q->pending.unit;
-        g_autofree char *problem = strlen(unit) > UNIT_NAME_MAX ?
+        g_autofree char *problem = strlen(unit) > UNIT_NAME_MAX && !q->forget ?
                 g_strdup_printf("'%s' is too long: at most %zu characters fit into the name of the "
                                 "file for its settings", unit, UNIT_NAME_MAX) :
                 g_strdup_printf("'%s' is not the name of a slice, service or scope", unit);
@@ -139,26 +141,34 @@ static void begin_hold(ConfigRequest *q) {
                 q->cookie = h->cookie;
 }
 
-static void forget(ConfigRequest *q) {
-        Learning *l = q->pending.control->learning;
+static void forgotten(int error, const char *file, void *userdata) {
+        ConfigRequest *q = userdata;
         ConfigOutcome *o = &q->outcome;
-        char *file = NULL;
 
-        o->error = l ? learning_forget(l, q->pending.unit, &file) : 0;
-        if (o->error < 0)
+        o->error = error;
+        if (error < 0)
                 o->problem = g_strdup_printf("cannot remove what was learned for %s: %s", q->pending.unit,
-                                             strerror(-o->error));
+                                             strerror(-error));
         else if (q->missing && !file)
                 o->error = -ESRCH;
 
         if (file) {
                 o->files = g_ptr_array_new_null_terminated(0, g_free, TRUE);
-                g_ptr_array_add(o->files, file);
+                g_ptr_array_add(o->files, g_strdup(file));
                 log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = q->pending.unit),
                                 "%s: What its cache policy learned was removed at the request of user %u.",
                                 q->pending.unit, (unsigned) q->pending.uid);
         }
         answer(q, o, NULL);
+}
+
+static void forget(ConfigRequest *q) {
+        Learning *l = q->pending.control->learning;
+
+        if (l)
+                learning_forget(l, q->pending.unit, forgotten, q);
+        else
+                forgotten(0, NULL, q);
 }
 
 static void change(ConfigRequest *q) {
@@ -353,6 +363,11 @@ static const char *action_of(const ConfigRequest *q) {
                q->hold ? POLKIT_ACTION_HOLD_UNITS : POLKIT_ACTION_MANAGE_UNITS;
 }
 
+/* What was learned has files of its own. */
+static bool has_name(const ConfigRequest *q) {
+        return q->forget ? unit_name_may_exist(q->pending.unit) : unit_name_is_valid(q->pending.unit);
+}
+
 void config_request(Control *c, const ConfigRequestArguments *a) {
         ConfigRequest *q = g_new(ConfigRequest, 1);
 
@@ -377,7 +392,7 @@ void config_request(Control *c, const ConfigRequestArguments *a) {
         if (!pending_begin(&q->pending, c, a->subject.uid, a->msg, a->link))
                 return;
 
-        if (!is_reload(q) && !unit_name_is_valid(q->pending.unit))
+        if (!is_reload(q) && !has_name(q))
                 refuse_name(q);
         else if (q->change.dry_run)
                 permitted(&q->pending);

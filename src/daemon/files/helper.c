@@ -111,11 +111,15 @@ bool helper_has_ended(const Helper *h) {
         return poll(&p, 1, 0) > 0;
 }
 
+void helper_kill(const Helper *h) {
+        if (h->pid > 0)
+                (void) kill(h->pid, SIGKILL);
+}
+
 bool helper_stop(Helper *h) {
         siginfo_t info;
 
-        if (h->pid > 0)
-                (void) kill(h->pid, SIGKILL);
+        helper_kill(h);
         return h->pid <= 0 || reap(h, &info) != -EAGAIN;
 }
 

@@ -24,6 +24,8 @@ int helper_read(Helper *h, void **ret, size_t *ret_size);
 /* Until it has ended, or for that long. */
 void helper_wait(const Helper *h, int msec);
 bool helper_has_ended(const Helper *h);
+/* It is going to end, soon if it does not hang. */
+void helper_kill(const Helper *h);
 /* Kills it. Returns false if it has not ended now: it hangs. */
 bool helper_stop(Helper *h);
 void helper_done(Helper *h);

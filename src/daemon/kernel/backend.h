@@ -109,7 +109,7 @@ typedef struct PolicyBackend {
         /* What managers said, and what came of it. */
         int (*read_managers)(void *userdata, const PolicyLink *link, GArray *ret /* of PolicyManager */);
         int (*read_levels)(void *userdata, const PolicyLink *link, GArray *ret /* of PolicyFileLevel */);
-        /* Notes for later instances of the daemon that the link is restored. */
+        /* Notes for later instances of the daemon that the link is restored; the link stays as it is. */
         int (*mark_restored)(void *userdata, PolicyLink *link);
         void *userdata;
 } PolicyBackend;

@@ -434,11 +434,8 @@ static int backend_update(void *userdata, PolicyLink *link, const Policy *policy
 
 static int backend_mark_restored(void *userdata, PolicyLink *link) {
         BpfContext *c = ASSERT_PTR(userdata);
-        int r;
 
-        r = pin_mark_restored(c->pin_root, link->cgroup_id);
-        link->restored = r >= 0;
-        return r;
+        return pin_mark_restored(c->pin_root, link->cgroup_id);
 }
 
 static int backend_detach(void *userdata, PolicyLink *link) {

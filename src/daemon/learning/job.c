@@ -28,7 +28,7 @@ LearningJob *learning_job_new(LearningJobKind kind, const char *unit, const char
                 .unit = g_strdup(unit),
                 .dir = g_strdup(dir),
                 .label = g_strdup(label),
-                .map_fd = fcntl(map_fd, F_DUPFD_CLOEXEC, 3),
+                .map_fd = map_fd < 0 ? -EBADF : fcntl(map_fd, F_DUPFD_CLOEXEC, 3),
                 .helper = HELPER_NONE,
         };
         return j;
@@ -38,6 +38,7 @@ LearningJob *learning_job_free(LearningJob *j) {
         if (!j)
                 return NULL;
 
+        sd_event_source_disable_unref(j->ended);
         helper_done(&j->helper);
         safe_close(j->map_fd);
         free(j->unit);
@@ -99,6 +100,18 @@ static int restore(const LearningJob *j, Result *ret) {
         return learned_map_write(j->map_fd, &l);
 }
 
+static int forget(const LearningJob *j, Result *ret) {
+        g_autofree char *name = learned_file_name(j->unit);
+        _cleanup_close_ int dir = open(j->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        int r;
+
+        if (dir < 0 && errno != ENOENT)
+                return -errno;
+
+        r = dir < 0 ? 0 : learned_forget(dir, name, &ret->written);
+        return r >= 0 && j->map_fd >= 0 ? learned_map_empty(j->map_fd) : r;
+}
+
 static void run(int fd, void *userdata) {
         const LearningJob *j = userdata;
         Result result = {};
@@ -110,8 +123,8 @@ static void run(int fd, void *userdata) {
         case LEARNING_RESTORE:
                 result.error = restore(j, &result);
                 break;
-        case LEARNING_EMPTY:
-                result.error = learned_map_empty(j->map_fd);
+        case LEARNING_FORGET:
+                result.error = forget(j, &result);
                 break;
         }
 
@@ -121,7 +134,7 @@ static void run(int fd, void *userdata) {
 /* ---- in the daemon */
 
 int learning_job_start(LearningJob *j) {
-        if (j->map_fd < 0)
+        if (j->map_fd < 0 && j->kind != LEARNING_FORGET)
                 return -EBADF;
 
         return helper_start("cachebpfd-learn", run, j, j->map_fd, &j->helper);

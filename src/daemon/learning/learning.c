@@ -4,11 +4,10 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sys/epoll.h>
 
 #include "config/policy-config.h"
 #include "daemon/core/registry.h"
-#include "job.h"
+#include "jobs.h"
 #include "learning.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
@@ -18,8 +17,6 @@
 #define SAVE_USEC (60 * USEC_PER_SEC)
 /* At the end nobody waits for longer; what is in the files by then was saved a minute ago. */
 #define FINISH_USEC (10 * USEC_PER_SEC)
-/* For a child that was killed. */
-#define KILLED_MSEC 1000
 
 /* A unit whose policy learns, or did so. */
 typedef struct Learner {
@@ -33,9 +30,8 @@ typedef struct Learner {
 struct Learning {
         Manager *manager;
         GHashTable *learners; /* Unit -> Learner, owned */
-        GQueue queue;         /* of LearningJob, owned */
-        LearningJob *running; /* not in the queue */
-        sd_event_source *ended, *timer;
+        LearningJobs *jobs;
+        sd_event_source *timer;
         uint64_t last_generation;
         bool failing;         /* to save: that was said already */
 };
@@ -59,7 +55,7 @@ static Learner *learner_of(Learning *l, Unit *u) {
 }
 
 bool learning_is_busy(const Learning *l) {
-        return l->running || l->queue.head;
+        return learning_jobs_are_busy(l->jobs);
 }
 
 /* ---- what comes of jobs */
@@ -70,7 +66,11 @@ static void saved(Learning *l, const LearningJob *j, int r) {
                 l->failing = l->failing && !j->written;
                 return;
         }
-        if (!l->failing) /* once, not each minute for each unit */
+        if (!l->failing && r == -ETIMEDOUT)
+                log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = j->unit),
+                                "%s: Saving what its cache policy has learned in '%s' takes more than a "
+                                "minute, giving up; what was saved before stays.", j->unit, j->dir);
+        else if (!l->failing) /* once, not each minute for each unit */
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
                                 "%s: Cannot save what its cache policy has learned in '%s', what was saved "
                                 "before stays: %m", j->unit, j->dir);
@@ -104,7 +104,7 @@ static void note_restored(Learning *l, Unit *u) {
         const PolicyBackend *b = l->manager->backend;
         int r;
 
-        u->link->restored = true;
+        u->link->restored = true; /* even if it cannot be noted: it must not be restored again */
         r = b->mark_restored(b->userdata, u->link);
         if (r < 0)
                 log_debug_errno(r, "%s: Cannot note that its cache policy has what was learned before: %m",
@@ -112,111 +112,70 @@ static void note_restored(Learning *l, Unit *u) {
 }
 
 static void sync_unit(Learning *l, Unit *u);
-static void start_next(Learning *l);
 
-static void end_running(Learning *l) {
-        _cleanup_(learning_job_freep) LearningJob *j = TAKE_PTR(l->running);
-        Unit *u = manager_find_unit(l->manager, j->unit);
-        Learner *x = u ? g_hash_table_lookup(l->learners, u) : NULL;
-        int r;
+static void forgotten(const LearningJob *j, int r) {
+        g_autofree char *name = learned_file_name(j->unit),
+                        *path = r >= 0 && j->written ? g_build_filename(j->dir, name, NULL) : NULL;
 
-        l->ended = sd_event_source_disable_unref(l->ended);
-        r = learning_job_end(j);
+        if (j->forgotten)
+                j->forgotten(r, path, j->userdata);
+}
 
-        if (x && j->kind != LEARNING_EMPTY) {
+static Learner *find_learner(Learning *l, const LearningJob *j, Unit **ret_unit) {
+        *ret_unit = manager_find_unit(l->manager, j->unit);
+        return *ret_unit ? g_hash_table_lookup(l->learners, *ret_unit) : NULL;
+}
+
+static void job_begins(LearningJob *j, void *userdata) {
+        Unit *u;
+        const Learner *x = find_learner(userdata, j, &u);
+
+        if (x && j->kind == LEARNING_SAVE) {
+                j->has_sum = x->has_sum;
+                memcpy(j->sum, x->sum, sizeof(j->sum));
+        }
+}
+
+static void job_ended(LearningJob *j, int r, void *userdata) {
+        Learning *l = userdata;
+        Unit *u;
+        Learner *x = find_learner(l, j, &u);
+
+        if (x) {
                 x->has_sum = j->has_sum;
                 memcpy(x->sum, j->sum, sizeof(x->sum));
         }
 
-        if (j->kind == LEARNING_SAVE)
+        switch (j->kind) {
+        case LEARNING_SAVE:
                 saved(l, j, r);
-        else if (j->kind == LEARNING_RESTORE)
+                break;
+        case LEARNING_RESTORE:
                 restored(x, j, r);
-        else if (r < 0)
-                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
-                                "%s: Cannot take from its cache policy what it has learned, ignoring: %m",
-                                j->unit);
-
-        if (x && j->kind == LEARNING_RESTORE && is_learning(u)) {
-                if (x->generation != j->generation) /* it was for the one before */
-                        sync_unit(l, u);
-                else if (is_final(r))
-                        note_restored(l, u);
+                break;
+        case LEARNING_FORGET:
+                forgotten(j, r);
+                break;
         }
 
-        start_next(l);
+        if (!x || j->kind != LEARNING_RESTORE || !is_learning(u))
+                return;
+        if (x->generation != j->generation) /* it was for the one before */
+                sync_unit(l, u);
+        else if (is_final(r))
+                note_restored(l, u);
 }
 
-static int on_ended(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
-        end_running(userdata);
-        return 0;
-}
+static const LearningJobsHandler handler = {
+        .begins = job_begins,
+        .ended = job_ended,
+};
 
 /* ---- jobs */
 
-static int start(Learning *l, LearningJob *j) {
-        int r;
-
-        r = learning_job_start(j);
-        if (r >= 0)
-                r = sd_event_add_io(l->manager->event, &l->ended, j->helper.pidfd, EPOLLIN, on_ended, l);
-        if (r >= 0)
-                r = sd_event_source_set_priority(l->ended, PRIORITY_USERS);
-        return r;
-}
-
-static void start_next(Learning *l) {
-        while (!l->running && l->queue.head) {
-                LearningJob *j = g_queue_pop_head(&l->queue);
-                Unit *u = manager_find_unit(l->manager, j->unit);
-                Learner *x = u ? g_hash_table_lookup(l->learners, u) : NULL;
-                int r;
-
-                if (x && j->kind == LEARNING_SAVE) {
-                        j->has_sum = x->has_sum;
-                        memcpy(j->sum, x->sum, sizeof(j->sum));
-                }
-
-                r = start(l, j);
-                if (r >= 0) {
-                        l->running = j;
-                        return;
-                }
-
-                l->ended = sd_event_source_disable_unref(l->ended);
-                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
-                                "%s: Cannot start to %s what its cache policy has learned, ignoring: %m",
-                                j->unit, j->kind == LEARNING_SAVE ? "save" : "restore");
-                learning_job_free(j);
-        }
-}
-
-static bool is_job(const LearningJob *j, LearningJobKind kind, const Unit *u, uint64_t generation) {
-        return j->kind == kind && j->generation == generation && streq(j->unit, u->name);
-}
-
 /* For the policy that it has now. */
 static bool is_queued(Learning *l, Unit *u, LearningJobKind kind) {
-        uint64_t generation = learner_of(l, u)->generation;
-
-        for (GList *i = l->queue.head; i; i = i->next)
-                if (is_job(i->data, kind, u, generation))
-                        return true;
-
-        return l->running && is_job(l->running, kind, u, generation);
-}
-
-/* Those of the kinds in the mask; a job that runs goes on. */
-static void unqueue(Learning *l, const char *unit, unsigned kinds) {
-        for (GList *i = l->queue.head, *next; i; i = next) {
-                LearningJob *j = i->data;
-
-                next = i->next;
-                if (kinds & 1U << j->kind && streq(j->unit, unit)) {
-                        g_queue_delete_link(&l->queue, i);
-                        learning_job_free(j);
-                }
-        }
+        return learning_jobs_has(l->jobs, u->name, kind, learner_of(l, u)->generation);
 }
 
 static void queue(Learning *l, Unit *u, LearningJobKind kind) {
@@ -224,8 +183,7 @@ static void queue(Learning *l, Unit *u, LearningJobKind kind) {
                                           u->link->learned_fd);
 
         j->generation = learner_of(l, u)->generation;
-        g_queue_push_tail(&l->queue, j);
-        start_next(l);
+        learning_jobs_add(l->jobs, j);
 }
 
 /* What is in a map that is not restored yet, or belongs to an update that was interrupted, is no reason to
@@ -251,6 +209,7 @@ void learning_minute(Learning *l) {
         GHashTableIter it;
         gpointer u;
 
+        learning_jobs_minute(l->jobs);
         g_hash_table_iter_init(&it, l->learners);
         while (g_hash_table_iter_next(&it, &u, NULL))
                 sync_unit(l, u);
@@ -267,50 +226,28 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
 }
 
 void learning_finish(Learning *l) {
-        uint64_t end = (uint64_t) g_get_monotonic_time() + FINISH_USEC;
-
         save_all(l);
-        while (l->running) {
-                uint64_t now = (uint64_t) g_get_monotonic_time();
-
-                if (now >= end) {
-                        log_warning("Not all that cache policies learned in the last minute was saved.");
-                        return;
-                }
-                helper_wait(&l->running->helper, (int) ((end - now) / USEC_PER_MSEC) + 1);
-                if (helper_has_ended(&l->running->helper))
-                        end_running(l);
-        }
+        if (!learning_jobs_wait(l->jobs, FINISH_USEC))
+                log_warning("Not all that cache policies learned in the last minute was saved.");
 }
 
-int learning_forget(Learning *l, const char *unit, char **ret_file) {
-        g_autofree char *name = learned_file_name(unit),
-                        *path = g_strdup_printf("%s/%s", l->manager->paths.learned, name);
+void learning_forget(Learning *l, const char *unit, learning_forgotten_t func, void *userdata) {
         Unit *u = manager_find_unit(l->manager, unit);
-        Learner *x = u ? g_hash_table_lookup(l->learners, u) : NULL;
-        bool existed;
+        bool learns = u && is_learning(u);
+        LearningJob *j = learning_job_new(LEARNING_FORGET, unit, l->manager->paths.learned, NULL,
+                                          learns ? u->link->learned_fd : -EBADF);
 
-        unqueue(l, unit, 1U << LEARNING_SAVE | 1U << LEARNING_RESTORE);
-        if (l->running && streq(l->running->unit, unit)) {
-                (void) helper_stop(&l->running->helper);
-                helper_wait(&l->running->helper, KILLED_MSEC);
-                l->ended = sd_event_source_disable_unref(l->ended);
-                l->running = learning_job_free(l->running);
-                start_next(l);
-        }
+        j->forgotten = func;
+        j->userdata = userdata;
+        learning_jobs_drop(l->jobs, unit, 1U << LEARNING_SAVE | 1U << LEARNING_RESTORE);
+        learning_jobs_kill(l->jobs, unit);
+        learning_jobs_add(l->jobs, j);
+        if (learns)
+                sync_unit(l, u); /* there is nothing to restore then, and that has to be noted */
+}
 
-        existed = unlink(path) >= 0;
-        if (!existed && errno != ENOENT)
-                return -errno;
-
-        if (x)
-                x->has_sum = false;
-        if (u && is_learning(u)) {
-                queue(l, u, LEARNING_EMPTY);
-                sync_unit(l, u); /* there is nothing to restore now, and that has to be noted */
-        }
-        *ret_file = existed ? TAKE_PTR(path) : NULL;
-        return 0;
+void learning_disown(Learning *l, void *userdata) {
+        learning_jobs_disown(l->jobs, userdata);
 }
 
 /* ---- what happens in the manager */
@@ -342,7 +279,7 @@ static void policy_goes(void *userdata, Unit *u) {
         if (!is_learning(u))
                 return;
 
-        unqueue(l, u->name, 1U << LEARNING_RESTORE);
+        learning_jobs_drop(l->jobs, u->name, 1U << LEARNING_RESTORE);
         if (is_to_save(l, u))
                 queue(l, u, LEARNING_SAVE);
         /* What becomes of a restore that runs does not concern the next one. */
@@ -377,6 +314,7 @@ int learning_new(Manager *m, Learning **ret) {
 
         l->manager = m;
         l->learners = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+        l->jobs = learning_jobs_new(m->event, &handler, l);
         clean(m->paths.learned);
         manager_observe(m, &observer, l);
 
@@ -393,16 +331,11 @@ int learning_new(Manager *m, Learning **ret) {
 }
 
 Learning *learning_free(Learning *l) {
-        LearningJob *j;
-
         if (!l)
                 return NULL;
 
         manager_unobserve(l->manager, &observer, l);
-        while ((j = g_queue_pop_head(&l->queue)))
-                learning_job_free(j);
-        l->ended = sd_event_source_disable_unref(l->ended);
-        learning_job_free(l->running);
+        learning_jobs_free(l->jobs);
         sd_event_source_disable_unref(l->timer);
         g_hash_table_unref(l->learners);
         return mfree(l);
