@@ -136,6 +136,23 @@ static void read_counters(Policy *p, struct bpf_object *obj) {
                 add_counter(p, btf, btf_var_secinfos(section) + i, bpf_map__value_size(map));
 }
 
+/* "a" in "b_c" is not told from "a_b" in "c". */
+static bool is_same_metric(const PolicyCounter *a, const PolicyCounter *b) {
+        g_autofree char *x = g_strjoin("_", a->name, a->unit, NULL),
+                        *y = g_strjoin("_", b->name, b->unit, NULL);
+
+        return streq(x, y);
+}
+
+static void check_metrics(Policy *p) {
+        for (guint i = 0; i < p->counters->len; i++)
+                for (guint j = 0; j < i; j++)
+                        if (is_same_metric(&g_array_index(p->counters, PolicyCounter, i),
+                                           &g_array_index(p->counters, PolicyCounter, j)))
+                                bad_counter(p, g_array_index(p->counters, PolicyCounter, i).name,
+                                            "is, with its unit, the same metric as another one");
+}
+
 /* Known when the tags are. */
 static void check_units(Policy *p) {
         for (guint i = 0; i < p->counters->len; i++) {
@@ -146,6 +163,7 @@ static void check_units(Policy *p) {
                 else if (!is_word(c->unit))
                         bad_counter(p, c->name, "has a unit that is not of small letters, digits and '_'");
         }
+        check_metrics(p);
 }
 
 /* ---- tags */

@@ -58,12 +58,25 @@ static bool check_symbols(const Elf *e, const Elf64_Shdr *table) {
         return true;
 }
 
-static bool check_variables(const Elf *e, const Elf64_Shdr *types) {
+/* As deep as libbpf follows them; names for names that go round have no end. */
+#define NAMES_MAX 32U
+
+static bool has_end(const struct btf *btf, const struct btf_type *t) {
+        unsigned n = 0;
+
+        while (t && (btf_is_mod(t) || btf_is_typedef(t)) && n++ < NAMES_MAX)
+                t = btf__type_by_id(btf, t->type);
+        return n <= NAMES_MAX;
+}
+
+static bool check_types(const Elf *e, const Elf64_Shdr *types) {
         _cleanup_(btf__freep) struct btf *btf = btf__new(e->data + types->sh_offset, types->sh_size);
 
         for (uint32_t id = 1; btf && id < btf__type_cnt(btf); id++) {
                 const struct btf_type *t = btf__type_by_id(btf, id);
 
+                if (!has_end(btf, t))
+                        return false;
                 for (uint32_t i = 0; btf_is_datasec(t) && i < btf_vlen(t); i++) {
                         const struct btf_var_secinfo *v = btf_var_secinfos(t) + i;
                         int64_t size = btf__resolve_size(btf, v->type);
@@ -91,7 +104,7 @@ int policy_elf_check(const void *data, size_t size) {
                 if (section.sh_type == SHT_SYMTAB && !check_symbols(&e, &section))
                         return -ENOEXEC;
                 if (section.sh_type == SHT_PROGBITS && section_is(&e, &section, ".BTF") &&
-                    !check_variables(&e, &section))
+                    !check_types(&e, &section))
                         return -ENOEXEC;
         }
 

@@ -94,7 +94,7 @@ static void test_registry(void **state) {
                 }
         }
 
-        assert_int_equal(p->counters->len, 2);
+        assert_int_equal(p->counters->len, 3);
         assert_string_equal(policy_find_counter(p, "asked")->unit, "pages");
         assert_string_equal(policy_find_counter(p, "asked")->doc, "that were wanted");
         assert_null(policy_find_counter(p, "again")->unit);
@@ -146,6 +146,7 @@ static void test_counters(void **state) {
                 { "\0again", "\0ag\nin", "counter 'ag\\nin' is not named by small letters" },
                 { "\0again", "\0asked", "counter 'asked' is declared twice" },
                 { "cachebpf:unit=pages", "cachebpf:unit=pag s", "counter 'asked' has a unit that is" },
+                { "cachebpf:unit=pages", "cachebpf:unit=total", "counter 'asked_total' is, with its unit" },
         };
         const char *dirs[] = { dir, NULL };
 
@@ -230,6 +231,20 @@ static struct btf_var_secinfo *find_variable(char *elf, const char *section) {
         return (struct btf_var_secinfo *) (elf + types->sh_offset + offset);
 }
 
+static struct btf_type *find_typedef(char *elf, const char *name, uint32_t *ret_id) {
+        Elf64_Shdr *types = find_section(elf, SHT_PROGBITS, ".BTF");
+        struct btf *btf = btf__new(elf + types->sh_offset, types->sh_size);
+        const char *raw = btf__raw_data(btf, &(uint32_t) {});
+        int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+        size_t offset;
+
+        assert_true(id > 0);
+        offset = (const char *) btf__type_by_id(btf, id) - raw;
+        btf__free(btf);
+        *ret_id = id;
+        return (struct btf_type *) (elf + types->sh_offset + offset);
+}
+
 static void check_damaged(char *elf, size_t size) {
         _cleanup_(policy_freep) Policy *p = NULL;
         _cleanup_free_ char *path = test_file_write(dir, "damaged.bpf.o", elf, size);
@@ -272,6 +287,17 @@ static void test_damaged(void **state) {
         v->offset = -v->size;
         check_damaged(elf, size);
         v->offset = saved;
+
+        /* a name for itself: of the type of a counter, or of a tunable */
+        for (unsigned i = 0; i < 2; i++) {
+                uint32_t id;
+                struct btf_type *t = find_typedef(elf, i == 0 ? "__u64" : "__u32", &id);
+
+                saved = t->type;
+                t->type = id;
+                check_damaged(elf, size);
+                t->type = saved;
+        }
 
         assert_int_equal(policy_elf_check(elf, size), 0);
 }

@@ -6,6 +6,7 @@ CACHEBPF_TUNABLE(__u32, nr_scan, "1..4096", "folios", "looked at") = 512;
 CACHEBPF_TUNABLE(int, bias, "-10..10", "points", "added") = -3;
 CACHEBPF_COUNTER(asked, "pages", "that were wanted");
 CACHEBPF_COUNTER(again, "", "requests");
+CACHEBPF_COUNTER(asked_total, "", "requests as well");
 
 int CACHEBPF_OP(sample_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
