@@ -5,6 +5,7 @@
 #include "learning-fixture.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "shared/cleanup.h"
 #include "shared/learned-file.h"
@@ -30,6 +31,22 @@ static void test_stop_and_start(void **state) {
         assert_state(u, UNIT_ATTACHED);
         assert_int_equal(learned(), 7);
         assert_true(u->link->restored);
+        assert_int_equal(n_warnings, 0);
+}
+
+/* The directory is made by who saves: one that cannot be made is no reason to complain before. */
+static void test_no_directory(void **state) {
+        g_autofree char *nowhere = g_build_filename(learning_dir, "nowhere", NULL), *path = NULL;
+        Unit *u;
+
+        fixture->manager->paths.learned = nowhere;
+        u = start_unit(1);
+        assert_true(u->link->restored);
+        assert_int_equal(access(nowhere, F_OK), -1);
+        learn(1);
+        save_now();
+        path = g_build_filename(nowhere, "a.slice", NULL);
+        assert_int_equal(access(path, F_OK), 0);
         assert_int_equal(n_warnings, 0);
 }
 
@@ -263,6 +280,7 @@ static void test_kills(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 LEARNING_TEST(test_stop_and_start),
+                LEARNING_TEST(test_no_directory),
                 LEARNING_TEST(test_minutes),
                 LEARNING_TEST(test_killed_before),
                 LEARNING_TEST(test_update),

@@ -198,6 +198,21 @@ systemctl stop cachebpfd.service
 umount "$LEARNED"
 systemctl start cachebpfd.service
 
+# --- a /var that is read-only
+
+systemctl stop cachebpfd.service
+mount -t tmpfs -o ro t58 /var/lib/cachebpf
+succeeds 'the daemon starts with a read-only directory' systemctl start cachebpfd.service "$UNIT"
+unit_runs "$UNIT" wtinylfu
+eventually is_restored "$UNIT"
+use 10 5000
+systemctl stop "$UNIT"
+read_only() { daemon_log 'Cannot save what its cache policy has learned' | grep -q 'Read-only file system'; }
+succeeds 'it says that it cannot write there' eventually read_only
+systemctl stop cachebpfd.service
+umount /var/lib/cachebpf
+systemctl start cachebpfd.service
+
 # --- CacheLearning=no, forget, and who may
 
 make_dropin "$UNIT" 50-learning $'[Slice]\nCacheLearning=no'

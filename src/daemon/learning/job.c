@@ -50,12 +50,8 @@ LearningJob *learning_job_free(LearningJob *j) {
 /* ---- in the child */
 
 static int open_directory(const char *path) {
-        int fd;
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
-        if (g_mkdir_with_parents(path, 0700) < 0)
-                return -errno;
-
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
         return fd < 0 ? -errno : fd;
 }
 
@@ -71,6 +67,8 @@ static int save(const LearningJob *j, Result *ret) {
 
         learned_sum(&l, ret->sum);
         ret->has_sum = true;
+        if (g_mkdir_with_parents(j->dir, 0700) < 0)
+                return -errno;
         dir = open_directory(j->dir);
         if (dir < 0)
                 return dir;
@@ -102,11 +100,11 @@ static int restore(const LearningJob *j, Result *ret) {
 
 static int forget(const LearningJob *j, Result *ret) {
         g_autofree char *name = learned_file_name(j->unit);
-        _cleanup_close_ int dir = open(j->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        _cleanup_close_ int dir = open_directory(j->dir);
         int r;
 
-        if (dir < 0 && errno != ENOENT)
-                return -errno;
+        if (dir < 0 && dir != -ENOENT)
+                return dir;
 
         r = dir < 0 ? 0 : learned_forget(dir, name, &ret->written);
         return r >= 0 && j->map_fd >= 0 ? learned_map_empty(j->map_fd) : r;
