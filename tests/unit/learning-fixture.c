@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "shared/cleanup.h"
 #include "shared/learned-file.h"
@@ -58,6 +59,8 @@ int bpf_map_update_batch(int fd, const void *keys, const void *values, uint32_t 
                          const struct bpf_map_batch_opts *opts) {
         if (played->write_error < 0)
                 return played->write_error;
+        while (played->holds_writes)
+                (void) usleep(1000);
 
         for (uint32_t i = 0; i < *count; i++) {
                 uint32_t key = ((const uint32_t *) keys)[i];

@@ -14,6 +14,7 @@
 typedef struct PlayedMap {
         int error;                 /* what reading fails with */
         int write_error;
+        volatile bool holds_writes; /* who writes waits until this is false */
         uint32_t value_size;
         volatile unsigned n_hangs; /* so many children hang when they read it */
 } PlayedMap;

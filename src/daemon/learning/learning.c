@@ -158,11 +158,9 @@ static void job_ended(LearningJob *j, int r, void *userdata) {
                 break;
         }
 
-        if (!x || j->kind != LEARNING_RESTORE || !is_learning(u))
-                return;
-        if (x->generation != j->generation) /* it was for the one before */
-                sync_unit(l, u);
-        else if (is_final(r))
+        /* if it was for the one before, there is another job for this one */
+        if (x && j->kind == LEARNING_RESTORE && is_learning(u) && x->generation == j->generation &&
+            is_final(r))
                 note_restored(l, u);
 }
 
