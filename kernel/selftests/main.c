@@ -50,6 +50,7 @@
 	X(watchdog)		\
 	X(tenants)		\
 	X(trace)		\
+	X(sample)		\
 	X(collapse)		\
 	X(replace)		\
 	X(anon)		\

@@ -5,14 +5,12 @@
 
 #include "selftest.h"
 #include "states.h"
-
-#define TRACING		"/sys/kernel/tracing"
-#define INSTANCE	TRACING "/instances/cachebpf-selftest"
+#include "tracing.h"
 
 /* Of the trace, the lines of @event with @what in it. */
 static int count(const char *event, const char *what)
 {
-	char *line, *rest, *text = read_text(INSTANCE "/trace"), *name;
+	char *line, *rest, *text = read_text(TRACING "/trace"), *name;
 	int nr = 0;
 
 	REQUIRE(text && asprintf(&name, " cachebpf_%s: ", event) > 0);
@@ -25,7 +23,7 @@ static int count(const char *event, const char *what)
 static void expect_rounds(void)
 {
 	unsigned long long asked, proposed, isolated, reclaimed, ns;
-	char *at = read_text(INSTANCE "/trace");
+	char *at = read_text(TRACING "/trace");
 
 	for (at = strstr(at, " asked="); at; at = strstr(at + 1, " asked=")) {
 		REQUIRE_EQ(sscanf(at, " asked=%llu proposed=%llu isolated=%llu reclaimed=%llu ns=%llu",
@@ -38,17 +36,6 @@ static void expect_rounds(void)
 	}
 }
 
-static void start_tracing(const char *events)
-{
-	char *path;
-
-	rmdir(INSTANCE);
-	REQUIRE(mkdir(INSTANCE, 0755) == 0);
-	REQUIRE_EQ(write_text(INSTANCE "/buffer_size_kb", "4096"), 0);
-	REQUIRE(asprintf(&path, INSTANCE "/events/%s/enable", events) > 0);
-	REQUIRE_EQ(write_text(path, "1"), 0);
-}
-
 static void test_tracepoints(void)
 {
 	const char *cg = cg_new(NULL, "a");
@@ -57,7 +44,7 @@ static void test_tracepoints(void)
 	char *fifo_id, *mru_id, *text;
 	struct bpf_link *link;
 
-	start_tracing("cachebpf");
+	tracing_start("cachebpf");
 	REQUIRE_EQ(policy_load(mru), 0);
 	link = policy_start("fifo", cg);
 	REQUIRE(asprintf(&fifo_id, "id=%s cgroup=%llu", cg_policy(cg, "id"),
@@ -79,7 +66,7 @@ static void test_tracepoints(void)
 	REQUIRE_EQ(bpf_link__detach(link), 0);
 	EXPECT_EQ(count("detach", mru_id), 1);
 	EXPECT_EQ(count("eject", ""), 0);
-	rmdir(INSTANCE);
+	tracing_stop();
 }
 
 static void test_eject_event(void)
@@ -89,7 +76,7 @@ static void test_eject_event(void)
 	struct policy *p = policy_open("watchdog", "lazy", cg);
 	struct bpf_link *link;
 
-	start_tracing("cachebpf/cachebpf_eject");
+	tracing_start("cachebpf/cachebpf_eject");
 	link = policy_attach(p);
 	((struct watchdog_state *)policy_state(p))->one_in = ~0U;
 	REQUIRE_EQ(cg_write(cg, "memory.max", "8388608"), 0);
@@ -97,7 +84,7 @@ static void test_eject_event(void)
 	EXPECT(EVENTUALLY(link_hung_up(link)));
 	EXPECT_EQ(count("eject", "policy=lazy"), 1);
 	EXPECT_EQ(count("eject", "reason=\"useless: it chose 0 of the last "), 1);
-	rmdir(INSTANCE);
+	tracing_stop();
 }
 
 static void test_time(void)
@@ -146,7 +133,7 @@ static void test_self_check(void)
 /* Lines of the trace that say @what; there can be many. */
 static long long nr_lines(const char *what)
 {
-	FILE *trace = fopen(INSTANCE "/trace", "re");
+	FILE *trace = fopen(TRACING "/trace", "re");
 	char *line = NULL;
 	long long nr = 0;
 	size_t size = 0;
@@ -165,11 +152,11 @@ static void test_blocks(void)
 	struct file *file = file_hole("f", 4 * MiB_PAGES);
 	long long nr;
 
-	start_tracing("kmem/kmem_cache_alloc");
+	tracing_start("kmem/kmem_cache_alloc");
 	policy_start("fifo", cg);
 	EXPECT_EQ(cg_run(cg, file_read_through, file), 0);
 	nr = nr_lines("cachebpf_block_new");
-	rmdir(INSTANCE);
+	tracing_stop();
 	diag("%lld blocks were made for %lld folios", nr, cg_stat(cg, "added"));
 	EXPECT_EQ(cg_stat(cg, "added"), file->nr_pages);
 	/* of four entries each: mostly a reader gets frames that lie side by side */

@@ -33,6 +33,7 @@ static const struct {
         { "rank", "The kernel picks the lowest-ranking of a sample" },
         { "rank-list", "... of a part of a list" },
         { "removal-reason", "Policies are told why a folio goes" },
+        { "sample", "A sample of the uses of pages can be had" },
         { "tracepoints", "What policies do can be traced" },
         { "watchdog", "Policies that do not do their work are ejected" },
 };

@@ -37,6 +37,7 @@ SUBJECTS = {
     "isolate.c": "reclaim events isolation global",
     "stat.c": "attach events trace",
     "table.c": "events adopt",
+    "sample.c": "sample trace",
     "table.h": "events adopt",
     "uses.c": "lists advice_lists events",
     "watchdog.c": "watchdog misbehave",

@@ -110,6 +110,7 @@ enum cachebpf_iter_flags {
  * @slot:	index inside its table block; never changes
  * @fresh:	looks of reclaim at its mappings that say no more than that a fault
  *		has brought it in
+ * @sampled:	its uses are told at the tracepoint cachebpf_sample
  * @data:	belongs to the policy, zero when the folio is added
  */
 struct cachebpf_folio {
@@ -121,6 +122,7 @@ struct cachebpf_folio {
 	u8	order;
 	u8	slot:2;
 	u8	fresh:2;
+	u8	sampled:1;
 	union {
 		u64	data[CACHEBPF_DATA_SIZE / sizeof(u64)];
 		/*

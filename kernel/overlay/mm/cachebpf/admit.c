@@ -201,6 +201,8 @@ void cachebpf_rejected_used(struct cachebpf_policy *policy, struct folio *folio,
 	if ((s16)accesses >= 0)
 		WRITE_ONCE(f->accesses, accesses + 1);
 	cachebpf_count(policy, accesses ? CACHEBPF_STAT_HITS : CACHEBPF_STAT_MISSES, 1);
+	if (unlikely(f->sampled))
+		cachebpf_tell_sample(policy, f, false);
 	if (!accesses && was_asked(f))
 		return;
 	/* reclaim, which found that a mapping is in use: it cannot tell whose */

@@ -136,6 +136,9 @@ static __always_inline void unmanage(struct cachebpf_folio *f, struct folio *fol
 			return;
 		if (unlikely(policy->hears_removed) && !cachebpf_is_rejected(f))
 			tell_removed(policy, f, why);
+		if (unlikely(f->sampled) &&
+		    (why == CACHEBPF_REMOVED_TRUNCATE || why == CACHEBPF_REMOVED_INVALIDATE))
+			cachebpf_tell_sample(policy, f, true);
 	} while (unlikely(!disown_entry(policy, f, folio)));
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
 	if (why == CACHEBPF_REMOVED_RECLAIM)
@@ -225,6 +228,7 @@ static __always_inline void claim_entry(struct cachebpf_policy *policy, struct c
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
 	f->fresh = 0;
+	f->sampled = unlikely(policy->sample_bound) && cachebpf_in_sample(policy, folio);
 	f->accesses = 0;
 	memset(f->data, 0, sizeof(f->data));
 	cachebpf_delay(CACHEBPF_AT_PUBLISH);
@@ -330,67 +334,6 @@ void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault)
 		manage_new(policy, f, folio, gfp, refault);
 	else
 		manage_new_slow(policy, folio, gfp, refault);
-out:
-	rcu_read_unlock();
-}
-
-/* Functions of their own, so that none saves registers for what the next one does. */
-static noinline void tell_of_use(struct cachebpf_policy *policy, struct cachebpf_folio *f)
-{
-	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
-
-	if (ops)
-		ops->folio_accessed(policy, cachebpf_held(f));
-}
-
-static noinline void tell_and_note_use(struct cachebpf_policy *policy, struct cachebpf_folio *f)
-{
-	tell_of_use(policy, f);
-	if (policy->orders_uses)
-		cachebpf_note_use(policy, policy->pcpu, cachebpf_folio_pfn(f));
-}
-
-void __cachebpf_folio_accessed(struct folio *folio)
-{
-	unsigned long pfn = folio_pfn(folio);
-	struct cachebpf_policy *policy;
-	struct cachebpf_pcpu __percpu *cpu;
-	struct cachebpf_folio *entries, *f;
-
-	/* this is where a hit pays: every instruction counts */
-	rcu_read_lock();
-	entries = cachebpf_table_entries(pfn);
-	if (!entries)
-		goto out;
-	f = entries + pfn;
-	policy = cachebpf_owner_of(f);
-	if (!policy)
-		goto out;
-	if (cachebpf_is_rejected(f)) {
-		cachebpf_rejected_used(policy, pfn_folio(cachebpf_folio_pfn(f)), f);
-		goto out;
-	}
-
-	/* racing increments may be lost: it is a statistic, not a reference */
-	if (likely((s16)data_race(f->accesses) > 0)) {
-		/* or gcc makes three instructions of one that adds to memory */
-		barrier();
-		/* lost if another processor does the same */
-		data_race(f->accesses++);
-	} else if (!READ_ONCE(f->accesses)) {
-		/* the first one is the miss that brought the folio in */
-		WRITE_ONCE(f->accesses, 1);
-		cachebpf_count(policy, CACHEBPF_STAT_MISSES, 1);
-		goto out;
-	}
-	cpu = policy->pcpu;
-	this_cpu_inc(cpu->count[CACHEBPF_STAT_HITS]);
-	if (!policy->wants_uses)
-		goto out;
-	if (unlikely(policy->hears_uses))
-		tell_and_note_use(policy, f);
-	else
-		cachebpf_note_use(policy, cpu, pfn);
 out:
 	rcu_read_unlock();
 }

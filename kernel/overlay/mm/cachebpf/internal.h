@@ -193,6 +193,9 @@ struct cachebpf_policy {
 	/* there are policies below its cgroup */
 	bool				shares;
 	u64				flags;
+	/* of the keys in the sample, and pages to one of these; 0: there is no sample */
+	u64				sample_bound;
+	u32				sample_one_in;
 	u64				serial;
 	u64				cgroup_id;
 	unsigned long			nr_updates;
@@ -305,7 +308,7 @@ bool cachebpf_is_protected(struct cachebpf_reclaim *r, struct mem_cgroup *memcg)
 void cachebpf_reject_candidate(struct cachebpf_reclaim *r, struct folio *folio,
 			       enum cachebpf_stat why);
 
-/* uses.c: lists in the order of use */
+/* uses.c: what a hit does, and lists in the order of use */
 void cachebpf_apply_uses(struct cachebpf_policy *policy);
 void cachebpf_apply_batch(struct cachebpf_policy *policy);
 
@@ -359,6 +362,16 @@ static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy,
 	return READ_ONCE(policy->nodes[nid]->rejected.nr_folios);
 }
 
+/* kfunc.c */
+u64 cachebpf_key_of(struct folio *folio);
+
+/* sample.c: pages of which each use is told */
+bool cachebpf_in_sample(const struct cachebpf_policy *policy, struct folio *folio);
+void cachebpf_tell_sample(struct cachebpf_policy *policy, const struct cachebpf_folio *f,
+			  bool gone);
+u64 cachebpf_sample_read(struct cgroup_subsys_state *css, struct cftype *cft);
+int cachebpf_sample_write(struct cgroup_subsys_state *css, struct cftype *cft, u64 one_in);
+
 /* advise.c: what programs say */
 void cachebpf_file_of(struct cachebpf_file *file, const struct address_space *mapping,
 		      pgoff_t index);
@@ -409,6 +422,7 @@ int cachebpf_policy_attach(struct cachebpf_ops *ops, struct bpf_link *link);
 int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old,
 			    struct bpf_link *link);
 void cachebpf_policy_detach(struct cachebpf_ops *ops);
+int cachebpf_policy_sample(struct mem_cgroup *memcg, u32 one_in);
 void cachebpf_policy_expel(struct cachebpf_policy *policy);
 void cachebpf_policy_put(struct cachebpf_policy *policy);
 

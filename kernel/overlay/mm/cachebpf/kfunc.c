@@ -41,6 +41,24 @@ static u64 mix(u64 x)
 	return x ^ x >> 33;
 }
 
+/* What @folio holds, as a number; see bpf_cachebpf_key(). */
+u64 cachebpf_key_of(struct folio *folio)
+{
+	struct address_space *mapping = READ_ONCE(folio->mapping);
+	struct inode *inode;
+	u64 file;
+
+	/* neither cached nor a file's: such a folio is not managed, but this one is on its way */
+	if (unlikely(!mapping || (unsigned long)mapping & PAGE_MAPPING_FLAGS))
+		return 0;
+	inode = mapping->host;
+	if (unlikely(!inode))
+		return 0;
+	file = (u64)inode->i_sb->s_dev << 32 | inode->i_generation;
+	file ^= inode->i_ino * GOLDEN_RATIO_64;
+	return mix(mix(file) + folio->index) ?: 1;
+}
+
 __bpf_kfunc_start_defs();
 
 /**
@@ -231,20 +249,7 @@ __bpf_kfunc u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdw
  */
 __bpf_kfunc u64 bpf_cachebpf_key(struct cachebpf_held_folio *f)
 {
-	struct folio *folio = pfn_folio(cachebpf_folio_pfn(&f->f));
-	struct address_space *mapping = READ_ONCE(folio->mapping);
-	struct inode *inode;
-	u64 file;
-
-	/* neither cached nor a file's: such a folio is not managed, but this one is on its way */
-	if (unlikely(!mapping || (unsigned long)mapping & PAGE_MAPPING_FLAGS))
-		return 0;
-	inode = mapping->host;
-	if (unlikely(!inode))
-		return 0;
-	file = (u64)inode->i_sb->s_dev << 32 | inode->i_generation;
-	file ^= inode->i_ino * GOLDEN_RATIO_64;
-	return mix(mix(file) + folio->index) ?: 1;
+	return cachebpf_key_of(pfn_folio(cachebpf_folio_pfn(&f->f)));
 }
 
 /**

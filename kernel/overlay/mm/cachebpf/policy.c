@@ -507,6 +507,8 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 		abandon_policy(policy, ops);
 		return -ENOLINK;
 	}
+	policy->sample_one_in = old->sample_one_in;
+	policy->sample_bound = old->sample_bound;
 	start_policy(policy, ops);
 	/* the cgroup was removed meanwhile: nobody else will notice the new one */
 	if (css_is_dying(&policy->memcg->css))
@@ -519,6 +521,21 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 	cachebpf_check_buckets(policy);
 	put_table();
 	return 0;
+}
+
+/* Let one in @one_in pages be the sample of the policy of @memcg, and of those that replace it. */
+int cachebpf_policy_sample(struct mem_cgroup *memcg, u32 one_in)
+{
+	struct cachebpf_policy *policy;
+
+	mutex_lock(&cachebpf_mutex);
+	policy = own_policy(memcg);
+	if (policy) {
+		WRITE_ONCE(policy->sample_one_in, one_in);
+		WRITE_ONCE(policy->sample_bound, one_in ? div_u64(U64_MAX, one_in) : 0);
+	}
+	mutex_unlock(&cachebpf_mutex);
+	return policy ? 0 : -ENODEV;
 }
 
 void cachebpf_policy_detach(struct cachebpf_ops *ops)

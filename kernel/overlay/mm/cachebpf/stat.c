@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What user space can read: memory.cachebpf.policy and memory.cachebpf.stat of
- * every cgroup, and /sys/kernel/cachebpf.
+ * What user space can read: the files memory.cachebpf.* of every cgroup, and
+ * /sys/kernel/cachebpf.
  */
 #include <linux/cgroup.h>
 #include <linux/init.h>
@@ -135,6 +135,11 @@ static struct cftype cachebpf_files[] = {
 		.name = "cachebpf.stat",
 		.seq_show = stat_show,
 	},
+	{
+		.name = "cachebpf.sample",
+		.read_u64 = cachebpf_sample_read,
+		.write_u64 = cachebpf_sample_write,
+	},
 	{ }
 };
 
@@ -148,7 +153,7 @@ static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr, 
 	return sysfs_emit(buf,
 			  "access-counter\nadmission\nadoption\natomic-update\nbuckets\n"
 			  "inheritance\niterators\nkey\nlist-order\nmglru\nnuma\npolicy-data\n"
-			  "rank\nrank-list\nremoval-reason\ntracepoints\nwatchdog\n");
+			  "rank\nrank-list\nremoval-reason\nsample\ntracepoints\nwatchdog\n");
 }
 
 static ssize_t stat_attr_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)

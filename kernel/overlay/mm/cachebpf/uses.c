@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists in the order of use (CACHEBPF_LIST_USED_HEAD, _TAIL).
+ * Uses of folios: who is told, and lists in the order of use
+ * (CACHEBPF_LIST_USED_HEAD, _TAIL).
  *
  * Moving a folio at every hit would have all readers of a cgroup wait for one
  * lock.  Instead, each processor notes what was used, and moves a batch of
@@ -164,4 +165,80 @@ noinline void cachebpf_apply_batch(struct cachebpf_policy *policy)
 {
 	if (!apply_notes(policy, CACHEBPF_USES_BATCH, false))
 		this_cpu_write(policy->pcpu->nr_uses, CACHEBPF_USES_BATCH / 2);
+}
+
+/* Functions of their own, so that none saves registers for what the next one does. */
+static noinline void tell_of_use(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+{
+	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
+
+	if (ops)
+		ops->folio_accessed(policy, cachebpf_held(f));
+}
+
+static noinline void tell_and_note_use(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+{
+	tell_of_use(policy, f);
+	if (policy->orders_uses)
+		cachebpf_note_use(policy, policy->pcpu, cachebpf_folio_pfn(f));
+}
+
+static noinline void sampled_is_used(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+{
+	cachebpf_tell_sample(policy, f, false);
+	if (policy->hears_uses)
+		tell_and_note_use(policy, f);
+	else if (policy->orders_uses)
+		cachebpf_note_use(policy, policy->pcpu, cachebpf_folio_pfn(f));
+}
+
+void __cachebpf_folio_accessed(struct folio *folio)
+{
+	unsigned long pfn = folio_pfn(folio);
+	struct cachebpf_policy *policy;
+	struct cachebpf_pcpu __percpu *cpu;
+	struct cachebpf_folio *entries, *f;
+
+	/* this is where a hit pays: every instruction counts */
+	rcu_read_lock();
+	entries = cachebpf_table_entries(pfn);
+	if (!entries)
+		goto out;
+	f = entries + pfn;
+	policy = cachebpf_owner_of(f);
+	if (!policy)
+		goto out;
+	if (cachebpf_is_rejected(f)) {
+		cachebpf_rejected_used(policy, pfn_folio(cachebpf_folio_pfn(f)), f);
+		goto out;
+	}
+
+	/* racing increments may be lost: it is a statistic, not a reference */
+	if (likely((s16)data_race(f->accesses) > 0)) {
+		/* or gcc makes three instructions of one that adds to memory */
+		barrier();
+		/* lost if another processor does the same */
+		data_race(f->accesses++);
+	} else if (!READ_ONCE(f->accesses)) {
+		/* the first one is the miss that brought the folio in */
+		WRITE_ONCE(f->accesses, 1);
+		cachebpf_count(policy, CACHEBPF_STAT_MISSES, 1);
+		if (unlikely(f->sampled))
+			cachebpf_tell_sample(policy, f, false);
+		goto out;
+	}
+	cpu = policy->pcpu;
+	this_cpu_inc(cpu->count[CACHEBPF_STAT_HITS]);
+	if (unlikely(f->sampled)) {
+		sampled_is_used(policy, f);
+		goto out;
+	}
+	if (!policy->wants_uses)
+		goto out;
+	if (unlikely(policy->hears_uses))
+		tell_and_note_use(policy, f);
+	else
+		cachebpf_note_use(policy, cpu, pfn);
+out:
+	rcu_read_unlock();
 }

@@ -103,6 +103,26 @@ TRACE_EVENT(cachebpf_evict,
 		  __entry->isolated, __entry->reclaimed, __entry->ns)
 );
 
+/* A page of a sample was used, or, with gone, its content is no more; see mm/cachebpf/sample.c. */
+TRACE_EVENT(cachebpf_sample,
+	TP_PROTO(u64 id, u64 cgroup, u64 key, bool gone),
+	TP_ARGS(id, cgroup, key, gone),
+	TP_STRUCT__entry(
+		__field(u64, id)
+		__field(u64, cgroup)
+		__field(u64, key)
+		__field(bool, gone)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->cgroup = cgroup;
+		__entry->key = key;
+		__entry->gone = gone;
+	),
+	TP_printk("id=%llu cgroup=%llu key=%#llx gone=%d",
+		  __entry->id, __entry->cgroup, __entry->key, __entry->gone)
+);
+
 #endif /* _TRACE_CACHEBPF_H */
 
 /* This part must be outside protection */

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A sample of what the pages of a policy are used for: memory.cachebpf.sample
+ * of its cgroup says how many pages there are to one of the sample.
+ *
+ * What a page holds decides whether it belongs to the sample.  So all its uses
+ * are in it or none, and a small cache that is fed with it behaves like the
+ * whole one.  An entry remembers the answer in a bit: a hit on any other page
+ * tests that and pays nothing else.  The tracepoint cachebpf_sample tells of
+ * uses, and a BPF program there can pass them on.
+ *
+ * Source: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC construction
+ * with SHARDS", FAST 2015, section 3.
+ */
+#include <linux/mm.h>
+
+#include <trace/events/cachebpf.h>
+
+#include "internal.h"
+
+/* The key of what has left its file is 0, which is in no sample. */
+static bool is_in_sample(const struct cachebpf_policy *policy, u64 key)
+{
+	return key - 1 < READ_ONCE(policy->sample_bound);
+}
+
+/* Is @folio, of which the caller has the lock or a reference, in the sample of @policy? */
+bool cachebpf_in_sample(const struct cachebpf_policy *policy, struct folio *folio)
+{
+	return is_in_sample(policy, cachebpf_key_of(folio));
+}
+
+/*
+ * The folio of @f, which has the mark of a sample, was used; or, with @gone, its
+ * content is no more.  The mark may be that of a policy before.
+ */
+void cachebpf_tell_sample(struct cachebpf_policy *policy, const struct cachebpf_folio *f, bool gone)
+{
+	u64 key;
+
+	if (!trace_cachebpf_sample_enabled())
+		return;
+	key = cachebpf_key_of(pfn_folio(cachebpf_folio_pfn(f)));
+	if (is_in_sample(policy, key))
+		trace_cachebpf_sample(policy->serial, policy->cgroup_id, key, gone);
+}
+
+/* Mark the folio of the frame @pfn, or not, if it is of a policy that is attached to @memcg. */
+static void mark_frame(struct mem_cgroup *memcg, unsigned long pfn)
+{
+	struct cachebpf_policy *policy;
+	struct cachebpf_folio *f;
+	struct folio *folio;
+
+	rcu_read_lock();
+	f = cachebpf_table_lookup(pfn);
+	policy = f ? cachebpf_owner_of(f) : NULL;
+	folio = policy && policy->memcg == memcg ? cachebpf_get_folio(pfn_to_page(pfn)) : NULL;
+	if (folio) {
+		/* of its neighbours in that byte, fresh may lose a count, and slot never changes */
+		data_race(f->sampled = cachebpf_in_sample(policy, folio));
+		folio_put(folio);
+	}
+	rcu_read_unlock();
+}
+
+u64 cachebpf_sample_read(struct cgroup_subsys_state *css, struct cftype *cft)
+{
+	struct mem_cgroup *memcg = mem_cgroup_from_css(css);
+	struct cachebpf_policy *policy;
+	u32 one_in = 0;
+
+	rcu_read_lock();
+	policy = rcu_dereference(memcg->cachebpf);
+	if (policy && policy->memcg == memcg)
+		one_in = READ_ONCE(policy->sample_one_in);
+	rcu_read_unlock();
+	return one_in;
+}
+
+int cachebpf_sample_write(struct cgroup_subsys_state *css, struct cftype *cft, u64 one_in)
+{
+	struct mem_cgroup *memcg = mem_cgroup_from_css(css);
+	unsigned long pfn;
+	int err;
+
+	if (one_in > U32_MAX)
+		return -ERANGE;
+	err = cachebpf_policy_sample(memcg, one_in);
+	if (err || !one_in)
+		return err;
+	/* what is cached already, too: there may be no misses for long */
+	for (pfn = 0; cachebpf_table_next(&pfn); pfn++) {
+		if (signal_pending(current))
+			return -EINTR;
+		mark_frame(memcg, pfn);
+	}
+	return 0;
+}
