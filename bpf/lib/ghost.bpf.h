@@ -4,9 +4,10 @@
  *
  * A ghost is 4 bytes in the set, a part of a bucket or all of it, that its
  * folio's key hashes to: a fingerprint (one comparison in 262144 is a mistake),
- * its queue, and when it was made, in units of the queue.  Where a set is full
- * its oldest ghost makes room.  Sets are searched without branches: the verifier
- * would follow each both ways, slot after slot.
+ * its queue, a mark that means what the policy likes, and when it was made, in
+ * units of the queue.  Where a set is full its oldest ghost makes room.  Sets are
+ * searched without branches: the verifier would follow each both ways, slot after
+ * slot.
  *
  * A unit ends when ghosts for 1/64 of the cache were made in it.  A queue counts
  * what is left of each unit, so it knows its length in pages, and forgets its
@@ -26,14 +27,17 @@
 #define GHOST_QUEUES		4
 #define GHOST_UNITS_PER_CACHE	64
 /* that a queue can have, and what a ghost knows of the number of its unit */
-#define GHOST_UNITS		256
-#define GHOST_UNIT_MASK		0xfff
+#define GHOST_UNITS		512
+#define GHOST_UNIT_BITS		11
+#define GHOST_UNIT_MASK		((1 << GHOST_UNIT_BITS) - 1)
 
 #define GHOST_FINGERPRINT	0x3ffff
+/* with the number of a queue: the ghost is marked */
+#define GHOST_MARK		4
 
 union ghost {
 	struct {
-		__u32 fingerprint : 18, queue : 2, unit : 12;
+		__u32 fingerprint : 18, queue : 2, mark : 1, unit : GHOST_UNIT_BITS;
 	};
 	__u32 word;
 };
@@ -112,10 +116,14 @@ static __always_inline void ghost_limit(__u32 queue, __u64 max)
 	}
 }
 
-/* In folio_removed(): leave a ghost of @folio in @queue; the cache has @nr_cached pages. */
+/*
+ * In folio_removed(): leave a ghost of @folio in the queue that @where names, with
+ * GHOST_MARK or without; the cache has @nr_cached pages.
+ */
 static __always_inline void ghost_make(struct cachebpf_policy *policy,
-				       struct cachebpf_folio *folio, __u32 queue, __u64 nr_cached)
+				       struct cachebpf_folio *folio, __u32 where, __u64 nr_cached)
 {
+	__u32 queue = where % GHOST_QUEUES;
 	struct ghost_queue *q = &ghost_queues[queue];
 	__u64 key = bpf_cachebpf_key(folio);
 	union ghost *set = ghost_set(policy, key), *victim;
@@ -137,20 +145,25 @@ static __always_inline void ghost_make(struct cachebpf_policy *policy,
 	for (int i = 0; i < GHOSTS_PER_SET; i++) {
 		__u32 gone = ghost_gone(set[i]);
 
-		oldest = bl_max(oldest, (gone << 12 | ghost_age(set[i])) * GHOSTS_PER_SET + i);
+		oldest = bl_max(oldest, (gone << GHOST_UNIT_BITS | ghost_age(set[i])) * GHOSTS_PER_SET + i);
 		/* or it would be one again when the time of its queue comes round */
 		set[i].word &= gone - 1;
 	}
 	victim = set + oldest % GHOSTS_PER_SET;
 	if (victim->word)
 		ghost_count(&ghost_queues[victim->queue], victim->unit, -nr_pages);
-	*victim = (union ghost) { .fingerprint = key, .queue = queue, .unit = q->newest };
+	*victim = (union ghost) {
+		.fingerprint = key,
+		.queue = queue,
+		.mark = where / GHOST_MARK,
+		.unit = q->newest,
+	};
 	ghost_count(q, q->newest, nr_pages);
 }
 
 /*
  * In folio_added(): take the ghost of @folio away, if there is one.  Returns
- * the queue it was in, or 0.
+ * where it was, as ghost_make() was told, or 0.
  */
 static __always_inline __u32 ghost_take(struct cachebpf_policy *policy,
 					struct cachebpf_folio *folio)
@@ -171,5 +184,5 @@ static __always_inline __u32 ghost_take(struct cachebpf_policy *policy,
 		return 0;
 	set->word = 0;
 	ghost_count(&ghost_queues[ghost.queue], ghost.unit, -(__s32)folio_pages(folio));
-	return ghost.queue;
+	return ghost.queue + ghost.mark * GHOST_MARK;
 }

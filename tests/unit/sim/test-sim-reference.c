@@ -15,6 +15,7 @@
 typedef enum Room {
         ROOM_AS_IT_IS,
         ROOM_PER_PAGE, /* a bucket for each page of the cache */
+        ROOM_TWO_PER_PAGE,
         ROOM_FOR_ALL,  /* that there are */
 } Room;
 
@@ -25,6 +26,7 @@ typedef struct Case {
         Option options[MAX_OPTIONS];
         Resize resizes[MAX_RESIZES];
         Room room;
+        unsigned bytes_per_page; /* 0: as the model says */
         bool large; /* not the other traces but the one for large caches */
 } Case;
 
@@ -62,6 +64,23 @@ static const Case cases[] = {
         { &model_s3fifo,   32, { 64, 300, 309, 1000 }, .room = ROOM_PER_PAGE },
         { &model_s3fifo,   1,  { 64, 299, 1000 }, { { "small_percent", 40 }, { "ghost_percent", 30 } },
                 .room = ROOM_PER_PAGE },
+        /* Clock2Q+ */
+        { &model_s3fifo,   1,  SIZES, { { "skip_percent", 50 }, { "uses_for_main", 1 } },
+                .room = ROOM_PER_PAGE },
+        { &model_s3fifo,   32, { 64, 300, 309, 1000 }, { { "skip_percent", 50 }, { "uses_for_main", 1 } },
+                .room = ROOM_PER_PAGE },
+        { &model_s3fifo,   1,  { 64, 200, 1000 }, { { "small_percent", 90 }, { "skip_percent", 90 } },
+                .room = ROOM_PER_PAGE },
+        /* S4-FIFO; numbers of units come round too soon in a cache of 64 with sets that are hardly used */
+        { &model_s3fifo,   1,  SIZES, { { "ghost_hits_for_main", 2 } }, .room = ROOM_PER_PAGE },
+        { &model_s3fifo,   1,  { 1, 2, 3, 7, 200, 309, 1000 },
+                { { "small_percent", 20 }, { "ghost_percent", 600 }, { "skip_percent", 25 },
+                  { "uses_for_main", 3 }, { "ghost_hits_for_main", 2 } },
+                .room = ROOM_TWO_PER_PAGE, .bytes_per_page = 33 },
+        { &model_s3fifo,   32, { 200, 300, 1000 },
+                { { "small_percent", 5 }, { "ghost_percent", 600 }, { "skip_percent", 25 },
+                  { "uses_for_main", 1 }, { "ghost_hits_for_main", 2 } },
+                .room = ROOM_TWO_PER_PAGE, .bytes_per_page = 33 },
 
         { &model_arc,      1,  SIZES, .room = ROOM_PER_PAGE },
         { &model_arc,      32, { 64, 200, 309, 1000 }, .room = ROOM_PER_PAGE },
@@ -99,15 +118,16 @@ static Recording *recording(void) {
 }
 
 static __s32 record_init(struct cachebpf_policy *policy) {
+        const Case *c = recording()->c;
         int r = recording()->original->policy_init(policy);
         size_t n;
 
-        if (r >= 0 && host.buckets.bytes_per_page != recording()->c->model->bytes_per_page)
+        if (r >= 0 && host.buckets.bytes_per_page != (c->bytes_per_page ?: c->model->bytes_per_page))
                 host_fail("it remembers pages in %u bytes each", host.buckets.bytes_per_page);
-        if (r < 0 || recording()->c->room == ROOM_AS_IT_IS)
+        if (r < 0 || c->room == ROOM_AS_IT_IS)
                 return r;
         buckets_done();
-        n = recording()->c->room == ROOM_FOR_ALL ? MANY_BUCKETS : host.capacity;
+        n = c->room == ROOM_FOR_ALL ? MANY_BUCKETS : host.capacity * (c->room == ROOM_TWO_PER_PAGE ? 2 : 1);
         host.buckets = (Buckets) {
                 .array = aligned_alloc(BUCKET_BYTES, n * BUCKET_BYTES),
                 .n = n,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Ghosts, the oldest first. They are counted in units, for 1/64 of the cache each, and a unit is
- * forgotten at once; a queue has no more than 256 units. In a cache of less than 128 pages a unit is one
+ * forgotten at once; a queue has no more than 512 units. In a cache of less than 128 pages a unit is one
  * ghost. There is room for each: what a full set of theirs drops is not in here. */
 
 #include "reference.h"
 
-#define MOST_UNITS 256
+#define MOST_UNITS 512
 #define MOST_AT_ONCE 8 /* units, even if all of their ghosts were taken; the others next time */
 
 typedef struct Ghost {

@@ -17,7 +17,7 @@ typedef struct Option {
         int64_t value;
 } Option;
 
-#define MAX_OPTIONS 3
+#define MAX_OPTIONS 5
 
 /* When so many pages have gone the cache has another size. */
 typedef struct Resize {

@@ -1,33 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* S3-FIFO as in algorithm 1 of its paper: Yang et al., "FIFO queues are all you need for cache eviction",
- * SOSP 2023. Uses are counted up to three, and anew in the main queue. */
+ * SOSP 2023. Uses are counted up to three, and anew in the main queue. With other options it is S4-FIFO (Xia
+ * et al., OSDI 2026) or Clock2Q+ (Zhai et al., VLDB 2026): new pages are in a window first, whose uses are
+ * forgotten as they leave; and a page may have to come back twice. */
 
 #include "reference.h"
 
+#define MOST_AT_ONCE 64 /* pages that leave the window, and that leave it in time */
+
 typedef struct State {
-        GArray *small, *main;
+        GArray *window, *small, *main;
         Ghosts *ghosts;
         uint8_t *freq; /* of a page: uses but the first, at most 3 */
+        uint8_t *returns; /* of a page: how often it came back when it was remembered, without staying */
 } State;
 
 static void *begin(const Cache *c) {
         State *s = g_new0(State, 1);
 
+        s->window = row_new();
         s->small = row_new();
         s->main = row_new();
         s->ghosts = ghosts_new();
         s->freq = g_new0(uint8_t, c->n_pages);
+        s->returns = g_new0(uint8_t, c->n_pages);
         return s;
 }
 
 static void end(void *state) {
         State *s = state;
 
+        g_array_unref(s->window);
         g_array_unref(s->small);
         g_array_unref(s->main);
         ghosts_free(s->ghosts);
         g_free(s->freq);
+        g_free(s->returns);
         g_free(s);
 }
 
@@ -35,7 +44,12 @@ static void added(void *state, const Cache *c, uint32_t page) {
         State *s = state;
 
         s->freq[page] = 0;
-        row_add(ghosts_take(s->ghosts, page) ? s->main : s->small, page);
+        s->returns[page] = ghosts_take(s->ghosts, page) ? s->returns[page] + 1 : 0;
+        if (s->returns[page] >= option(c, "ghost_hits_for_main", 1)) {
+                s->returns[page] = 0;
+                row_add(s->main, page);
+        } else
+                row_add(option(c, "skip_percent", 0) > 0 ? s->window : s->small, page);
 }
 
 static void used(void *state, const Cache *c, uint32_t page) {
@@ -44,12 +58,26 @@ static void used(void *state, const Cache *c, uint32_t page) {
         s->freq[page] = MIN(s->freq[page] + 1, 3);
 }
 
-/* Looks at one page of the small queue; returns whether that is to go. */
-static bool look_at_small(State *s, uint32_t *ret) {
-        uint32_t page = row_shift(s->small);
+/* The window has room for one more then. Pages that should have left it long ago keep their uses. */
+static void shorten_window(State *s, uint32_t target) {
+        for (unsigned i = 0; i < MOST_AT_ONCE && s->window->len > 0 && s->window->len >= target; i++) {
+                if (s->window->len < target + MOST_AT_ONCE)
+                        s->freq[row_at(s->window, 0)] = 0;
+                row_add(s->small, row_shift(s->window));
+        }
+}
+
+static uint32_t n_new(const State *s) {
+        return s->small->len + s->window->len;
+}
+
+/* Looks at one page of the small queue, or of the window if that is all there is; returns whether it is to
+ * go. */
+static bool look_at_small(State *s, const Cache *c, uint32_t *ret) {
+        uint32_t page = row_shift(s->small->len > 0 ? s->small : s->window);
 
         *ret = page;
-        if (s->freq[page] <= 1)
+        if (s->freq[page] < option(c, "uses_for_main", 2))
                 return true;
         s->freq[page] = 0;
         row_add(s->main, page);
@@ -82,8 +110,10 @@ static uint32_t evict(void *state, const Cache *c, uint32_t wanted, uint32_t *vi
         State *s = state;
         uint32_t n_small = c->n_cached * option(c, "small_percent", 10) / 100, n = 0, n_of_small;
 
-        while (n < wanted && s->small->len > 0 && s->small->len >= n_small)
-                n += look_at_small(s, victims + n);
+        if (option(c, "skip_percent", 0) > 0)
+                shorten_window(s, n_small * option(c, "skip_percent", 0) / 100);
+        while (n < wanted && n_new(s) > 0 && n_new(s) >= n_small)
+                n += look_at_small(s, c, victims + n);
         n_of_small = n;
 
         do
@@ -96,7 +126,7 @@ static uint32_t evict(void *state, const Cache *c, uint32_t wanted, uint32_t *vi
         if (n > 0)
                 return n;
 
-        while (!look_at_small(s, victims))
+        while (!look_at_small(s, c, victims))
                 ;
         remember(s, c, c->n_cached, victims[0]);
         return 1;
@@ -105,7 +135,7 @@ static uint32_t evict(void *state, const Cache *c, uint32_t wanted, uint32_t *vi
 static void removed(void *state, const Cache *c, uint32_t page) {
         State *s = state;
 
-        if (!row_take(s->small, page))
+        if (!row_take(s->small, page) && !row_take(s->window, page))
                 row_take(s->main, page);
 }
 
