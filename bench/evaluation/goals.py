@@ -119,7 +119,7 @@ def mlcache(load, medians):
     if inverted:
         value = inverted["mib_first"] / ours["mib_first"]
         yield goal(value, "above", 1, f"{load.TITLE}: mlcache-inverted, disk, {value:.3f} of that under mlcache")
-    for name in load.simulated:
+    for name in load.simulated if load.ONLY_READS else ():
         if name in load.learning and name in medians:
             yield second_run(load, name, medians[name])
 

@@ -10,6 +10,8 @@ from workloads import PAGE
 
 # A directory for each control group that has a policy, by its number.
 PINS = pathlib.Path("/sys/fs/bpf/cachebpf")
+# A file for each unit.
+KEPT = pathlib.Path("/var/lib/cachebpf/learned")
 # of a measurement without a policy; that of the stock policy is a model
 MODELS = {"stock": "noop", "mglru": "mglru"}
 
@@ -31,6 +33,12 @@ def wait_restored(slice_):
             raise guest.DemoError(f"{slice_.name}: what the policy {slice_.attached} learned before was not restored "
                                   f"within {guest.ATTACH_TIMEOUT:.0f} s")
         time.sleep(0.05)
+
+
+def check_kept(slice_):
+    """That what one of a unit of this name has learned is what the policy has now."""
+    if not (KEPT / slice_.name).exists():
+        raise guest.DemoError(f"{slice_.name}: nothing is kept of what the policy {slice_.attached} learned")
 
 
 def of_device(trace, device):
