@@ -36,8 +36,8 @@ replay() { # SLICE FILE KEY
 }
 
 # Sets simulated: the misses in a cache of that size.
-simulate() { # POLICY PAGES
-        simulated=$(cachectl simulate --json=short --policy="$1" --size="$(($2 * 4))K" "$REPLAY_TRACE" |
+simulate() { # POLICY PAGES [ARGUMENTS…]
+        simulated=$(cachectl simulate --json=short --policy="$1" --size="$(($2 * 4))K" "${@:3}" "$REPLAY_TRACE" |
                 jq ".results[] | select(.policy == \"$1\") | .misses")
 }
 
