@@ -199,13 +199,15 @@ static void advise(const CacheSettings *settings) {
         }
 }
 
-static void request(uint32_t object, uint8_t flags, uint8_t manager, const CacheSettings *settings) {
+/* Returns whether it missed. */
+static bool request(uint32_t object, uint8_t flags, uint8_t manager, const CacheSettings *settings) {
         struct cachebpf_folio *f = host.folios + object + 1;
+        bool missed = !(flags & TRACE_READAHEAD) && !(f->seen & SEEN_SINCE_ADDED);
 
         if (flags & TRACE_REMOVE) {
                 if (f->cached)
                         leave(f, CACHEBPF_REMOVED_TRUNCATE);
-                return;
+                return false;
         }
 
         host.task_class = (flags & TRACE_CLASS_MASK) >> TRACE_CLASS_SHIFT;
@@ -214,8 +216,8 @@ static void request(uint32_t object, uint8_t flags, uint8_t manager, const Cache
         else {
                 stats.requests++;
                 stats.managers[manager].requests++;
-                stats.misses += !(f->seen & SEEN_SINCE_ADDED);
-                stats.managers[manager].misses += !(f->seen & SEEN_SINCE_ADDED);
+                stats.misses += missed;
+                stats.managers[manager].misses += missed;
                 stats.cold_misses += !(f->seen & SEEN_EVER);
                 f->seen |= SEEN_EVER;
         }
@@ -224,7 +226,7 @@ static void request(uint32_t object, uint8_t flags, uint8_t manager, const Cache
                 if (host.n_cached >= host.capacity)
                         make_room(settings->batch);
                 if (settings->admission && ops->admit_folio && !admit(object, flags))
-                        return;
+                        return missed;
                 f->manager = manager;
                 enter(f, flags);
         }
@@ -232,6 +234,7 @@ static void request(uint32_t object, uint8_t flags, uint8_t manager, const Cache
                 f->seen |= SEEN_SINCE_ADDED;
                 use(f);
         }
+        return missed;
 }
 
 int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *settings, SimStats *ret) {
@@ -266,10 +269,14 @@ int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *
 
         advise(settings);
         for (size_t i = 0; i < trace->n_requests; i++) {
+                bool missed;
+
                 if (i + PREFETCH_DISTANCE < trace->n_requests)
                         __builtin_prefetch(host.folios + trace->objects[i + PREFETCH_DISTANCE] + 1, 1);
-                request(trace->objects[i], trace_flags(trace, i), trace->managers ? trace->managers[i] : 0,
-                        settings);
+                missed = request(trace->objects[i], trace_flags(trace, i),
+                                 trace->managers ? trace->managers[i] : 0, settings);
+                if (settings->missed)
+                        settings->missed[i] = missed;
         }
 
         if (ops->policy_exit)

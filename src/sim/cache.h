@@ -44,6 +44,7 @@ typedef struct CacheSettings {
         Learned *learned;  /* what it knows of an earlier run, and then of this one; NULL: forget it */
         const SimAdvice *advice;
         size_t n_advice;
+        bool *missed;      /* for each request of the trace, set if it missed; NULL: nobody asks */
 } CacheSettings;
 
 /* Runs a policy over a whole trace, in this process, from an empty cache. Returns a negative errno; what the

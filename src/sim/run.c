@@ -68,6 +68,7 @@ static int run_policy(const Trace *trace, const SimRun *run, Learned *learned, S
                                  .learned = learned,
                                  .advice = run->advice,
                                  .n_advice = run->n_advice,
+                                 .missed = run->missed,
                          }, ret);
 }
 

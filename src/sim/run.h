@@ -33,6 +33,7 @@ typedef struct SimRun {
         /* A file with what the policy has learned in an earlier run, which gets what it has learned after
          * this one; it need not be there before. NULL: nothing is kept. */
         const char *learned;
+        bool *missed; /* as in CacheSettings, in memory that processes share; not for limits */
 } SimRun;
 
 #define SIM_COUNTERS_MAX 32 /* of one policy, as cachebpfd has it */
