@@ -12,13 +12,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "kernel-types.h"
+#include "folio.bpf.h"
 #include "record-event.h"
 
-#define PAGE_SHIFT	12
-#define S_IFMT		0170000
-#define S_IFREG		0100000
-#define TMPFS_MAGIC	0x01021994
 #define PF_MEMALLOC	0x00000800
 
 /* set before loading: the group, and how deep below the root it is */
@@ -258,23 +254,11 @@ int BPF_PROG(page_fault, unsigned long address)
 
 /* ---- writes, what comes into the cache, and what is no more */
 
-static __u64 folio_nr_pages(struct folio *folio)
-{
-	unsigned long flags = bpf_core_field_exists(folio->flags) ?
-		folio->flags : ((struct folio___memdesc *)folio)->flags.f;
-
-	if (!(flags & 1UL << bpf_core_enum_value(enum pageflags, PG_head)))
-		return 1;
-	return bpf_core_field_exists(folio->_folio_nr_pages) ?
-		folio->_folio_nr_pages : ((struct folio___nr_pages *)folio)->_nr_pages;
-}
-
 static void send_folio(enum record_kind kind, struct folio *folio, struct address_space *mapping)
 {
 	struct inode *inode = mapping->host;
 
-	/* file systems dirty the pages of their disk, too */
-	if ((inode->i_mode & S_IFMT) == S_IFREG)
+	if (is_regular(inode))
 		send(kind, inode, folio->index, folio_nr_pages(folio));
 }
 

@@ -12,6 +12,7 @@
 #include "shared/bpf-log.h"
 #include "shared/cleanup.h"
 #include "sim/trace.h"
+#include "tracepoints.h"
 
 #include <linux/types.h>
 
@@ -113,55 +114,29 @@ static int on_event(void *userdata, void *data, size_t size) {
 
 /* ---- beginning */
 
-/* Whether the kernel has a tracepoint, and says so. */
-static bool has_tracepoint(const struct btf *btf, const char *name) {
-        g_autofree char *type = g_strconcat("btf_trace_", name, NULL);
-
-        return btf && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
-}
-
-/* What the kernel lacks to be recorded from, if it is one of the usual things. */
-static const char *find_obstacle(const struct btf *btf) {
-        if (!btf)
-                return "this kernel does not describe itself (CONFIG_DEBUG_INFO_BTF)";
-        if (btf__find_by_name_kind(btf, "bpf_trace_run2", BTF_KIND_FUNC) < 0) /* which runs them */
-                return "this kernel cannot run BPF programs on tracepoints (CONFIG_BPF_EVENTS)";
-        if (!has_tracepoint(btf, "mm_filemap_get_pages"))
-                return "this kernel is older than 6.12 and has no "
-                       "tracepoints for accesses to the page cache";
-        return NULL;
-}
-
-static int fail(int error, const char *what, char **ret_error) {
-        _cleanup_free_ char *cause = bpf_log_cause();
-
-        *ret_error = g_strdup_printf("%s: %s", what, cause ?: strerror(abs(error)));
-        return -abs(error);
-}
-
 static int load(Recorder *r, const struct btf *btf, uint64_t cgroup_id, uint32_t level, char **ret_error) {
         int k;
 
         r->bpf = record_bpf__open();
         if (!r->bpf)
-                return fail(errno, "the BPF programs are damaged", ret_error);
+                return tracepoints_fail(errno, "the BPF programs are damaged", ret_error);
 
         r->bpf->rodata->cgroup_id = cgroup_id;
         r->bpf->rodata->cgroup_level = level;
         bpf_program__set_autoload(r->bpf->progs.add_to_page_cache, r->readahead);
-        bpf_program__set_autoload(r->bpf->progs.page_fault, has_tracepoint(btf, "page_fault_user"));
+        bpf_program__set_autoload(r->bpf->progs.page_fault, tracepoint_exists(btf, "page_fault_user"));
 
         k = record_bpf__load(r->bpf);
         if (k < 0)
-                return fail(k, "the kernel does not take the BPF programs", ret_error);
+                return tracepoints_fail(k, "the kernel does not take the BPF programs", ret_error);
 
         r->ring = ring_buffer__new(bpf_map__fd(r->bpf->maps.events), on_event, r, NULL);
         if (!r->ring)
-                return fail(errno, "the ring buffer cannot be mapped", ret_error);
+                return tracepoints_fail(errno, "the ring buffer cannot be mapped", ret_error);
 
         k = record_bpf__attach(r->bpf);
         if (k < 0)
-                return fail(k, "the BPF programs cannot be attached to the tracepoints", ret_error);
+                return tracepoints_fail(k, "the BPF programs cannot be attached to the tracepoints", ret_error);
 
         return 0;
 }
@@ -169,7 +144,6 @@ static int load(Recorder *r, const struct btf *btf, uint64_t cgroup_id, uint32_t
 int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFunc func, void *userdata,
                  Recorder **ret, char **ret_error) {
         _cleanup_(recorder_freep) Recorder *r = NULL;
-        const char *obstacle;
         struct btf *btf;
         int k;
 
@@ -190,12 +164,9 @@ int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFun
 
         btf = btf__load_vmlinux_btf();
         k = load(r, btf, cgroup_id, level, ret_error);
-        obstacle = k < 0 && k != -EPERM ? find_obstacle(btf) : NULL;
+        if (k < 0)
+                k = tracepoints_explain(k, btf, ret_error);
         btf__free(btf);
-        if (obstacle) {
-                g_set_str(ret_error, obstacle);
-                return -EOPNOTSUPP;
-        }
         if (k < 0)
                 return k;
 
