@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "event-end.h"
 #include "exit-codes.h"
 #include "options.h"
 #include "record/recorder.h"
@@ -156,18 +156,12 @@ static int on_readable(sd_event_source *s, int fd, uint32_t revents, void *userd
         return r < 0 ? sd_event_exit(sd_event_source_get_event(s), r) : 0;
 }
 
-/* Until a signal, the end of the time, or an error: without a handler, a source ends the loop with 0. */
+/* Until a signal, the end of the time, or an error. */
 static int wait_for_end(Recorder *recorder) {
         _cleanup_(sd_event_unrefp) sd_event *event = NULL;
         int r;
 
-        r = sd_event_new(&event);
-        if (r >= 0)
-                r = sd_event_add_signal(event, NULL, SIGINT | SD_EVENT_SIGNAL_PROCMASK, NULL, NULL);
-        if (r >= 0)
-                r = sd_event_add_signal(event, NULL, SIGTERM | SD_EVENT_SIGNAL_PROCMASK, NULL, NULL);
-        if (r >= 0 && arg_duration != UINT64_MAX)
-                r = sd_event_add_time_relative(event, NULL, CLOCK_MONOTONIC, arg_duration, 0, NULL, NULL);
+        r = event_new_with_end(arg_duration, &event);
         if (r >= 0)
                 r = sd_event_add_io(event, NULL, recorder_fd(recorder), EPOLLIN, on_readable, recorder);
         if (r < 0)

@@ -85,6 +85,19 @@ void table_addf(Table *t, const char *format, ...) {
         table_add(t, text);
 }
 
+void table_add_scaled(Table *t, double n, double base) {
+        static const char suffixes[] = " KMGTPE";
+        size_t i = 0;
+
+        for (; n >= base && suffixes[i + 1]; i++)
+                n /= base;
+
+        if (i == 0)
+                table_addf(t, "%.*f", n > 0 && n < 10 ? 1 : 0, n);
+        else
+                table_addf(t, "%.*f%c", n < 100 ? 1 : 0, n, suffixes[i]);
+}
+
 void table_add_permille(Table *t, int permille) {
         if (permille < 0)
                 table_add(t, NULL);

@@ -40,6 +40,9 @@ void table_addf(Table *t, const char *format, ...) _printf_(2, 3);
 /* "99.9%"; a negative number means "nothing there". */
 void table_add_permille(Table *t, int permille);
 
+/* "1023", "12.3K", "4.5M": a suffix stands for a power of the base. */
+void table_add_scaled(Table *t, double n, double base);
+
 size_t table_rows(const Table *t);
 
 /* Prints header (if wanted) and rows, in at most "columns" columns if shortening the cells that allow it
