@@ -145,7 +145,8 @@ complete -c cachectl -n '__cachectl_verb new-policy' -s o -l output -x -a '(__fi
 complete -c cachectl -n '__cachectl_verb top' -s b -l batch -d 'print one table after the other'
 complete -c cachectl -n '__cachectl_verb top' -s d -l delay -x -d 'time between updates'
 complete -c cachectl -n '__cachectl_verb top' -l iterations -x -d 'end after this many updates'
-complete -c cachectl -n '__cachectl_verb top' -l sort -x -a 'unit policy cached hits misses ratio evictions' -d 'sort by'
+complete -c cachectl -n '__cachectl_verb top' -l sort -x -a 'unit policy cached hits misses ratio evictions pid name bytes' -d 'sort by'
+complete -c cachectl -n '__cachectl_verb stats top' -l by -x -a 'unit process' -d 'who hits and misses'
 complete -c cachectl -n '__cachectl_verb set reset' -l persistent -d 'beyond the next boot'
 complete -c cachectl -n '__cachectl_verb set reset' -s n -l dry-run -d 'only check, and show what would change'
 complete -c cachectl -n '__cachectl_verb set reset' -l no-block -d 'do not wait until the change is in effect'
@@ -153,7 +154,7 @@ complete -c cachectl -n '__cachectl_verb hold' -l reason -x -d 'reason for the h
 complete -c cachectl -n '__cachectl_verb verify' -l root -x -a '(__fish_complete_directories)' \
     -d 'check the system below this directory'
 complete -c cachectl -n '__cachectl_verb threads classify' -s t -l thread -d 'the numbers are threads'
-complete -c cachectl -n '__cachectl_verb record' -l duration -x -d 'stop after this time'
+complete -c cachectl -n '__cachectl_verb stats record' -l duration -x -d 'stop after this time'
 complete -c cachectl -n '__cachectl_verb record' -l readahead -d 'record also what is read ahead'
 complete -c cachectl -n '__cachectl_verb record' -l text -d 'write the text form of traces'
 complete -c cachectl -n '__cachectl_verb simulate' -l policy -x -a 'all static (__cachectl_policies)' \

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "by-process.h"
 #include "client.h"
 #include "exit-codes.h"
 #include "model.h"
@@ -256,7 +257,14 @@ int verb_stats(char **names, size_t n_names) {
         _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
         _cleanup_ptr_array_ GPtrArray *units = NULL;
         size_t unknown;
+        bool by_process;
         int r, metrics;
+
+        r = by_process_wanted(&by_process);
+        if (r != 0)
+                return r;
+        if (by_process)
+                return stats_processes(names, n_names);
 
         metrics = metrics_wanted();
         if (metrics < 0)

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "by-process.h"
 #include "client.h"
 #include "exit-codes.h"
 #include "model.h"
@@ -102,7 +103,7 @@ static void print_table(void *userdata, FILE *f, size_t width) {
         table_print(table, f, arg_legend, arg_full ? SIZE_MAX : width);
 }
 
-int verb_top(char **patterns, size_t n_patterns) {
+static int top_units(char **patterns, size_t n_patterns) {
         _cleanup_(top_done) Top t = {
                 .order = TOP_BY_UNIT,
                 .patterns = patterns,
@@ -110,9 +111,6 @@ int verb_top(char **patterns, size_t n_patterns) {
         };
         int r;
 
-        r = top_check_options();
-        if (r != 0)
-                return r;
         if (arg_sort) {
                 t.order = top_order_from_string(arg_sort);
                 if (t.order == _TOP_ORDER_INVALID) {
@@ -133,4 +131,17 @@ int verb_top(char **patterns, size_t n_patterns) {
                 .print_table = print_table,
                 .userdata = &t,
         });
+}
+
+int verb_top(char **patterns, size_t n_patterns) {
+        bool by_process;
+        int r;
+
+        r = top_check_options();
+        if (r == 0)
+                r = by_process_wanted(&by_process);
+        if (r != 0)
+                return r;
+
+        return by_process ? top_processes(patterns, n_patterns) : top_units(patterns, n_patterns);
 }

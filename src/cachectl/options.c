@@ -47,6 +47,7 @@ bool arg_plain = false;
 uint64_t arg_delay = UINT64_MAX;
 uint64_t arg_iterations = UINT64_MAX;
 const char *arg_sort = NULL;
+const char *arg_by = NULL;
 const char *arg_host = NULL;
 const char *arg_machine = NULL;
 
@@ -104,6 +105,8 @@ static const struct {
           "text, oracleGeneral, csv, blkparse or record", .value = &arg_format },
         { OPTION_METRICS, 0, "format", "FORMAT",
           "table, openmetrics or prometheus", .value = &arg_format },
+        { OPTION_BY, 0, "by", "WHAT",
+          "unit, or process: who hits and misses", .value = &arg_by },
         { OPTION_PLAIN, 'b', "batch", NULL,
           "Print tables one after the other, without a screen", .set = &arg_plain },
         { OPTION_DELAY, 'd', "delay", "TIME",

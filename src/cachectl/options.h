@@ -26,7 +26,7 @@ extern size_t n_arg_command;   /* arguments behind "--" */
 
 /* Of "record". */
 extern const char *arg_output; /* NULL: not given */
-extern uint64_t arg_duration;  /* usec; UINT64_MAX: without end */
+extern uint64_t arg_duration;  /* usec; UINT64_MAX: not given; of "stats" as well */
 extern bool arg_readahead;
 extern bool arg_text;
 
@@ -44,6 +44,9 @@ extern const char *arg_learned;
 extern GSList *arg_options; /* strings, in the order in which they were given; so are: */
 extern GSList *arg_levels;  /* of "run" as well */
 extern GSList *arg_files;
+
+/* Of "stats" and "top". */
+extern const char *arg_by; /* NULL: not given */
 
 /* Of "top". */
 extern bool arg_plain;
@@ -91,6 +94,7 @@ typedef enum OptionMask {
         OPTION_FILES     = INT64_C(1) << 32,
         OPTION_DONE_WITH = INT64_C(1) << 33,
         OPTION_LEARNED   = INT64_C(1) << 34,
+        OPTION_BY        = INT64_C(1) << 35,
 
         /* of all that talk to the daemon */
         OPTION_REMOTE    = OPTION_HOST | OPTION_MACHINE,

@@ -37,12 +37,15 @@ const Verb verbs[] = {
                 .arguments = "[UNIT...]",
                 .max_arguments = VERB_ANY_NUMBER,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL |
-                           OPTION_REMOTE | OPTION_METRICS | OPTION_OUTPUT,
+                           OPTION_REMOTE | OPTION_METRICS | OPTION_OUTPUT | OPTION_BY |
+                           OPTION_DURATION,
                 .summary = "Show the kernel's counters and the hit ratio",
                 .details = "Without UNITs: the main counters of every unit that has a policy, one line\n"
                            "each. With UNITs (patterns are allowed): all counters of each. --format= shows\n"
                            "metrics for monitoring systems; --output= writes them to a file, which is\n"
-                           "replaced atomically.\n",
+                           "replaced atomically. --by=process watches the processes of one UNIT or control\n"
+                           "group (/PATH) for 10 seconds or --duration=, and shows hits and misses of\n"
+                           "each; needs root and Linux 6.12 or later, but no kernel with cachebpf.\n",
                 .run = verb_stats,
         },
         {
@@ -247,12 +250,14 @@ const Verb verbs[] = {
                 .arguments = "[PATTERN...]",
                 .max_arguments = VERB_ANY_NUMBER,
                 .options = OPTION_PLAIN | OPTION_DELAY | OPTION_ITERATIONS | OPTION_SORT | OPTION_NO_LEGEND |
-                           OPTION_FULL | OPTION_REMOTE,
+                           OPTION_FULL | OPTION_REMOTE | OPTION_BY,
                 .summary = "Show hits, misses and evictions as they happen",
                 .details = "Shows the units that have a policy and their rates, until you press q. Keys:\n"
                            "u, p, c, h, m, r, e sort by unit, policy, cached, hits, misses, hit ratio,\n"
                            "evictions; + and - change the delay; space updates now. If the output is no\n"
-                           "terminal: one table, unless --iterations= is given.\n",
+                           "terminal: one table, unless --iterations= is given. --by=process shows the\n"
+                           "processes of one unit or control group (/PATH); p, n, h, m, r, b sort by pid,\n"
+                           "name, hits, misses, hit ratio, bytes.\n",
                 .run = verb_top,
         },
         {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The few fields of the kernel's structures that record.bpf.c reads; where
- * they are is found out when the program is loaded (CO-RE).
+ * The few fields of the kernel's structures that the programs here read; where
+ * they are is found out when a program is loaded (CO-RE).
  */
 #pragma once
 
@@ -71,9 +71,15 @@ struct task_io_accounting {
 	__u64 syscr;
 } __kernel_type;
 
+struct css_set;
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	struct css_set *cgroups;
+	char comm[16];
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	struct files_struct *files;

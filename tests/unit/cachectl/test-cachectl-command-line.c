@@ -40,6 +40,17 @@ static void test_usage(void **state) {
                 { { "list", "--readahead" },     "Option --readahead means nothing for \"list\"" },
                 { { "record", "x", "-o" },       "Option \"-o\" needs a value" },
                 { { "record", "--text", "-ox.zst", "x" }, "choose another name than x.zst." },
+                { { "stats", "--by=thread" },    "Option --by= takes unit or process, not \"thread\"." },
+                { { "stats", "--duration=1" },   "Option --duration= is for --by=process." },
+                { { "top", "--duration=1" },     "Option --duration means nothing for \"top\"" },
+                { { "stats", "--by=process", "a", "b" }, "\"b\" is one too many." },
+                { { "stats", "--by=process", "-Hx" }, "--by=process is not for --host=." },
+                { { "top", "--by=process", "-Mx" }, "--by=process is not for --machine=." },
+                { { "stats", "--by=process", "-ox" }, "Option --output= is not for --by=process." },
+                { { "stats", "--by=process", "--format=prometheus" },
+                  "Option --format= is not for --by=process." },
+                { { "top", "--by=process", "--sort=unit" },
+                  "Option --sort= takes pid, name, hits, misses, ratio or bytes with --by=process" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
