@@ -23,6 +23,7 @@
 
 typedef struct Watch {
         Cgroup cgroup;
+        bool policy; /* it has one */
         Processes *processes;
         GHashTable *counts; /* of type ProcessCounts */
         uint64_t lost; /* as much was told */
@@ -87,7 +88,8 @@ static int watch_begin(Watch *w, char **names, size_t n_names) {
                 return log_error_errno(EPERM, "Only root may watch what other processes do.");
 
         w->counts = g_hash_table_new_full(NULL, NULL, NULL, counts_free);
-        r = processes_new(w->cgroup.id, w->cgroup.level, &w->processes, &error);
+        w->policy = cgroup_has_policy(&w->cgroup);
+        r = processes_new(w->cgroup.id, w->cgroup.level, w->policy, &w->processes, &error);
         if (r < 0)
                 return log_error_errno(r, "Cannot watch processes: %s.", error ?: strerror(-r));
 
@@ -152,7 +154,8 @@ int stats_processes(char **names, size_t n_names) {
                 return r;
 
         /* after this, everything is counted */
-        log_info("Watching the processes of %s; Ctrl-C shows what they did.", w.cgroup.name);
+        log_info("Watching the processes of %s%s; Ctrl-C shows what they did.", w.cgroup.name,
+                 w.policy ? ", as its policy counts" : "");
 
         r = wait_for_end(&w);
         if (r < 0)

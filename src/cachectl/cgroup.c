@@ -23,6 +23,13 @@ void cgroup_done(Cgroup *c) {
         *c = (Cgroup) {};
 }
 
+bool cgroup_has_policy(const Cgroup *c) {
+        g_autofree char *path = g_strconcat(c->path, "/memory.cachebpf.policy", NULL), *text = NULL;
+
+        return g_file_get_contents(path, &text, NULL, NULL) && startswith(text, "policy ") &&
+               !startswith(text, "policy none\n");
+}
+
 /* The D-Bus interface of that kind of unit, NULL if it can have no control group. */
 static const char *unit_interface(const char *unit) {
         static const char *const kinds[][2] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shared/macro.h"
@@ -19,6 +20,9 @@ typedef struct Cgroup {
 int cgroup_find(const char *name, Cgroup *ret);
 
 void cgroup_done(Cgroup *c);
+
+/* Whether the kernel says that it has a policy, its own or that of a group above it. */
+bool cgroup_has_policy(const Cgroup *c);
 
 /* Whether systemd says that files of the unit have changed since it read them; false if it says nothing. */
 bool unit_needs_reload(const char *unit);

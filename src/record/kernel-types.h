@@ -71,7 +71,9 @@ struct task_io_accounting {
 	__u64 syscr;
 } __kernel_type;
 
-struct css_set;
+struct css_set {
+	void *subsys[1]; /* as many as there are; the memory controller's is the first thing in a mem_cgroup */
+} __kernel_type;
 
 struct task_struct {
 	unsigned int flags;

@@ -9,104 +9,17 @@
  * in the last range is remembered: who reads on in many files at once has hits
  * where there was a read ahead.
  *
- * Each read passes get_pages(), so that every instruction there counts.
+ * Each read passes get_pages(), so that every instruction there counts.  Under
+ * a policy it is not needed, see process-policy.bpf.h.
  */
-#include <stdbool.h>
-#include <linux/bpf.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
 #include "folio.bpf.h"
-#include "process-table.h"
+#include "process-policy.bpf.h"
+#include "process-threads.bpf.h"
 
-/* places where a thread may be found, from its own one on */
-#define PLACES	8
-
-/* set before loading: the group, and how deep below the root it is */
-const volatile __u64 cgroup_id;
-const volatile __u32 cgroup_level;
-
-struct thread_counts threads[THREADS_MAX];
-
-/* accesses and additions of threads for which there was no room */
-__u64 n_lost;
-
-/* ---- threads */
-
-static struct thread_counts *place(__u32 pid, __u32 i)
-{
-	return &threads[(pid + i) & (THREADS_MAX - 1)];
-}
-
-static void set_name(struct thread_counts *t, struct task_struct *task)
-{
-	bpf_probe_read_kernel_str(t->name, sizeof(t->name), task->group_leader->comm);
-}
-
-static __noinline struct thread_counts *find_thread(__u32 pid)
-{
-	for (__u32 i = 0; i < PLACES; i++) {
-		struct thread_counts *t = place(pid, i);
-
-		if (t->pid == pid)
-			return t;
-	}
-	return NULL;
-}
-
-/* A place that no thread has, nor one that has ended and was not counted yet. */
-static struct thread_counts *take_place(struct task_struct *task, __u32 pid)
-{
-	for (__u32 i = 0; i < PLACES; i++) {
-		struct thread_counts *t = place(pid, i);
-
-		if (t->process || __sync_val_compare_and_swap(&t->pid, 0, pid))
-			continue;
-		set_name(t, task);
-		t->process = task->tgid;
-		return t;
-	}
-	__sync_fetch_and_add(&n_lost, 1);
-	return NULL;
-}
-
-/* The same as below for a thread that is new, has moved, or is not one of the group. */
-static __noinline struct thread_counts *look_up(struct task_struct *task)
-{
-	__u32 pid = task->pid;
-	struct thread_counts *t;
-
-	if (bpf_get_current_ancestor_cgroup_id(cgroup_level) != cgroup_id)
-		return NULL;
-	t = find_thread(pid);
-	if (!t)
-		t = take_place(task, pid);
-	if (t)
-		t->cgroups = (__u64)task->cgroups;
-	return t;
-}
-
-/* The counters of the current thread; NULL if it is not one of the group. */
-static __always_inline struct thread_counts *get_thread(struct task_struct *task)
-{
-	__u32 pid = task->pid;
-	struct thread_counts *t = place(pid, 0);
-
-	if (t->pid == pid && t->cgroups == (__u64)task->cgroups)
-		return t;
-	return look_up(task);
-}
-
-SEC("tp_btf/sched_process_exit")
+SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(process_exit, struct task_struct *task)
 {
-	struct thread_counts *t = find_thread(task->pid);
-
-	if (t) {
-		set_name(t, task);
-		t->pid = 0;
-	}
+	end_thread(task);
 	return 0;
 }
 
@@ -148,7 +61,7 @@ static __noinline int use_new(struct thread_counts *t, __u64 index, __u64 end, b
  * Pages @index to @last are wanted.  A long read comes here again and again
  * with the same end; reads are told apart by how many the thread completed.
  */
-SEC("tp_btf/mm_filemap_get_pages")
+SEC("?tp_btf/mm_filemap_get_pages")
 int BPF_PROG(get_pages, struct address_space *mapping, unsigned long index, unsigned long last)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -201,7 +114,7 @@ static bool is_new_fault(struct thread_counts *t, struct task_struct *task)
 	return true;
 }
 
-SEC("tp_btf/mm_filemap_fault")
+SEC("?tp_btf/mm_filemap_fault")
 int BPF_PROG(filemap_fault, struct address_space *mapping, unsigned long index)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -215,7 +128,7 @@ int BPF_PROG(filemap_fault, struct address_space *mapping, unsigned long index)
 }
 
 /* A fault of a page that is cached maps those around it too, and comes to no other tracepoint. */
-SEC("tp_btf/mm_filemap_map_pages")
+SEC("?tp_btf/mm_filemap_map_pages")
 int BPF_PROG(map_pages, struct address_space *mapping)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -245,10 +158,14 @@ int BPF_PROG(add_to_page_cache, struct folio *folio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct address_space *mapping = folio->mapping;
-	struct thread_counts *t = get_thread(task);
 	__u64 index = folio->index, n;
+	struct thread_counts *t;
 
-	if (!t || !is_regular(mapping->host))
+	/* nobody would give the place of a thread back that has ended */
+	if (task->flags & PF_EXITING || !is_regular(mapping->host))
+		return 0;
+	t = get_thread(task);
+	if (!t)
 		return 0;
 	n = folio_nr_pages(folio);
 	t->brought += n;
@@ -270,7 +187,7 @@ SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(dirty_folio, struct folio *folio, struct address_space *mapping)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_counts *t = get_thread(task);
+	struct thread_counts *t = find_thread(task->pid);
 	__u64 index = folio->index, n;
 
 	if (!t || t->new_mapping != (__u64)mapping || index < t->new_from || index >= t->new_to ||

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
@@ -45,7 +46,29 @@ Processes *processes_free(Processes *p) {
         return mfree(p);
 }
 
-static int load(Processes *p, uint64_t cgroup_id, uint32_t level, char **ret_error) {
+/* What is told by the counters of a policy, or else by the tracepoints that reads and faults pass. */
+static void choose_programs(struct processes_bpf *bpf, bool policy) {
+        bpf_program__set_autoload(bpf->progs.sched_switch, policy);
+        bpf_program__set_autoload(bpf->progs.look, policy);
+        bpf_program__set_autoload(bpf->progs.exit_under_policy, policy);
+        bpf_program__set_autoload(bpf->progs.get_pages, !policy);
+        bpf_program__set_autoload(bpf->progs.filemap_fault, !policy);
+        bpf_program__set_autoload(bpf->progs.map_pages, !policy);
+        bpf_program__set_autoload(bpf->progs.process_exit, !policy);
+}
+
+/* Has each processor count what it runs just now. */
+static void look(const Processes *p) {
+        int fd = bpf_program__fd(p->bpf->progs.look), n = libbpf_num_possible_cpus();
+
+        for (int cpu = 0; fd >= 0 && cpu < n; cpu++) {
+                LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (__u32) cpu);
+
+                (void) bpf_prog_test_run_opts(fd, &opts); /* fails if it is off */
+        }
+}
+
+static int load(Processes *p, uint64_t cgroup_id, uint32_t level, bool policy, char **ret_error) {
         int k;
 
         p->bpf = processes_bpf__open();
@@ -54,6 +77,7 @@ static int load(Processes *p, uint64_t cgroup_id, uint32_t level, char **ret_err
 
         p->bpf->rodata->cgroup_id = cgroup_id;
         p->bpf->rodata->cgroup_level = level;
+        choose_programs(p->bpf, policy);
         k = processes_bpf__load(p->bpf);
         if (k < 0)
                 return tracepoints_fail(k, "the kernel does not take the BPF programs", ret_error);
@@ -63,10 +87,11 @@ static int load(Processes *p, uint64_t cgroup_id, uint32_t level, char **ret_err
                 return tracepoints_fail(k, "the BPF programs cannot be attached to the tracepoints",
                                         ret_error);
 
+        look(p);
         return 0;
 }
 
-int processes_new(uint64_t cgroup_id, uint32_t level, Processes **ret, char **ret_error) {
+int processes_new(uint64_t cgroup_id, uint32_t level, bool policy, Processes **ret, char **ret_error) {
         _cleanup_(processes_freep) Processes *p = NULL;
         int k;
 
@@ -78,7 +103,7 @@ int processes_new(uint64_t cgroup_id, uint32_t level, Processes **ret, char **re
         bpf_log_reset();
 
         p = g_new0(Processes, 1);
-        k = load(p, cgroup_id, level, ret_error);
+        k = load(p, cgroup_id, level, policy, ret_error);
         if (k < 0) {
                 struct btf *btf = btf__load_vmlinux_btf();
 
@@ -141,6 +166,7 @@ static void take(GHashTable *processes, const struct thread_counts *t, Counts *t
 }
 
 void processes_take(Processes *p, GHashTable *processes) {
+        look(p);
         for (size_t i = 0; i < THREADS_MAX; i++) {
                 struct thread_counts *t = p->bpf->bss->threads + i;
                 bool ended;

@@ -180,6 +180,32 @@ like "$(<"$directory/said")" "$lost accesses of threads for which there was no r
 about "$(($(shown crowd hits) + lost))" "$hits" 'and it is all that was not counted'
 touch "$directory/crowd.end"
 
+# Under a policy: what the kernel counts for it is what all its processes did, however short they lived.
+if [[ -e /sys/kernel/cachebpf/stat ]]; then
+        succeeds 'a policy' cachectl set processes.slice s3fifo
+        sync
+        echo 1 >/proc/sys/vm/drop_caches # what others read is theirs
+        hits=$(policy_stat processes.slice hits)
+        misses=$(policy_stat processes.slice misses)
+        watch
+        like "$(<"$directory/said")" 'as its policy counts' 'its counters are used'
+        cp "$(command -v cat)" "$directory/reader"
+        sync
+        for file in whole whole random; do
+                in_slice processes.slice "$directory/reader" "$directory/$file" >/dev/null
+        done
+        unwatch
+        hits=$(($(policy_stat processes.slice hits) - hits))
+        misses=$(($(policy_stat processes.slice misses) - misses))
+        compare "$hits" -ge 2048 'the policy: hits'
+        compare "$misses" -ge 4096 'the policy: misses'
+        is "$(jq '[.processes[].hits] | add' "$directory/shown")" "$hits" 'all processes: hits'
+        is "$(jq '[.processes[].misses] | add' "$directory/shown")" "$misses" 'all processes: misses'
+        is "$(jq '[.processes[] | select(.name == "reader" and .hits >= 2048)] | length' "$directory/shown")" 1 \
+                'one of three hits'
+        succeeds 'no policy' cachectl reset processes.slice
+fi
+
 # As it happens, and without JSON.
 begin processes.slice busy forever
 touch "$directory/busy.go"
