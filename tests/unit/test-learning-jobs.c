@@ -60,6 +60,14 @@ static void test_forget(void **state) {
         assert_int_equal(f.n, 2);
         assert_null(f.file);
 
+        /* each who asks has an answer, even if the first one is only being served then */
+        learning_forget(learning, "a.slice", on_forgotten, &f);
+        run();
+        learning_forget(learning, "a.slice", on_forgotten, &nobody);
+        settle();
+        assert_int_equal(f.n, 3);
+        assert_int_equal(nobody.n, 1);
+
         save_now();
         assert_true(written("a.slice") > 0);
         played->error = -EIO;

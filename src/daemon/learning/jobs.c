@@ -210,10 +210,10 @@ void learning_jobs_drop(LearningJobs *js, const char *unit, unsigned kinds) {
                 place(js, lane);
 }
 
-void learning_jobs_kill(LearningJobs *js, const char *unit) {
+void learning_jobs_kill(LearningJobs *js, const char *unit, unsigned kinds) {
         Lane *lane = g_hash_table_lookup(js->lanes, unit);
 
-        if (!lane || !lane->running)
+        if (!lane || !lane->running || !(kinds & 1U << lane->running->kind))
                 return;
 
         lane->running->given_up = true;

@@ -26,8 +26,8 @@ bool learning_jobs_has(const LearningJobs *jobs, const char *unit, LearningJobKi
                        uint64_t generation);
 /* Takes back those of a unit, of the kinds in the mask, that wait. */
 void learning_jobs_drop(LearningJobs *jobs, const char *unit, unsigned kinds);
-/* Kills the one of a unit that runs; nobody hears what came of it. */
-void learning_jobs_kill(LearningJobs *jobs, const char *unit);
+/* Kills the one of a unit that runs, if it is of these kinds; nobody hears what came of it. */
+void learning_jobs_kill(LearningJobs *jobs, const char *unit, unsigned kinds);
 /* Nobody wants to know any more whether something was forgotten. */
 void learning_jobs_disown(LearningJobs *jobs, void *userdata);
 

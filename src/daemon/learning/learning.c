@@ -232,13 +232,14 @@ void learning_finish(Learning *l) {
 void learning_forget(Learning *l, const char *unit, learning_forgotten_t func, void *userdata) {
         Unit *u = manager_find_unit(l->manager, unit);
         bool learns = u && is_learning(u);
+        const unsigned kinds = 1U << LEARNING_SAVE | 1U << LEARNING_RESTORE;
         LearningJob *j = learning_job_new(LEARNING_FORGET, unit, l->manager->paths.learned, NULL,
                                           learns ? u->link->learned_fd : -EBADF);
 
         j->forgotten = func;
         j->userdata = userdata;
-        learning_jobs_drop(l->jobs, unit, 1U << LEARNING_SAVE | 1U << LEARNING_RESTORE);
-        learning_jobs_kill(l->jobs, unit);
+        learning_jobs_drop(l->jobs, unit, kinds);
+        learning_jobs_kill(l->jobs, unit, kinds);
         learning_jobs_add(l->jobs, j);
         if (learns)
                 sync_unit(l, u); /* there is nothing to restore then, and that has to be noted */

@@ -3,6 +3,8 @@
 
 /* What the tests of the simulator share. */
 
+#include <math.h>
+
 #include "../test-util.h"
 
 #include "sim/cache.h"
@@ -32,6 +34,20 @@ uint32_t list_of(uint32_t flags, const char *folios);
 
 /* The list is as long as it says, linked in both directions, and all folios know that they are on it. */
 void assert_list(uint32_t list, const char *folios);
+
+/* SplitMix64, by S. Vigna (public domain): the same numbers for a seed, which goes on. */
+static inline uint64_t sim_draw(uint64_t *seed) {
+        uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+        return x ^ x >> 31;
+}
+
+/* One of n pages, about by Zipf with exponent 1. */
+static inline uint32_t sim_draw_zipf(uint32_t n, uint64_t *seed) {
+        return (uint32_t) pow(n, (sim_draw(seed) >> 11) / 9007199254740992.0);
+}
 
 /* The code must fail with a message that contains the text. */
 #define assert_host_fails(code, text)                                   \

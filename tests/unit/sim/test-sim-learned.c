@@ -82,15 +82,6 @@ static void test_hash(void **state) {
 #define N_READS_BEFORE (20 * N_READS)
 #define N_RESTARTS 3U
 
-/* SplitMix64, by S. Vigna (public domain) */
-static uint64_t draw(uint64_t *seed) {
-        uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
 /* Each trace draws its own reads, of pages that are equally popular in all of them; unless they are turned
  * around, by which the most popular pages are the least popular ones. */
 static Trace *zipf(double exponent, uint32_t n_pages, uint64_t seed, uint32_t n_reads, bool turned) {
@@ -103,7 +94,7 @@ static Trace *zipf(double exponent, uint32_t n_pages, uint64_t seed, uint32_t n_
 
         assert_int_equal(trace_new(&t), 0);
         while (n_reads-- > 0) {
-                double at = (double) (draw(&seed) >> 11) / 9007199254740992.0 * sum;
+                double at = (double) (sim_draw(&seed) >> 11) / 9007199254740992.0 * sum;
                 uint32_t low = 0, high = n_pages - 1;
 
                 while (low < high) {

@@ -27,36 +27,22 @@
 static const char *const names[] = { "noop", "lru", "s3fifo", "wtinylfu", "mru" };
 #define N ELEMENTSOF(names)
 
-/* SplitMix64, by S. Vigna (public domain) */
-static uint64_t draw(uint64_t *seed) {
-        uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
-/* About Zipf with exponent 1. */
-static uint32_t draw_zipf(uint64_t *seed) {
-        return (uint32_t) pow(N_PAGES, (draw(seed) >> 11) / 9007199254740992.0);
-}
-
 /* Zipf, a loop over more than is cached, and Zipf of other pages. */
 static uint32_t page_of_phases(uint32_t i, uint64_t *seed) {
         if (i < PHASE)
-                return draw_zipf(seed);
+                return sim_draw_zipf(N_PAGES, seed);
         if (i < 2 * PHASE)
                 return N_PAGES + i % (2 * CACHED);
-        return 3 * N_PAGES + draw_zipf(seed);
+        return 3 * N_PAGES + sim_draw_zipf(N_PAGES, seed);
 }
 
 static uint32_t page_of_uniform(uint32_t i, uint64_t *seed) {
-        return draw(seed) % N_PAGES;
+        return sim_draw(seed) % N_PAGES;
 }
 
 /* Changes so often that no policy is the best for long. */
 static uint32_t page_of_turns(uint32_t i, uint64_t *seed) {
-        return i / WINDOW % 2 == 0 ? draw_zipf(seed) : N_PAGES + i % (2 * CACHED);
+        return i / WINDOW % 2 == 0 ? sim_draw_zipf(N_PAGES, seed) : N_PAGES + i % (2 * CACHED);
 }
 
 /* ---- what policies miss */

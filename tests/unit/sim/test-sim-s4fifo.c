@@ -24,26 +24,12 @@
 
 static const uint32_t sizes[N_SIZES] = { 200, 2000, 6000 };
 
-/* SplitMix64, by S. Vigna (public domain) */
-static uint64_t draw(uint64_t *seed) {
-        uint64_t x = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
-/* About Zipf with exponent 1. */
-static uint32_t draw_zipf(uint64_t *seed) {
-        return (uint32_t) pow(N_PAGES, (draw(seed) >> 11) / 9007199254740992.0);
-}
-
 /* Each page independent of those before. */
 static void make_zipf(uint32_t *pages) {
         uint64_t seed = 1;
 
         for (uint32_t i = 0; i < N_REQUESTS; i++)
-                pages[i] = draw_zipf(&seed);
+                pages[i] = sim_draw_zipf(N_PAGES, &seed);
 }
 
 /* As metadata is used: a page twice more at once, a little later. */
@@ -51,7 +37,8 @@ static void make_bursts(uint32_t *pages) {
         uint64_t seed = 2;
 
         for (uint32_t i = 0; i < N_REQUESTS; i++)
-                pages[i] = i % 3 == 0 || i < 12 ? draw_zipf(&seed) : pages[i - 1 - 3 * (draw(&seed) % 3)];
+                pages[i] = i % 3 == 0 || i < 12 ? sim_draw_zipf(N_PAGES, &seed) :
+                                                         pages[i - 1 - 3 * (sim_draw(&seed) % 3)];
 }
 
 static void (*const traces[])(uint32_t *pages) = { make_zipf, make_bursts };
