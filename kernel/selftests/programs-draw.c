@@ -16,6 +16,7 @@ const struct op_kind op_kinds[] = {
 	{ "eject",	1,	"cf",	op_eject },
 	{ "classify",	3,	"x",	op_classify },
 	{ "admit",	3,	"px",	op_admit },
+	{ "sample",	4,	"cx",	op_sample },
 
 	{ "read",	14,	"fon",	op_read },
 	{ "bytes",	6,	"fon",	op_bytes },

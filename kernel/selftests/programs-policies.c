@@ -177,3 +177,16 @@ int op_classify(const struct op *op)
 		wrong("classify: %s", strerror(-err));
 	return err;
 }
+
+/* Of one page in 1, 4 or 16 each use is told from now on, or of none; see tracing_start() in main(). */
+int op_sample(const struct op *op)
+{
+	static const char *const rates[] = { "0", "1", "4", "16" };
+	const char *cg = cg_dir(op->args[0]);
+	int err = cg_write(cg, "memory.cachebpf.sample", rates[op->args[1]]);
+
+	/* it has no policy of its own, or was removed */
+	if (err && err != -ENODEV && err != -ENOENT)
+		wrong("sample of %s: %s", cg_short(op->args[0]), strerror(-err));
+	return err;
+}

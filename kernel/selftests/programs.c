@@ -28,6 +28,7 @@
 
 #include "programs.h"
 #include "runner.h"
+#include "tracing.h"
 
 unsigned int without;
 bool verbose;
@@ -296,7 +297,10 @@ int main(int argc, char **argv)
 	xfs = make_xfs();
 	machine_prepare();
 	hooks = hooks_attach();
+	/* on all the time, as hooks are */
+	tracing_start("cachebpf/cachebpf_sample");
 	run_all();
+	tracing_stop();
 	end_point(hooks);
 	unmake_xfs(xfs);
 	show_counts();

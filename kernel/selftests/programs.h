@@ -217,7 +217,8 @@ void policies_report(void);
 /* the operations */
 int op_attach(const struct op *op), op_update(const struct op *op), op_detach(const struct op *op),
 	op_die(const struct op *op), op_eject(const struct op *op),
-	op_classify(const struct op *op), op_admit(const struct op *op);
+	op_classify(const struct op *op), op_admit(const struct op *op),
+	op_sample(const struct op *op);
 int op_read(const struct op *op), op_touch(const struct op *op), op_bytes(const struct op *op),
 	op_splice(const struct op *op), op_write(const struct op *op),
 	op_store(const struct op *op), op_truncate(const struct op *op),

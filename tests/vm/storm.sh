@@ -11,6 +11,7 @@
 #       policies    attached, replaced, detached, left behind by processes that die, at four levels of the
 #                   tree; all of them gone from time to time
 #       cgroups     made, used, removed, with and without a policy; with a limit of their own, or protected
+#       samples     of what policies are used for, of other rates
 #       delays      where an entry of the folio table changes hands, if the kernel has them
 #       failures    of allocations, where the kernel can inject them
 #
@@ -20,6 +21,7 @@
 
 STORM=/sys/fs/cgroup/storm
 STORM_FILES=/var/tmp/storm
+STORM_TRACING=/sys/kernel/tracing/instances/storm
 PROGRAMS=/usr/lib/cachebpf/tests
 . "$(dirname "${BASH_SOURCE[0]}")/storm-memory.sh"
 declare -A STORM_LIMIT=([a]=80M [b]=64M [b/small]=12M)
@@ -199,6 +201,28 @@ storm_hooks() {
         succeeds 'there is one more policy' wait_until 60 policy_is hooks.slice fifo
 }
 
+# What is told of samples, in a buffer that nobody reads; for as long as the storm lasts.
+storm_tracing() {
+        mkdir "$STORM_TRACING" || die 'tracefs gives us no buffer'
+        write_to "$STORM_TRACING/events/cachebpf/cachebpf_sample/enable" 1
+}
+
+storm_was_sampled() {
+        [[ $(awk '$1 == "entries:" { n += $2 } END { print n + 0 }' "$STORM_TRACING"/per_cpu/cpu*/stats) -gt 0 ]]
+}
+
+storm_tracing_end() {
+        [[ ! -d $STORM_TRACING ]] || rmdir "$STORM_TRACING"
+}
+
+# Of those that have a policy just now.
+sample_some() {
+        local cg
+        for cg in . a b a/work a/kept a/temp1 b/small; do
+                echo $((RANDOM % 3 ? 1 << RANDOM % 6 : 0)) >"$STORM/$cg/memory.cachebpf.sample"
+        done
+} 2>/dev/null
+
 hooks_go() {
         systemctl stop hooks.slice
         sleep 1
@@ -293,6 +317,7 @@ storm_begin() {
         weather caches until_end 3.7 drop_some
         weather lru until_end 4.1 other_lru
         weather protection until_end 2.9 protect_some
+        weather samples until_end 1.7 sample_some
         [[ ! -d /sys/kernel/debug/cachebpf/delay ]] || weather delays until_end 7 delay_some
         # or Linux 6.12 warns of a processor that goes; see machine_prepare() in kernel/selftests
         write_to /sys/kernel/debug/sched/fair_server/cpu1/runtime 0
@@ -318,6 +343,8 @@ storm_wait() {
         done
         failures_end
         [[ ! -d /sys/kernel/debug/cachebpf/delay ]] || write_to /sys/kernel/debug/cachebpf/delay/one_in 0
+        succeeds 'uses of samples were told' storm_was_sampled
+        storm_tracing_end
         systemctl stop hooks.slice
         echo 1 >/sys/devices/system/cpu/cpu1/online
         storm_memory_end
@@ -373,6 +400,7 @@ storm_clean_up() {
         [[ ! -d $STORM ]] || echo 1 >"$STORM/cgroup.kill"
         failures_end
         storm_memory_end
+        storm_tracing_end
         remove_test_units
         ! mountpoint -q "$STORM_FILES/xfs" || umount "$STORM_FILES/xfs"
         find "$STORM" -depth -type d -exec rmdir {} + 2>/dev/null
@@ -388,6 +416,7 @@ storm() { # SECONDS
         storm_cgroups
         storm_files
         storm_hooks
+        storm_tracing
         storm_begin "$1"
         storm_wait
         storm_verdict "$tainted"
