@@ -286,6 +286,8 @@ static void test_migration(void)
 	size_t i, first, moved = 0;
 	static bool cached[NR];
 
+	/* what others have goes out of the way first, or it takes all of the holes */
+	REQUIRE(!write_text("/proc/sys/vm/compact_memory", "1"));
 	set_up();
 	/* what is freed shall not hide in per-CPU lists, where compaction does not look */
 	REQUIRE(!write_text(HIGH_FRACTION, "100000"));
