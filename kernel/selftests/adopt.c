@@ -5,6 +5,7 @@
 
 #include "selftest.h"
 #include "states.h"
+#include "tracing.h"
 
 #define NR	1000
 
@@ -269,6 +270,76 @@ static void test_mlocked_between(void)
 	EXPECT_EQ(file_cached(l.file, NULL), MiB_PAGES);
 }
 
+/* Looks that the kernel has taken for what it could adopt. */
+static int nr_looks(void)
+{
+	char *at = read_text(TRACING "/trace");
+	int nr = 0;
+
+	REQUIRE(at != NULL);
+	while ((at = strstr(at, "function adopt_rest"))) {
+		at++;
+		nr++;
+	}
+	return nr;
+}
+
+static int free_lazily(void *arg)
+{
+	const struct locker *l = arg;
+	void *memory = mmap(NULL, 2 * MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char c = 0;
+
+	if (memory == MAP_FAILED || madvise(memory, 2 * MiB, MADV_NOHUGEPAGE))
+		return 1;
+	memset(memory, 1, 2 * MiB);
+	if (madvise(memory, 2 * MiB, MADV_FREE) || write(l->locked[1], &c, 1) != 1)
+		return 2;
+	return read(l->done[0], &c, 1) == 1 ? 0 : 3;
+}
+
+/* Reclaim a little of @cg, of which the counters are up to date, and wait for a second. */
+static void reclaim_a_little(const char *cg)
+{
+	cg_key(cg, "memory.stat", "file");
+	EXPECT_EQ(cg_reclaim(cg, 32 * PAGE), 0);
+	sleep(1);
+}
+
+/* Nobody can adopt lazily freed memory: that is tried once, until there is something else. */
+static void test_hopeless(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct locker lazy = {}, l = { .file = file_new(NULL, "locked", MiB_PAGES) };
+	struct file *other = file_hole("other", 64 * MiB_PAGES);
+	long long adopted;
+	int i;
+	char c;
+
+	REQUIRE(!pipe(l.locked) && !pipe(l.done) && !pipe(lazy.locked) && !pipe(lazy.done));
+	cg_start(cg, keep_locked, &l);
+	REQUIRE(read(l.locked[0], &c, 1) == 1);
+	policy_start("fifo", cg);
+	REQUIRE_EQ(cg_run(cg, file_read_through, other), 0);
+	tracing_start("workqueue/workqueue_execute_start");
+	cg_start(cg, free_lazily, &lazy);
+	REQUIRE(read(lazy.locked[0], &c, 1) == 1);
+	adopted = cg_stat(cg, "adopted");
+	for (i = 0; i < 60 && !nr_looks(); i++)
+		reclaim_a_little(cg);
+	EXPECT_EQ(nr_looks(), 1);
+	for (i = 0; i < 8; i++)
+		reclaim_a_little(cg);
+	EXPECT_EQ(nr_looks(), 1);
+	EXPECT_EQ(cg_stat(cg, "adopted"), adopted);
+
+	REQUIRE(write(l.done[1], "", 1) == 1);
+	for (i = 0; i < 60 && cg_stat(cg, "adopted") < adopted + (long long)MiB_PAGES / 2; i++)
+		reclaim_a_little(cg);
+	EXPECT_OP(cg_stat(cg, "adopted"), >=, adopted + (long long)MiB_PAGES / 2);
+	tracing_stop();
+}
+
 static const struct test tests[] = {
 	{ "what a live cgroup has cached",			test_live },
 	{ "a nested policy takes and gives back",		test_nested },
@@ -277,6 +348,7 @@ static const struct test tests[] = {
 	{ "what has no entry gets one later",			test_unmanaged },
 	{ "what was locked in memory goes in its turn",		test_mlocked },
 	{ "so does what was locked on another node",		test_mlocked_elsewhere },
+	{ "what cannot be adopted is tried once",		test_hopeless },
 	{ "what is locked in memory goes to a policy between",	test_mlocked_between },
 };
 

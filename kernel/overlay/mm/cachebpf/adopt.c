@@ -17,10 +17,13 @@
 #include "delay.h"
 #include "internal.h"
 
-/* when to look for what is left, and how many times as long as that takes to wait then */
+/*
+ * When to look for what is left, and how many times as long as that takes to wait then;
+ * after a look in vain twice as long as before it, up to the last.
+ */
 #define REST_DELAY	(2UL * HZ)
-#define MAX_REST_DELAY	(60UL * HZ)
 #define REST_PAUSE	20
+#define MAX_REST_DELAY	(60UL * HZ)
 
 /*
  * Turn up to @nr_left pages of @list round, a batch at a time, and get references.
@@ -243,21 +246,27 @@ static void adopt_rest(struct work_struct *work)
 						      struct cachebpf_policy, rest);
 	struct mem_cgroup *parent = parent_mem_cgroup(policy->memcg);
 	u64 nr_adopted = cachebpf_stat_sum(policy, CACHEBPF_STAT_ADOPTED);
-	unsigned long start = jiffies, pause;
-	bool left;
+	unsigned long start = jiffies, pause, nr_others = 0;
+	bool left, vain;
+	int nid;
+
+	/* who counts meanwhile finds them again; see count_others() */
+	for_each_node_state(nid, N_MEMORY)
+		nr_others += READ_ONCE(policy->nodes[nid]->nr_others);
+	WRITE_ONCE(policy->nr_hopeless, nr_others);
 
 	cachebpf_adopt_cached(policy, true);
 	if (parent && rcu_access_pointer(parent->cachebpf))
 		cachebpf_adopt_managed(policy);
 	pause = REST_PAUSE * (jiffies - start);
 	left = delayed_work_pending(&policy->rest);
-	/*
-	 * What is left now may be left for long: some server does not answer.  So may
-	 * pages that cannot be adopted: they were freed lazily, see count_others().
-	 */
-	if (left || cachebpf_stat_sum(policy, CACHEBPF_STAT_ADOPTED) == nr_adopted)
-		pause = max(pause, 2 * policy->rest_delay);
-	WRITE_ONCE(policy->rest_delay, clamp(pause, REST_DELAY, MAX_REST_DELAY));
+	vain = cachebpf_stat_sum(policy, CACHEBPF_STAT_ADOPTED) == nr_adopted;
+	/* what is left now may be left for long: some server does not answer */
+	if (left || vain)
+		pause = max(pause, min(2 * policy->rest_delay, MAX_REST_DELAY));
+	WRITE_ONCE(policy->rest_delay, max(pause, REST_DELAY));
+	if (!vain)
+		WRITE_ONCE(policy->nr_hopeless, 0);
 	/* it was to be looked for as soon as the last time */
 	if (left)
 		mod_delayed_work(system_unbound_wq, &policy->rest, policy->rest_delay);

@@ -219,8 +219,9 @@ struct cachebpf_policy {
 	/* to adopt what is without an entry, and how long it waits for that; see adopt.c */
 	struct delayed_work		rest;
 	unsigned long			rest_delay;
-	/* when count_others() did, in jiffies */
+	/* when count_others() did, in jiffies; of what it found, pages that could not be adopted */
 	unsigned long			counted_at;
+	unsigned long			nr_hopeless;
 	refcount_t			ref;
 	struct rcu_head			rcu;
 	struct cachebpf_node		*nodes[];

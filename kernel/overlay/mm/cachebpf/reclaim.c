@@ -154,13 +154,14 @@ static unsigned long nr_beside(struct cachebpf_policy *policy, int nid)
 
 /*
  * How many pages are there for stock reclaim alone to find: those that were freed
- * lazily (MADV_FREE), and what has no entry?  The latter can have one now.  To know
- * it takes statistics that are up to date, so it is looked up now and then, and only
- * if the old ones say that there are some.
+ * lazily (MADV_FREE), and what has no entry?  The latter can have one now: that is
+ * tried if there are more than when it was tried in vain.  To know it takes
+ * statistics that are up to date, so it is looked up now and then, and only if the
+ * old ones say that there are some.
  */
 static void count_others(struct cachebpf_policy *policy)
 {
-	unsigned long nr, nr_all = 0;
+	unsigned long nr, nr_all = 0, nr_found = 0;
 	int nid;
 
 	if (time_before(jiffies, READ_ONCE(policy->counted_at) + OTHERS_DELAY))
@@ -173,9 +174,12 @@ static void count_others(struct cachebpf_policy *policy)
 	for_each_node_state(nid, N_MEMORY) {
 		nr = nr_all ? nr_beside(policy, nid) : 0;
 		WRITE_ONCE(policy->nodes[nid]->nr_others, nr);
-		if (nr)
-			cachebpf_adopt_later(policy);
+		nr_found += nr;
 	}
+	if (nr_found >= READ_ONCE(policy->nr_hopeless) + SMALLEST_SHARE)
+		cachebpf_adopt_later(policy);
+	else if (nr_found < READ_ONCE(policy->nr_hopeless))
+		WRITE_ONCE(policy->nr_hopeless, nr_found);
 }
 
 /*
