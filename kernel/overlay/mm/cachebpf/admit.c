@@ -89,16 +89,16 @@ static bool ask_admission(struct cachebpf_policy *policy, struct folio *folio, u
 
 /*
  * Remember for whom @f was rejected, in the bytes that the policy has no use
- * for yet.  Only ever compared with current: the task may be gone.
+ * for yet.  A number, as a BPF program may come to see it.
  */
 static void remember_task(struct cachebpf_folio *f)
 {
-	WRITE_ONCE(f->data[0], (unsigned long)current);
+	WRITE_ONCE(f->data[0], current->pid);
 }
 
 static bool was_asked(struct cachebpf_folio *f)
 {
-	return READ_ONCE(f->data[0]) == (unsigned long)current;
+	return READ_ONCE(f->data[0]) == current->pid;
 }
 
 /* Take @f off the list of rejected ones if it is there, with the node locked. */
