@@ -109,7 +109,7 @@ enum cachebpf_iter_flags {
  *		1 to 3, by what the LRU knows, for a folio cached before the policy
  * @slot:	index inside its table block; never changes
  * @fresh:	looks of reclaim at its mappings that say no more than that a fault
- *		has brought it in
+ *		has brought it in; changes under the node's lock
  * @sampled:	its uses are told at the tracepoint cachebpf_sample
  * @data:	belongs to the policy, zero when the folio is added
  */

@@ -217,9 +217,12 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 	return cachebpf_table_insert(pfn, block, section);
 }
 
-/* Begin to use @f, with the reference that was taken to it, for @folio; it is locked. */
+/*
+ * Begin to use @f, with the reference that was taken to it, for @folio; it is locked.
+ * @fresh: see is_fresh()
+ */
 static __always_inline void claim_entry(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-					struct folio *folio)
+					struct folio *folio, u8 fresh)
 {
 	/* in use for another policy: that of the cgroup which the folio came from */
 	if (unlikely(READ_ONCE(f->owner)))
@@ -227,7 +230,7 @@ static __always_inline void claim_entry(struct cachebpf_policy *policy, struct c
 
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
-	f->fresh = 0;
+	f->fresh = fresh;
 	f->sampled = unlikely(policy->sample_bound) && cachebpf_in_sample(policy, folio);
 	f->accesses = 0;
 	memset(f->data, 0, sizeof(f->data));
@@ -278,7 +281,7 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio,
 		cachebpf_table_put(f, folio_pfn(folio));
 		goto out;
 	}
-	claim_entry(policy, f, folio);
+	claim_entry(policy, f, folio, 0);
 	f->accesses = 1 + folio_test_referenced(folio) + folio_test_active(folio);
 	cachebpf_count(policy, CACHEBPF_STAT_ADOPTED, folio_nr_pages(folio));
 	cachebpf_introduce(policy, f, folio, CACHEBPF_ADDED_ADOPTED);
@@ -293,10 +296,8 @@ static __always_inline void manage_new(struct cachebpf_policy *policy, struct ca
 	u32 why = gfp & __GFP_WRITE ? CACHEBPF_ADDED_WRITTEN : 0;
 	unsigned long nr = folio_nr_pages(folio);
 
-	claim_entry(policy, f, folio);
 	/* see __cachebpf_folios_kept() */
-	if (lru_gen_in_fault())
-		f->fresh = 2;
+	claim_entry(policy, f, folio, lru_gen_in_fault() ? 2 : 0);
 	cachebpf_count(policy, CACHEBPF_STAT_ADDED, nr);
 	if (refault) {
 		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, nr);
@@ -365,9 +366,8 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 		has_no_entry(policy, folio);
 		return NULL;
 	}
-	claim_entry(policy, f, folio);
+	claim_entry(policy, f, folio, from ? from->fresh : 0);
 	if (from) {
-		f->fresh = from->fresh;
 		f->accesses = from->accesses;
 		f->data[0] = from->data[0];
 		f->data[1] = from->data[1];

@@ -154,14 +154,23 @@ cachebpf_reclaim_isolate(struct cachebpf_reclaim *r, struct list_head *list,
 /* Has reclaim looked at the mappings of @folio no more often than its fault explains? */
 static bool is_fresh(struct folio *folio)
 {
+	struct cachebpf_policy *policy;
+	struct cachebpf_node *node;
 	struct cachebpf_folio *f;
-	bool fresh;
+	unsigned long flags;
+	bool fresh = false;
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
-	fresh = f && f->fresh;
-	if (fresh)
-		f->fresh--;
+	policy = f ? cachebpf_owner_of(f) : NULL;
+	if (policy && f->fresh) {
+		node = policy->nodes[folio_nid(folio)];
+		spin_lock_irqsave(&node->lock, flags);
+		fresh = f->owner == policy->id && f->fresh;
+		if (fresh)
+			f->fresh--;
+		spin_unlock_irqrestore(&node->lock, flags);
+	}
 	rcu_read_unlock();
 	return fresh;
 }
