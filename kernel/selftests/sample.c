@@ -16,8 +16,8 @@ struct told {
 	unsigned int		nr_uses, nr_gone;
 };
 
-static struct told pages[NR];
-static size_t nr_pages, nr_uses, nr_gone;
+static struct told pages[NR], noted[NR];
+static size_t nr_pages, nr_uses, nr_gone, nr_noted;
 
 static struct told *page_of(unsigned long long key)
 {
@@ -76,6 +76,26 @@ static void expect_each_used(unsigned int nr)
 			break;
 }
 
+/* What was told is to be compared with what is told later. */
+static void note(void)
+{
+	memcpy(noted, pages, sizeof(noted));
+	nr_noted = nr_pages;
+}
+
+static void expect_the_noted_ones(void)
+{
+	size_t i, j;
+
+	EXPECT_EQ(nr_pages, nr_noted);
+	for (i = 0; i < nr_pages; i++) {
+		for (j = 0; j < nr_noted && noted[j].key != pages[i].key; j++)
+			;
+		if (!EXPECT_OP(j, <, nr_noted))
+			break;
+	}
+}
+
 static void read_twice(const char *cg, const struct file *file)
 {
 	cg_read_file(cg, file, 0, file->nr_pages);
@@ -124,34 +144,40 @@ static void test_uses(void)
 	tracing_stop();
 }
 
-/* What is cached when the sample begins, or becomes larger, is in it. */
+static size_t nr_told_of(const char *cg, const struct file *file)
+{
+	cg_read_file(cg, file, 0, file->nr_pages);
+	look(cg);
+	return nr_pages;
+}
+
+/* What is cached when the sample begins, or becomes larger, comes into it. */
 static void test_cached(void)
 {
 	const char *cg = cg_new(NULL, "a");
 	struct file *file = file_new(NULL, "f", NR);
-	size_t nr;
 
 	policy_start("fifo", cg);
 	tracing_start("cachebpf/cachebpf_sample");
-	cg_read_file(cg, file, 0, NR);
 	REQUIRE_EQ(cg_write(cg, SAMPLE, ONE_IN), 0);
-	read_twice(cg, file);
-	look(cg);
+	nr_told_of(cg, file);
 	expect_an_eighth();
-	expect_each_used(2);
-	nr = nr_pages;
-	REQUIRE_EQ(cg_write(cg, SAMPLE, "4294967295"), 0);
-	read_twice(cg, file);
-	look(cg);
-	EXPECT_EQ(nr_pages, 0);
-	REQUIRE_EQ(cg_write(cg, SAMPLE, "1"), 0);
-	cg_read_file(cg, file, 0, NR);
-	look(cg);
-	EXPECT_EQ(nr_pages, NR);
+	note();
+	file_forget(file);
+	tracing_clear();
+
+	REQUIRE_EQ(cg_write(cg, SAMPLE, "0"), 0);
+	EXPECT_EQ(nr_told_of(cg, file), 0);
 	REQUIRE_EQ(cg_write(cg, SAMPLE, ONE_IN), 0);
-	read_twice(cg, file);
-	look(cg);
-	EXPECT_EQ(nr_pages, nr);
+	EXPECT(EVENTUALLY(nr_told_of(cg, file) == nr_noted));
+	expect_each_used(1);
+	expect_the_noted_ones();
+	REQUIRE_EQ(cg_write(cg, SAMPLE, "4294967295"), 0);
+	EXPECT_EQ(nr_told_of(cg, file), 0);
+	REQUIRE_EQ(cg_write(cg, SAMPLE, "1"), 0);
+	EXPECT(EVENTUALLY(nr_told_of(cg, file) == NR));
+	REQUIRE_EQ(cg_write(cg, SAMPLE, ONE_IN), 0);
+	EXPECT_EQ(nr_told_of(cg, file), nr_noted);
 	tracing_stop();
 }
 
@@ -209,6 +235,51 @@ static void test_successor(void)
 	read_twice(cg, file);
 	look(cg);
 	EXPECT_EQ(nr_pages, 0);
+	tracing_stop();
+}
+
+static int read_sequential(void *file)
+{
+	return file_read_sequential(file);
+}
+
+/* The sample is one of pages, whatever the sizes of their folios are. */
+static void test_large(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *file = file_new(xfs_dir(), "f", NR);
+	size_t i;
+
+	policy_start("fifo", cg);
+	tracing_start("cachebpf/cachebpf_sample");
+	REQUIRE_EQ(cg_write(cg, SAMPLE, ONE_IN), 0);
+	/* page by page */
+	nr_told_of(cg, file);
+	EXPECT_EQ(cg_stat(cg, "managed_folios"), NR);
+	expect_an_eighth();
+	note();
+	file_forget(file);
+	tracing_clear();
+
+	REQUIRE_EQ(cg_run(cg, read_sequential, file), 0);
+	EXPECT_OP(cg_stat(cg, "managed_folios"), <, NR / 4);
+	look(cg);
+	expect_the_noted_ones();
+	/* their folios are marked while they are cached */
+	REQUIRE_EQ(cg_write(cg, SAMPLE, "1"), 0);
+	EXPECT(EVENTUALLY(nr_told_of(cg, file) == NR));
+	REQUIRE_EQ(cg_write(cg, SAMPLE, ONE_IN), 0);
+
+	/* a folio is cut, and its parts are told of as well */
+	REQUIRE(!truncate(file->path, (NR / 2 + 3) * PAGE));
+	file->nr_pages = NR / 2 + 3;
+	file_forget(file);
+	look(cg);
+	EXPECT_EQ(nr_uses, 0);
+	expect_the_noted_ones();
+	for (i = 0; i < nr_pages; i++)
+		if (!EXPECT_EQ(pages[i].nr_gone, 1))
+			break;
 	tracing_stop();
 }
 
@@ -277,6 +348,7 @@ static const struct test tests[] = {
 	{ "what is cached already",			test_cached },
 	{ "what is truncated or dropped is gone",	test_gone },
 	{ "goes on with another policy",		test_successor },
+	{ "pages of large folios",			test_large },
 	{ "the policy hears of uses, too",		test_policy_hears },
 	{ "what a filter rejects",			test_rejected },
 	{ "who may write what to its file",		test_file },

@@ -202,7 +202,7 @@ void cachebpf_rejected_used(struct cachebpf_policy *policy, struct folio *folio,
 		WRITE_ONCE(f->accesses, accesses + 1);
 	cachebpf_count(policy, accesses ? CACHEBPF_STAT_HITS : CACHEBPF_STAT_MISSES, 1);
 	if (unlikely(f->sampled))
-		cachebpf_tell_sample(policy, f, false);
+		cachebpf_tell_used(policy, f);
 	if (!accesses && was_asked(f))
 		return;
 	/* reclaim, which found that a mapping is in use: it cannot tell whose */

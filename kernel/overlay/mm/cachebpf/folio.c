@@ -136,10 +136,11 @@ static __always_inline void unmanage(struct cachebpf_folio *f, struct folio *fol
 			return;
 		if (unlikely(policy->hears_removed) && !cachebpf_is_rejected(f))
 			tell_removed(policy, f, why);
-		if (unlikely(f->sampled) &&
-		    (why == CACHEBPF_REMOVED_TRUNCATE || why == CACHEBPF_REMOVED_INVALIDATE))
-			cachebpf_tell_sample(policy, f, true);
 	} while (unlikely(!disown_entry(policy, f, folio)));
+	/* nobody claims the entry yet: the folio is locked */
+	if (unlikely(f->sampled) &&
+	    (why == CACHEBPF_REMOVED_TRUNCATE || why == CACHEBPF_REMOVED_INVALIDATE))
+		cachebpf_tell_gone(policy, f, 0, folio_nr_pages(folio));
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
 	if (why == CACHEBPF_REMOVED_RECLAIM)
 		cachebpf_reclaimed(policy, folio_nr_pages(folio));
@@ -231,7 +232,7 @@ static __always_inline void claim_entry(struct cachebpf_policy *policy, struct c
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
 	f->fresh = fresh;
-	f->sampled = unlikely(policy->sample_bound) && cachebpf_in_sample(policy, folio);
+	f->sampled = unlikely(policy->sample_bound) && cachebpf_in_sample(policy, f);
 	f->accesses = 0;
 	memset(f->data, 0, sizeof(f->data));
 	cachebpf_delay(CACHEBPF_AT_PUBLISH);
@@ -522,6 +523,9 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 	if (!tail->mapping) {
 		cachebpf_count(policy, CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_TRUNCATE,
 			       folio_nr_pages(tail));
+		if (unlikely(f->sampled))
+			cachebpf_tell_gone(policy, f, tail->index - head->index,
+					   folio_nr_pages(tail));
 		goto out;
 	}
 

@@ -364,12 +364,13 @@ static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy,
 }
 
 /* kfunc.c */
-u64 cachebpf_key_of(struct folio *folio);
+u64 cachebpf_key_of(struct folio *folio, unsigned long nr);
 
 /* sample.c: pages of which each use is told */
-bool cachebpf_in_sample(const struct cachebpf_policy *policy, struct folio *folio);
-void cachebpf_tell_sample(struct cachebpf_policy *policy, const struct cachebpf_folio *f,
-			  bool gone);
+bool cachebpf_in_sample(const struct cachebpf_policy *policy, const struct cachebpf_folio *f);
+void cachebpf_tell_used(struct cachebpf_policy *policy, const struct cachebpf_folio *f);
+void cachebpf_tell_gone(struct cachebpf_policy *policy, const struct cachebpf_folio *f,
+			unsigned long first, unsigned long nr);
 u64 cachebpf_sample_read(struct cgroup_subsys_state *css, struct cftype *cft);
 int cachebpf_sample_write(struct cgroup_subsys_state *css, struct cftype *cft, u64 one_in);
 

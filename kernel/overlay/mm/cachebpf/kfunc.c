@@ -41,8 +41,8 @@ static u64 mix(u64 x)
 	return x ^ x >> 33;
 }
 
-/* What @folio holds, as a number; see bpf_cachebpf_key(). */
-u64 cachebpf_key_of(struct folio *folio)
+/* What the page @nr of @folio holds, as a number; see bpf_cachebpf_key(). */
+u64 cachebpf_key_of(struct folio *folio, unsigned long nr)
 {
 	struct address_space *mapping = READ_ONCE(folio->mapping);
 	struct inode *inode;
@@ -56,7 +56,7 @@ u64 cachebpf_key_of(struct folio *folio)
 		return 0;
 	file = (u64)inode->i_sb->s_dev << 32 | inode->i_generation;
 	file ^= inode->i_ino * GOLDEN_RATIO_64;
-	return mix(mix(file) + folio->index) ?: 1;
+	return mix(mix(file) + folio->index + nr) ?: 1;
 }
 
 __bpf_kfunc_start_defs();
@@ -241,15 +241,16 @@ __bpf_kfunc u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdw
  *
  * A hash of device, inode number, generation of the inode, and position in the
  * file.  When the same page of the same file comes back it has the same key,
- * as long as the file system does not number its inodes anew.  Callers of
- * these callbacks have the folio locked or referenced, and the inode cannot go
- * in an RCU read side.
+ * as long as the file system does not number its inodes anew.  So have a file
+ * and its snapshot on btrfs: the device is the same, and so are the numbers.
+ * Callers of these callbacks have the folio locked or referenced, and the inode
+ * cannot go in an RCU read side.
  *
  * Return: the key; 0 if the folio was taken out of its file just now.
  */
 __bpf_kfunc u64 bpf_cachebpf_key(struct cachebpf_held_folio *f)
 {
-	return cachebpf_key_of(pfn_folio(cachebpf_folio_pfn(&f->f)));
+	return cachebpf_key_of(pfn_folio(cachebpf_folio_pfn(&f->f)), 0);
 }
 
 /**

@@ -5,9 +5,10 @@
  *
  * What a page holds decides whether it belongs to the sample.  So all its uses
  * are in it or none, and a small cache that is fed with it behaves like the
- * whole one.  An entry remembers the answer in a bit: a hit on any other page
- * tests that and pays nothing else.  The tracepoint cachebpf_sample tells of
- * uses, and a BPF program there can pass them on.
+ * whole one.  An entry remembers in a bit if there are such pages in its folio: a
+ * hit on any other one tests that and pays nothing else.  The tracepoint
+ * cachebpf_sample tells of uses, page by page, as folios of a file are not of the
+ * same size each time.  A BPF program there can pass them on.
  *
  * Source: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC construction
  * with SHARDS", FAST 2015, section 3.
@@ -24,25 +25,52 @@ static bool is_in_sample(const struct cachebpf_policy *policy, u64 key)
 	return key - 1 < READ_ONCE(policy->sample_bound);
 }
 
-/* Is @folio, of which the caller has the lock or a reference, in the sample of @policy? */
-bool cachebpf_in_sample(const struct cachebpf_policy *policy, struct folio *folio)
+static struct folio *folio_of(const struct cachebpf_folio *f)
 {
-	return is_in_sample(policy, cachebpf_key_of(folio));
+	return pfn_folio(cachebpf_folio_pfn(f));
 }
 
 /*
- * The folio of @f, which has the mark of a sample, was used; or, with @gone, its
- * content is no more.  The mark may be that of a policy before.
+ * Is a page of the folio of @f in the sample of @policy?  The caller has it locked or
+ * referenced, or has locked the node on whose lists it is.
  */
-void cachebpf_tell_sample(struct cachebpf_policy *policy, const struct cachebpf_folio *f, bool gone)
+bool cachebpf_in_sample(const struct cachebpf_policy *policy, const struct cachebpf_folio *f)
 {
+	unsigned long i;
+
+	for (i = 0; i < 1UL << f->order; i++)
+		if (is_in_sample(policy, cachebpf_key_of(folio_of(f), i)))
+			return true;
+	return false;
+}
+
+static void tell_pages(struct cachebpf_policy *policy, struct folio *folio, unsigned long first,
+		       unsigned long nr, bool gone)
+{
+	unsigned long i;
 	u64 key;
 
 	if (!trace_cachebpf_sample_enabled())
 		return;
-	key = cachebpf_key_of(pfn_folio(cachebpf_folio_pfn(f)));
-	if (is_in_sample(policy, key))
-		trace_cachebpf_sample(policy->serial, policy->cgroup_id, key, gone);
+	for (i = first; i < first + nr; i++) {
+		key = cachebpf_key_of(folio, i);
+		/* the mark says that there is one, or was once */
+		if (is_in_sample(policy, key))
+			trace_cachebpf_sample(policy->serial, policy->cgroup_id, key, gone);
+	}
+}
+
+/* The folio of @f, which has the mark, was used. */
+void cachebpf_tell_used(struct cachebpf_policy *policy, const struct cachebpf_folio *f)
+{
+	tell_pages(policy, folio_of(f), 0, 1UL << READ_ONCE(f->order), false);
+}
+
+/* Of the folio of @f, which has the mark, the content of @nr pages is no more. */
+void cachebpf_tell_gone(struct cachebpf_policy *policy, const struct cachebpf_folio *f,
+			unsigned long first, unsigned long nr)
+{
+	tell_pages(policy, folio_of(f), first, nr, true);
 }
 
 /* Mark the folio of the frame @pfn, or not, if it is of a policy that is attached to @memcg. */
@@ -58,7 +86,7 @@ static void mark_frame(struct mem_cgroup *memcg, unsigned long pfn)
 	folio = policy && policy->memcg == memcg ? cachebpf_get_folio(pfn_to_page(pfn)) : NULL;
 	if (folio) {
 		/* of its neighbours in that byte, fresh may lose a count, and slot never changes */
-		data_race(f->sampled = cachebpf_in_sample(policy, folio));
+		data_race(f->sampled = cachebpf_in_sample(policy, f));
 		folio_put(folio);
 	}
 	rcu_read_unlock();

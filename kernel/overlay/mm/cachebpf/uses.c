@@ -185,7 +185,7 @@ static noinline void tell_and_note_use(struct cachebpf_policy *policy, struct ca
 
 static noinline void sampled_is_used(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 {
-	cachebpf_tell_sample(policy, f, false);
+	cachebpf_tell_used(policy, f);
 	if (policy->hears_uses)
 		tell_and_note_use(policy, f);
 	else if (policy->orders_uses)
@@ -224,7 +224,7 @@ void __cachebpf_folio_accessed(struct folio *folio)
 		WRITE_ONCE(f->accesses, 1);
 		cachebpf_count(policy, CACHEBPF_STAT_MISSES, 1);
 		if (unlikely(f->sampled))
-			cachebpf_tell_sample(policy, f, false);
+			cachebpf_tell_used(policy, f);
 		goto out;
 	}
 	cpu = policy->pcpu;
