@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sample of what pages are used for: memory.cachebpf.sample and the tracepoint. */
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 
 #include "selftest.h"
 #include "states.h"
@@ -181,6 +184,32 @@ static void test_cached(void)
 	tracing_stop();
 }
 
+static void nothing(int signal)
+{
+}
+
+/* To write the number takes no time: who is interrupted all the time can do it as well. */
+static void test_interrupted(void)
+{
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
+	const struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+	const char *cg = cg_new(NULL, "a");
+	struct file *file = file_hole("f", 128 * MiB_PAGES);
+	char *path;
+	int i, fd;
+
+	policy_start("fifo", cg);
+	REQUIRE_EQ(cg_run(cg, file_read_through, file), 0);
+	REQUIRE(asprintf(&path, "%s/" SAMPLE, cg) > 0);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	REQUIRE(fd >= 0);
+	REQUIRE(!sigaction(SIGALRM, &action, NULL) && !setitimer(ITIMER_REAL, &often, NULL));
+	for (i = 0; i < 8; i++)
+		if (!EXPECT_EQ(pwrite(fd, ONE_IN, 1, 0), 1))
+			break;
+	REQUIRE(!setitimer(ITIMER_REAL, &(struct itimerval){}, NULL));
+}
+
 /* Pages that are truncated or dropped are not anywhere any more. */
 static void test_gone(void)
 {
@@ -235,6 +264,28 @@ static void test_successor(void)
 	read_twice(cg, file);
 	look(cg);
 	EXPECT_EQ(nr_pages, 0);
+	tracing_stop();
+}
+
+/* What a child's policy gives back is in the sample of the one that gets it. */
+static void test_given_back(void)
+{
+	const char *cg = cg_new(NULL, "a"), *child = cg_new(cg, "child");
+	struct file *file = file_new(NULL, "f", NR);
+	struct bpf_link *link;
+
+	policy_start("fifo", cg);
+	link = policy_start("fifo", child);
+	tracing_start("cachebpf/cachebpf_sample");
+	REQUIRE_EQ(cg_write(cg, SAMPLE, ONE_IN), 0);
+	cg_read_file(child, file, 0, NR);
+	look(cg);
+	EXPECT_EQ(nr_pages, 0);
+	REQUIRE_EQ(bpf_link__detach(link), 0);
+	cg_read_file(child, file, 0, NR);
+	look(cg);
+	expect_an_eighth();
+	expect_each_used(1);
 	tracing_stop();
 }
 
@@ -346,8 +397,10 @@ static void test_file(void)
 static const struct test tests[] = {
 	{ "each use of its pages, and nothing else",	test_uses },
 	{ "what is cached already",			test_cached },
+	{ "its number is written at once",		test_interrupted },
 	{ "what is truncated or dropped is gone",	test_gone },
 	{ "goes on with another policy",		test_successor },
+	{ "what a child's policy gives back",		test_given_back },
 	{ "pages of large folios",			test_large },
 	{ "the policy hears of uses, too",		test_policy_hears },
 	{ "what a filter rejects",			test_rejected },

@@ -110,7 +110,7 @@ enum cachebpf_iter_flags {
  * @slot:	index inside its table block; never changes
  * @fresh:	looks of reclaim at its mappings that say no more than that a fault
  *		has brought it in; changes under the node's lock
- * @sampled:	uses of some of its pages are told at the tracepoint cachebpf_sample
+ * @sampled:	uses of some of its pages are told at the tracepoint cachebpf_sample; as @fresh
  * @data:	belongs to the policy, zero when the folio is added
  */
 struct cachebpf_folio {

@@ -232,7 +232,7 @@ static __always_inline void claim_entry(struct cachebpf_policy *policy, struct c
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
 	f->fresh = fresh;
-	f->sampled = unlikely(policy->sample_bound) && cachebpf_in_sample(policy, f);
+	cachebpf_mark(policy, f);
 	f->accesses = 0;
 	memset(f->data, 0, sizeof(f->data));
 	cachebpf_delay(CACHEBPF_AT_PUBLISH);

@@ -222,6 +222,8 @@ struct cachebpf_policy {
 	/* when count_others() did, in jiffies; of what it found, pages that could not be adopted */
 	unsigned long			counted_at;
 	unsigned long			nr_hopeless;
+	/* to mark what is cached; see sample.c */
+	struct work_struct		marking;
 	refcount_t			ref;
 	struct rcu_head			rcu;
 	struct cachebpf_node		*nodes[];
@@ -367,12 +369,23 @@ static inline unsigned long cachebpf_nr_rejected(struct cachebpf_policy *policy,
 u64 cachebpf_key_of(struct folio *folio, unsigned long nr);
 
 /* sample.c: pages of which each use is told */
+void cachebpf_init_sample(struct cachebpf_policy *policy);
 bool cachebpf_in_sample(const struct cachebpf_policy *policy, const struct cachebpf_folio *f);
 void cachebpf_tell_used(struct cachebpf_policy *policy, const struct cachebpf_folio *f);
 void cachebpf_tell_gone(struct cachebpf_policy *policy, const struct cachebpf_folio *f,
 			unsigned long first, unsigned long nr);
 u64 cachebpf_sample_read(struct cgroup_subsys_state *css, struct cftype *cft);
 int cachebpf_sample_write(struct cgroup_subsys_state *css, struct cftype *cft, u64 one_in);
+
+/*
+ * Mark @f, which @policy is about to own, or owns under the node's lock; in an RCU
+ * read side in which it becomes @policy's, see mark_cached().
+ */
+static __always_inline void cachebpf_mark(const struct cachebpf_policy *policy,
+					  struct cachebpf_folio *f)
+{
+	f->sampled = unlikely(READ_ONCE(policy->sample_bound)) && cachebpf_in_sample(policy, f);
+}
 
 /* advise.c: what programs say */
 void cachebpf_file_of(struct cachebpf_file *file, const struct address_space *mapping,

@@ -217,6 +217,7 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 		goto fail;
 	INIT_WORK(&policy->hangup->work, hangup_work);
 	cachebpf_init_rest(policy);
+	cachebpf_init_sample(policy);
 	policy->counted_at = jiffies;
 	for_each_node(nid) {
 		policy->nodes[nid] = kzalloc_node(sizeof(*policy->nodes[nid]), GFP_KERNEL,
@@ -294,6 +295,7 @@ static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cac
 	next = successor->nodes[nid];
 	spin_lock_nested(&next->lock, SINGLE_DEPTH_NESTING);
 	memset(f->data, 0, sizeof(f->data));
+	cachebpf_mark(successor, f);
 	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, successor->id);
 	cachebpf_link(next, f, pfn, successor->new_list, successor->new_at_tail);
@@ -384,6 +386,8 @@ static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *o
 	synchronize_rcu_expedited();
 	cachebpf_delay(CACHEBPF_AT_RETIRE);
 	pass_rest(policy);
+	/* what it would mark is marked for the successor, by pass_first() */
+	disable_work_sync(&policy->marking);
 
 	for_each_node(nid) {
 		for (i = 0; i < policy->nr_lists; i++)
@@ -533,6 +537,7 @@ int cachebpf_policy_sample(struct mem_cgroup *memcg, u32 one_in)
 	if (policy) {
 		WRITE_ONCE(policy->sample_one_in, one_in);
 		WRITE_ONCE(policy->sample_bound, one_in ? div_u64(U64_MAX, one_in) : 0);
+		queue_work(system_unbound_wq, &policy->marking);
 	}
 	mutex_unlock(&cachebpf_mutex);
 	return policy ? 0 : -ENODEV;

@@ -73,23 +73,40 @@ void cachebpf_tell_gone(struct cachebpf_policy *policy, const struct cachebpf_fo
 	tell_pages(policy, folio_of(f), first, nr, true);
 }
 
-/* Mark the folio of the frame @pfn, or not, if it is of a policy that is attached to @memcg. */
-static void mark_frame(struct mem_cgroup *memcg, unsigned long pfn)
+/* Mark the entry of the frame @pfn, or not, if it is @policy's. */
+static void mark_frame(struct cachebpf_policy *policy, unsigned long pfn)
 {
-	struct cachebpf_policy *policy;
+	struct cachebpf_node *node;
 	struct cachebpf_folio *f;
-	struct folio *folio;
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(pfn);
-	policy = f ? cachebpf_owner_of(f) : NULL;
-	folio = policy && policy->memcg == memcg ? cachebpf_get_folio(pfn_to_page(pfn)) : NULL;
-	if (folio) {
-		/* of its neighbours in that byte, fresh may lose a count, and slot never changes */
-		data_race(f->sampled = cachebpf_in_sample(policy, f));
-		folio_put(folio);
+	if (f && READ_ONCE(f->owner) == policy->id) {
+		node = cachebpf_node_of(policy, f);
+		spin_lock_irq(&node->lock);
+		/* the lock does not order what claim_entry() has written before */
+		if (smp_load_acquire(&f->owner) == policy->id)
+			cachebpf_mark(policy, f);
+		spin_unlock_irq(&node->lock);
 	}
 	rcu_read_unlock();
+}
+
+/* The sample of a policy is another one: mark what is cached.  There may be no misses for long. */
+static void mark_cached(struct work_struct *work)
+{
+	struct cachebpf_policy *policy = container_of(work, struct cachebpf_policy, marking);
+	unsigned long pfn;
+
+	/* whoever still marks for the one before: his entries have an owner then */
+	synchronize_rcu_expedited();
+	for (pfn = 0; rcu_access_pointer(policy->ops) && cachebpf_table_next(&pfn); pfn++)
+		mark_frame(policy, pfn);
+}
+
+void cachebpf_init_sample(struct cachebpf_policy *policy)
+{
+	INIT_WORK(&policy->marking, mark_cached);
 }
 
 u64 cachebpf_sample_read(struct cgroup_subsys_state *css, struct cftype *cft)
@@ -108,20 +125,7 @@ u64 cachebpf_sample_read(struct cgroup_subsys_state *css, struct cftype *cft)
 
 int cachebpf_sample_write(struct cgroup_subsys_state *css, struct cftype *cft, u64 one_in)
 {
-	struct mem_cgroup *memcg = mem_cgroup_from_css(css);
-	unsigned long pfn;
-	int err;
-
 	if (one_in > U32_MAX)
 		return -ERANGE;
-	err = cachebpf_policy_sample(memcg, one_in);
-	if (err || !one_in)
-		return err;
-	/* what is cached already, too: there may be no misses for long */
-	for (pfn = 0; cachebpf_table_next(&pfn); pfn++) {
-		if (signal_pending(current))
-			return -EINTR;
-		mark_frame(memcg, pfn);
-	}
-	return 0;
+	return cachebpf_policy_sample(mem_cgroup_from_css(css), one_in);
 }
