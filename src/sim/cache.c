@@ -29,6 +29,7 @@ enum {
 };
 
 static const struct cachebpf_ops *ops;
+static CacheSettings settings;
 static SimStats stats;
 
 /* Calls the policy, and then what the daemon would call if the policy asked for it. */
@@ -83,6 +84,8 @@ static void leave(struct cachebpf_folio *f, uint32_t why) {
                 stats.evicted++;
         else
                 stats.truncated++;
+        if (settings.left)
+                settings.left(pfn_of(f) - 1, why == CACHEBPF_REMOVED_RECLAIM);
 }
 
 static bool admit(uint32_t object, uint8_t flags) {
@@ -179,9 +182,9 @@ static void make_room(uint32_t batch) {
 
 /* ---- requests */
 
-static void advise(const CacheSettings *settings) {
-        for (size_t i = 0; ops->advise && i < settings->n_advice; i++) {
-                const SimAdvice *said = settings->advice + i;
+static void advise(void) {
+        for (size_t i = 0; ops->advise && i < settings.n_advice; i++) {
+                const SimAdvice *said = settings.advice + i;
                 struct cachebpf_advice a = {
                         .manager = host_manager_id(said->manager),
                         .file = { .ino = host_file_ino(said->file), .dev = 1 },
@@ -199,8 +202,7 @@ static void advise(const CacheSettings *settings) {
         }
 }
 
-/* Returns whether it missed. */
-static bool request(uint32_t object, uint8_t flags, uint8_t manager, const CacheSettings *settings) {
+bool cache_request(uint32_t object, uint8_t flags, uint8_t manager) {
         struct cachebpf_folio *f = host.folios + object + 1;
         bool missed = !(flags & TRACE_READAHEAD) && !(f->seen & SEEN_SINCE_ADDED);
 
@@ -224,8 +226,8 @@ static bool request(uint32_t object, uint8_t flags, uint8_t manager, const Cache
 
         if (!f->cached) {
                 if (host.n_cached >= host.capacity)
-                        make_room(settings->batch);
-                if (settings->admission && ops->admit_folio && !admit(object, flags))
+                        make_room(settings.batch);
+                if (settings.admission && ops->admit_folio && !admit(object, flags))
                         return missed;
                 f->manager = manager;
                 enter(f, flags);
@@ -237,54 +239,89 @@ static bool request(uint32_t object, uint8_t flags, uint8_t manager, const Cache
         return missed;
 }
 
-int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *settings, SimStats *ret) {
+/* ---- a run */
+
+int cache_begin(const SimPolicy *policy, const Trace *trace, const CacheSettings *with) {
         int r;
 
         assert(policy);
         assert(trace);
-        assert(settings);
-        assert(settings->capacity > 0);
-        assert(settings->batch > 0 && settings->batch <= CACHEBPF_BATCH);
-        assert(ret);
+        assert(with);
+        assert(with->capacity > 0);
+        assert(with->batch > 0 && with->batch <= CACHEBPF_BATCH);
 
         ops = policy->ops;
+        settings = *with;
         stats = (SimStats) {};
         if (!ops->evict_folios && !(ops->flags & CACHEBPF_F_STOCK_RECLAIM))
                 host_fail("it has no evict_folios, and does not leave reclaim to the kernel either");
 
-        r = host_start(policy, trace, settings->capacity);
+        r = host_start(policy, trace, settings.capacity);
         if (r >= 0)
-                r = stock_start(trace, settings->capacity);
+                r = stock_start(trace, settings.capacity);
         if (r < 0)
-                goto out;
-        maps_know(settings->learned);
+                return r;
+        maps_know(settings.learned);
 
         if (ops->policy_init) {
                 host.callback = CALLBACK_INIT;
                 r = ops->policy_init(&host.instance);
                 host.callback = CALLBACK_NONE;
                 if (r < 0)
-                        goto out;
+                        return r;
         }
 
-        advise(settings);
+        advise();
+        return 0;
+}
+
+bool cache_has(uint32_t object) {
+        return host.folios[object + 1].cached;
+}
+
+void cache_forget(uint32_t object) {
+        struct cachebpf_folio *f = host.folios + object + 1;
+
+        assert(!f->cached);
+
+        f->seen = 0;
+        stock_forget(f);
+}
+
+int cache_end(void) {
+        if (ops->policy_exit)
+                CALL(CALLBACK_EXIT, policy_exit);
+        return settings.learned ? maps_learned(settings.learned) : 0;
+}
+
+void cache_clear(void) {
+        stock_stop();
+        host_stop();
+}
+
+static int run(const Trace *trace) {
         for (size_t i = 0; i < trace->n_requests; i++) {
                 bool missed;
 
                 if (i + PREFETCH_DISTANCE < trace->n_requests)
                         __builtin_prefetch(host.folios + trace->objects[i + PREFETCH_DISTANCE] + 1, 1);
-                missed = request(trace->objects[i], trace_flags(trace, i),
-                                 trace->managers ? trace->managers[i] : 0, settings);
-                if (settings->missed)
-                        settings->missed[i] = missed;
+                missed = cache_request(trace->objects[i], trace_flags(trace, i),
+                                       trace->managers ? trace->managers[i] : 0);
+                if (settings.missed)
+                        settings.missed[i] = missed;
         }
+        return cache_end();
+}
 
-        if (ops->policy_exit)
-                CALL(CALLBACK_EXIT, policy_exit);
-        r = settings->learned ? maps_learned(settings->learned) : 0;
-out:
+int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *with, SimStats *ret) {
+        int r;
+
+        assert(ret);
+
+        r = cache_begin(policy, trace, with);
+        if (r >= 0)
+                r = run(trace);
         *ret = stats;
-        stock_stop();
-        host_stop();
+        cache_clear();
         return r;
 }

@@ -45,8 +45,32 @@ typedef struct CacheSettings {
         const SimAdvice *advice;
         size_t n_advice;
         bool *missed;      /* for each request of the trace, set if it missed; NULL: nobody asks */
+        /* An object left the cache, by reclaim, or because it was removed; NULL: nobody asks. */
+        void (*left)(uint32_t object, bool reclaimed);
 } CacheSettings;
 
 /* Runs a policy over a whole trace, in this process, from an empty cache. Returns a negative errno; what the
  * policy itself refused is policy_init()'s. */
 int cache_run(const SimPolicy *policy, const Trace *trace, const CacheSettings *settings, SimStats *ret);
+
+/* The same for who has the requests one by one, and for ever. There is one run at a time in a process.
+ *
+ * Begins it. Of the trace, which has to stay, only the objects count; their keys and ids may change while
+ * they are not cached. Errors are those of cache_run(); cache_clear() is due after them as well. */
+int cache_begin(const SimPolicy *policy, const Trace *trace, const CacheSettings *settings);
+
+/* A request with its flags, for an object less than n_objects of the trace. Returns whether it missed. */
+bool cache_request(uint32_t object, uint8_t flags, uint8_t manager);
+
+/* Is the object cached? */
+bool cache_has(uint32_t object);
+
+/* The number will stand for another page. The present one is not cached; nobody knows any more that it
+ * was. */
+void cache_forget(uint32_t object);
+
+/* Says good-bye to the policy, and takes what it has learned: -ENOENT if that is asked for and nothing. */
+int cache_end(void);
+
+/* Gives all memory back. */
+void cache_clear(void);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "host-state.h"
-#include "shared/log.h"
 
 Host host;
 
@@ -32,7 +31,7 @@ void host_fail(const char *format, ...) {
                 fail_handler(message);
 
         /* nobody wants to know */
-        log_error("%s", message);
+        (void) fprintf(stderr, "%s\n", message);
         abort();
 }
 

@@ -124,6 +124,10 @@ void stock_remove(struct cachebpf_folio *f, bool reclaimed) {
                 stock.links[pfn_of(f)].evicted_at = ++stock.age;
 }
 
+void stock_forget(const struct cachebpf_folio *f) {
+        stock.links[pfn_of(f)].evicted_at = 0;
+}
+
 /* inactive_is_low(): below 1 GB both lists are to have the same length, above the active one may be longer
  * by the root of ten times the gigabytes. */
 static bool inactive_is_low(void) {

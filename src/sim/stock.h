@@ -35,5 +35,8 @@ void stock_use(struct cachebpf_folio *f);
 /* A folio goes; reclaimed: leaves its traces, as it was evicted. */
 void stock_remove(struct cachebpf_folio *f, bool reclaimed);
 
+/* A folio that is gone leaves no traces any more. */
+void stock_forget(const struct cachebpf_folio *f);
+
 /* The folio that the kernel would reclaim next; NULL if there is none. */
 struct cachebpf_folio *stock_victim(void);
