@@ -5,9 +5,9 @@
 
 #include "shared/kernel-features.h"
 
-/* The shadows of a unit: each candidate's policy runs in a process of its own (cachebpf-shadow), on a small
- * cache that is fed with a sample of the unit's requests. The kernel tells of the sample at a tracepoint, and
- * a BPF program there passes it on.
+/* The shadows of a unit: each candidate's policy runs in a process of its own (cachebpf-shadow), on a
+ * small cache that is fed with a sample of the unit's requests. The kernel tells of the sample at a
+ * tracepoint, and a BPF program there passes it on.
  *
  * Sampling by pages, and caches in proportion: Waldspurger and others, "Efficient MRC construction with
  * SHARDS", FAST 2015; "Cache modeling and optimization using miniature simulations", USENIX ATC 2017. */
@@ -29,14 +29,15 @@ typedef struct ShadowCandidate {
 
 /* What happened from one shadows_end_window() to the next. */
 typedef struct ShadowsWindow {
-        uint64_t sampled;            /* requests in the sample; those that were lost on the way are not in it */
-        uint64_t lost;               /* events that found no room in the ring buffer, or on the way to a process */
+        uint64_t sampled;            /* requests in the sample, without those that were lost on the way */
+        uint64_t lost;               /* events that found no room in the ring buffer, or on the way to a
+                                      * process */
         uint64_t n_pages;            /* about how many different pages the sample asked for */
         uint32_t one_in;             /* the rate: one page in so many */
         struct {
                 uint64_t misses;
-                bool valid;          /* false: its process ended or began in this window, missed events, or did
-                                      * not answer */
+                bool valid;          /* false: its process ended or began in this window, missed events,
+                                      * or did not answer */
         } candidates[SHADOWS_CANDIDATES_MAX];
 } ShadowsWindow;
 
