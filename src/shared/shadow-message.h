@@ -6,8 +6,8 @@
 /* What cachebpfd and cachebpf-shadow, which it starts, say to each other: packets of a socket
  * (SOCK_SEQPACKET), in the order of the machine's bytes. */
 
-/* In one message, at most. */
-#define SHADOW_EVENTS_MAX 512U
+/* In one message, at most: with what the kernel adds it fits 8 KiB. */
+#define SHADOW_EVENTS_MAX 480U
 
 /* A cache of a shadow has no more pages. */
 #define SHADOW_CAPACITY_MAX (UINT32_C(1) << 16)

@@ -20,7 +20,7 @@ typedef struct Shadows Shadows;
 #define SHADOWS_CANDIDATES_MAX 16
 
 /* Processes of all units together: what shadows take of the memory has a bound. */
-#define SHADOWS_PROCESSES_MAX 96U
+#define SHADOWS_PROCESSES_MAX 80U
 
 typedef struct ShadowCandidate {
         const char *policy;          /* one that the simulator has; "stock": the kernel's own */
@@ -56,12 +56,15 @@ int shadow_host_new(sd_event *event, const KernelPaths *paths, ShadowHost **ret)
 ShadowHost *shadow_host_free(ShadowHost *h);
 DEFINE_TRIVIAL_CLEANUP_FUNC(ShadowHost *, shadow_host_free);
 
+/* For tests: another program than cachebpf-shadow. */
+void shadow_host_set_program(ShadowHost *h, const char *program);
+
 /* Begins, for a unit to whose control group a policy is attached, with the path ("/system.slice/x.service")
  * and the id of that. n_pages is how much it may cache, or caches now; at least 1. Processes that end are
  * started again, after a pause that grows. The unit's name is for messages.
  *
  * -EBUSY: the processes of other units are as many as there may be; another time there may be room.
- * -ENOENT: the control group is gone. -EINVAL: no candidates, or too many. */
+ * -ENOENT: the control group is gone. -EEXIST: it has shadows. -EINVAL: no candidates, or too many. */
 int shadows_new(ShadowHost *h, const char *unit, const char *cgroup, uint64_t cgroup_id, uint64_t n_pages,
                 const ShadowCandidate *candidates, size_t n_candidates,
                 const ShadowsHandlers *handlers, void *userdata, Shadows **ret);
