@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# kernel: product debug
+# kernel: product
 # timeout: 300
 # Of what a unit reads the shadows miss what the simulator misses, whatever policy the unit has; they are processes
 # without privileges, and the daemon's sandbox lets them be that.

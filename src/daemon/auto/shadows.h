@@ -19,8 +19,9 @@ typedef struct Shadows Shadows;
 
 #define SHADOWS_CANDIDATES_MAX 16
 
-/* Processes of all units together: what shadows take of the memory has a bound. */
-#define SHADOWS_PROCESSES_MAX 80U
+/* Processes of all units together. One takes up to a MiB, that of wtinylfu one and a half: with six
+ * candidates ten units have shadows at a time, in less than 64 MiB, and others have to wait. */
+#define SHADOWS_PROCESSES_MAX 64U
 
 typedef struct ShadowCandidate {
         const char *policy;          /* one that the simulator has; "stock": the kernel's own */
