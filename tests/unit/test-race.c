@@ -268,6 +268,70 @@ static void test_reseed(void **state) {
         assert_true(last.from_ratio > 0.799);
 }
 
+/* What the caller says, as far as the noise permits. */
+static void test_own_margin(void **state) {
+        race.gain_min = 0.15;
+        for (unsigned i = 0; i < 4; i++)
+                assert_stays(window(500, 500, 360, 500), RACE_SMALL_GAIN);
+        race.gain_min = 0;
+        assert_stays(window(500, 500, 360, 500), RACE_UNCONFIRMED);
+        assert_switches(window(500, 500, 360, 500), LRU);
+}
+
+static RaceWindow silent_window(unsigned real, unsigned stock, unsigned lru, unsigned fifo, size_t silent) {
+        RaceWindow w = window(real, stock, lru, fifo);
+
+        w.silent[silent] = true;
+        return w;
+}
+
+/* Who says nothing does not win by that; who said something before is known by that. */
+static void test_silent(void **state) {
+        for (unsigned i = 0; i < 4; i++)
+                assert_stays(silent_window(500, 500, 0, 500, LRU), RACE_BEST);
+        assert_false(race.candidates[LRU].begun);
+
+        assert_stays(window(500, 500, 400, 500), RACE_UNCONFIRMED);
+        assert_switches(silent_window(500, 500, 0, 500, LRU), LRU);
+        assert_true(race.candidates[LRU].ratio > 0.399);
+}
+
+/* Nothing can be compared with that. */
+static void test_present_is_silent(void **state) {
+        assert_stays(window(500, 500, 400, 500), RACE_UNCONFIRMED);
+        assert_stays(silent_window(500, 0, 400, 500, STOCK), RACE_NO_SHADOW);
+        assert_switches(window(500, 500, 400, 500), LRU);
+}
+
+/* The guard knows no loss without the shadow of the policy before. */
+static void test_guard_without_shadow(void **state) {
+        switch_to_lru();
+        for (unsigned i = 0; i < RACE_GUARD_WINDOWS; i++)
+                assert_stays(silent_window(600, 0, 400, 500, STOCK), RACE_BEST);
+}
+
+/* As after a switch that was taken back. */
+static void test_ban_by_caller(void **state) {
+        RaceWindow w;
+
+        switch_to_lru();
+        assert_int_equal(race_ban(&race, LRU), 1);
+        w = window(500, 500, 400, 500);
+        w.present = STOCK;
+        assert_stays(w, RACE_BEST);
+        w = window(500, 500, 400, 500);
+        assert_stays(w, RACE_UNCONFIRMED);
+        assert_int_equal(race_ban(&race, LRU), 2);
+}
+
+static void test_excluded(void **state) {
+        race_exclude(&race, LRU);
+        for (unsigned i = 0; i < 4; i++)
+                assert_stays(window(500, 500, 100, 500), RACE_BEST);
+        assert_stays(window(500, 500, 100, 400), RACE_UNCONFIRMED);
+        assert_switches(window(500, 500, 100, 400), FIFO);
+}
+
 static void test_words(void **state) {
         static const char *const names[] = { "stock", "lru", "fifo" };
         g_autofree char *stays = NULL, *small = NULL, *switches = NULL, *back = NULL;
@@ -292,7 +356,7 @@ static void test_words(void **state) {
         play(window(600, 500, 400, 500));
         back = race_step_to_string(&last, names);
         assert_string_equal(back, "back from lru to stock: it missed 60.0 % of all requests, stock would "
-                                  "miss 50.0 %; lru is out for 1 windows");
+                                  "miss 50.0 %; lru is out for 1 window");
 }
 
 #define race_test(f) cmocka_unit_test_setup(f, setup)
@@ -319,6 +383,12 @@ int main(void) {
                 race_test(test_ban_is_forgotten),
                 race_test(test_present_changes),
                 race_test(test_reseed),
+                race_test(test_own_margin),
+                race_test(test_silent),
+                race_test(test_present_is_silent),
+                race_test(test_guard_without_shadow),
+                race_test(test_ban_by_caller),
+                race_test(test_excluded),
                 race_test(test_words),
         };
 

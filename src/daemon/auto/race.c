@@ -15,12 +15,15 @@ void race_init(Race *race, size_t n_candidates) {
                 .present = RACE_STOCK,
                 .winner = RACE_STOCK,
                 .since_switch = RACE_DWELL,
+                .gain_min = RACE_GAIN_MIN,
         };
 }
 
 void race_reseed(Race *race) {
         assert(race);
 
+        for (size_t i = 0; i < race->n_candidates; i++)
+                race->candidates[i].begun = false;
         race->begun = false;
         race->n_wins = 0;
         race->guarded = 0;
@@ -32,8 +35,8 @@ bool race_window_over(uint64_t n_cached, uint64_t requests, uint64_t usec) {
         return requests >= n_cached * RACE_WINDOW_TURNS && usec >= RACE_WINDOW_USEC_MIN;
 }
 
-static double average(const Race *race, double old, double new) {
-        return race->begun ? old + RACE_ALPHA * (new - old) : new;
+static double average(bool begun, double old, double new) {
+        return begun ? old + RACE_ALPHA * (new - old) : new;
 }
 
 static double shadow_ratio(const RaceWindow *w, size_t candidate) {
@@ -58,9 +61,15 @@ static void pass_bans(Race *race) {
 }
 
 static void take_ratios(Race *race, const RaceWindow *w) {
-        for (size_t i = 0; i < race->n_candidates; i++)
-                race->candidates[i].ratio = average(race, race->candidates[i].ratio, shadow_ratio(w, i));
-        race->bias = average(race, race->bias, real_ratio(w) - shadow_ratio(w, w->present));
+        for (size_t i = 0; i < race->n_candidates; i++) {
+                RaceCandidate *c = race->candidates + i;
+
+                if (w->silent[i])
+                        continue;
+                c->ratio = average(c->begun, c->ratio, shadow_ratio(w, i));
+                c->begun = true;
+        }
+        race->bias = average(race->begun, race->bias, real_ratio(w) - shadow_ratio(w, w->present));
         race->begun = true;
 }
 
@@ -83,13 +92,27 @@ static void run(Race *race, size_t candidate) {
 
 /* ---- the guard */
 
-static unsigned ban(RaceCandidate *c) {
-        unsigned windows = 1U << MIN(c->n_bans, RACE_BAN_MOST);
+unsigned race_ban(Race *race, size_t candidate) {
+        RaceCandidate *c;
+        unsigned windows;
+
+        assert(race);
+        assert(candidate < race->n_candidates);
+
+        c = race->candidates + candidate;
+        windows = 1U << MIN(c->n_bans, RACE_BAN_MOST);
 
         c->banned = windows + 1; /* the one that ends now is none of them */
         c->n_bans++;
         c->since_ban = 0;
         return windows;
+}
+
+void race_exclude(Race *race, size_t candidate) {
+        assert(race);
+        assert(candidate < race->n_candidates);
+
+        race->candidates[candidate].out = true;
 }
 
 /* The unit is compared with the shadow of the policy before, and with how far the unit was off a shadow
@@ -101,6 +124,8 @@ static bool disappoints(Race *race, const RaceWindow *w, RaceStep *ret) {
                 return false;
         race->guarded--;
 
+        if (w->silent[race->before])
+                return false;
         before = shadow_ratio(w, race->before) + race->before_bias;
         if (real_ratio(w) <= before + RACE_GUARD_LOSS) {
                 race->n_losses = 0;
@@ -116,7 +141,7 @@ static bool disappoints(Race *race, const RaceWindow *w, RaceStep *ret) {
                 .from_ratio = real_ratio(w),
                 .to_ratio = CLAMP(before, 0, 1),
                 .margin = RACE_GUARD_LOSS,
-                .banned = ban(race->candidates + race->present),
+                .banned = race_ban(race, race->present),
         };
         race->guarded = 0;
         run(race, race->before);
@@ -131,16 +156,16 @@ static size_t find_best(const Race *race) {
         for (size_t i = 0; i < race->n_candidates; i++) {
                 const RaceCandidate *c = race->candidates + i;
 
-                if (c->banned == 0 && c->ratio < race->candidates[best].ratio)
+                if (c->begun && !c->out && c->banned == 0 && c->ratio < race->candidates[best].ratio)
                         best = i;
         }
         return best;
 }
 
-static double margin_of(const RaceWindow *w, double ratio) {
+static double margin_of(const Race *race, const RaceWindow *w, double ratio) {
         double noise = sqrt(ratio * (1 - ratio) / MAX(w->n_pages, 1U));
 
-        return MAX(MAX(RACE_GAIN_MIN, RACE_GAIN_PART * ratio), RACE_GAIN_NOISE * noise);
+        return MAX(MAX(race->gain_min, RACE_GAIN_PART * ratio), RACE_GAIN_NOISE * noise);
 }
 
 static bool is_idle(const RaceWindow *w, double gain) {
@@ -164,7 +189,15 @@ static RaceReason why_stay(Race *race, const RaceWindow *w, const RaceStep *step
         return race->since_switch < RACE_DWELL ? RACE_TOO_SOON : RACE_BECAUSE_OF_FIGURES;
 }
 
+/* Why a window says nothing. */
+static RaceReason find_obstacle(const RaceWindow *w) {
+        if (w->sampled < RACE_SAMPLE_MIN || w->expected == 0 || w->requests == 0)
+                return RACE_NO_SAMPLE;
+        return w->silent[w->present] ? RACE_NO_SHADOW : RACE_BECAUSE_OF_FIGURES;
+}
+
 void race_step(Race *race, const RaceWindow *w, RaceStep *ret) {
+        RaceReason obstacle;
         size_t best;
 
         assert(race);
@@ -174,8 +207,9 @@ void race_step(Race *race, const RaceWindow *w, RaceStep *ret) {
 
         pass_bans(race);
         follow(race, w->present);
-        if (w->sampled < RACE_SAMPLE_MIN || w->expected == 0 || w->requests == 0) {
-                *ret = (RaceStep) { .reason = RACE_NO_SAMPLE, .from = race->present, .to = race->present };
+        obstacle = find_obstacle(w);
+        if (obstacle != RACE_BECAUSE_OF_FIGURES) {
+                *ret = (RaceStep) { .reason = obstacle, .from = race->present, .to = race->present };
                 return;
         }
 
@@ -190,7 +224,7 @@ void race_step(Race *race, const RaceWindow *w, RaceStep *ret) {
                 .to = best,
                 .from_ratio = race->candidates[race->present].ratio,
                 .to_ratio = race->candidates[best].ratio,
-                .margin = margin_of(w, race->candidates[race->present].ratio),
+                .margin = margin_of(race, w, race->candidates[race->present].ratio),
         };
         ret->reason = why_stay(race, w, ret);
         if (ret->reason != RACE_BECAUSE_OF_FIGURES) {
@@ -211,6 +245,7 @@ void race_step(Race *race, const RaceWindow *w, RaceStep *ret) {
 char *race_step_to_string(const RaceStep *step, const char *const *names) {
         static const char *const reasons[_RACE_REASON_MAX] = {
                 [RACE_NO_SAMPLE]   = "there were too few requests",
+                [RACE_NO_SHADOW]   = "nothing is known of what it misses in the sample",
                 [RACE_BEST]        = "no other policy would miss less",
                 [RACE_SMALL_GAIN]  = "that is too little to gain",
                 [RACE_IDLE]        = "that is too little time to gain",
@@ -233,8 +268,9 @@ char *race_step_to_string(const RaceStep *step, const char *const *names) {
                                        from, to, to, to_percent, from, from_percent);
         case RACE_ROLL_BACK:
                 return g_strdup_printf("back from %s to %s: it missed %.1f %% of all requests, %s would "
-                                       "miss %.1f %%; %s is out for %u windows",
-                                       from, to, from_percent, to, to_percent, from, step->banned);
+                                       "miss %.1f %%; %s is out for %u window%s",
+                                       from, to, from_percent, to, to_percent, from, step->banned,
+                                       step->banned == 1 ? "" : "s");
         case RACE_STAY:
                 break;
         }

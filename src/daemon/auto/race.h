@@ -29,8 +29,8 @@
 #define RACE_SAMPLE_MIN 512
 
 #define RACE_ALPHA 0.3
-/* What a switch has to gain: the greatest of this, this part of the present ratio, and so many times the
- * noise of the sample. */
+/* What a switch has to gain: the greatest of this (or what the caller says), this part of the present ratio,
+ * and so many times the noise of the sample. */
 #define RACE_GAIN_MIN 0.01
 #define RACE_GAIN_PART 0.02
 #define RACE_GAIN_NOISE 2.0
@@ -59,6 +59,7 @@ typedef struct RaceWindow {
         uint64_t sampled;   /* requests in the sample */
         uint64_t n_pages;   /* different pages in the sample */
         uint64_t shadow_misses[RACE_CANDIDATES_MAX];
+        bool silent[RACE_CANDIDATES_MAX]; /* nothing is known of what its shadow missed */
         uint64_t miss_usec; /* what a miss takes on average; 0: not known, and not asked for */
 } RaceWindow;
 
@@ -72,6 +73,7 @@ typedef enum RaceAction {
 typedef enum RaceReason {
         RACE_BECAUSE_OF_FIGURES, /* it does not stay */
         RACE_NO_SAMPLE,          /* there were too few requests */
+        RACE_NO_SHADOW,          /* the shadow of the present one is silent */
         RACE_BEST,               /* none is better */
         RACE_SMALL_GAIN,         /* one is, by less than the margin */
         RACE_IDLE,               /* by so few misses that nobody would notice */
@@ -92,17 +94,21 @@ typedef struct RaceStep {
 } RaceStep;
 
 typedef struct RaceCandidate {
-        double ratio;            /* average of its shadow */
+        double ratio;            /* average of its shadow, … */
+        bool begun;              /* … which there is */
+        bool out;                /* for good */
         unsigned banned;         /* windows that it may not win, with the present one */
         unsigned n_bans;         /* since they were forgotten */
         unsigned since_ban;      /* windows */
 } RaceCandidate;
 
-/* Private but for the ratios of candidates, which are to be shown. */
+/* Private but for the candidates, which are to be shown, and gain_min, which may be set after the
+ * beginning. */
 typedef struct Race {
         RaceCandidate candidates[RACE_CANDIDATES_MAX];
         size_t n_candidates;
-        bool begun;              /* there are averages */
+        double gain_min;         /* RACE_GAIN_MIN */
+        bool begun;              /* there is an average of the bias */
         size_t present;
         size_t winner;           /* of the last window, and of how many in a row */
         unsigned n_wins;
@@ -127,6 +133,12 @@ bool race_window_over(uint64_t n_cached, uint64_t requests, uint64_t usec);
 /* Takes the result of a window. If it says RACE_SWITCH or RACE_ROLL_BACK the caller has ret->to run, and
  * says with the next window whether it does: if it is another than was told, the race goes on from there. */
 void race_step(Race *race, const RaceWindow *window, RaceStep *ret);
+
+/* The kernel did not take the policy of a candidate, or ended it: bans it, as a switch that is taken back
+ * does. Returns for how many windows. */
+unsigned race_ban(Race *race, size_t candidate);
+/* The same for good: another try would come to the same. */
+void race_exclude(Race *race, size_t candidate);
 
 /* A sentence for status and journal, with the names of the candidates; to be freed. */
 char *race_step_to_string(const RaceStep *step, const char *const *names);
