@@ -104,9 +104,9 @@ _cachectl() {
                         if ((j == COMP_CWORD)); then
                                 words="$(__cachectl_units)"
                         else
-                                words="$(__cachectl_policies)"
+                                words="$(__cachectl_policies) auto"
                                 words+=" CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission="
-                                words+=" CacheFiles= CacheLevel= CacheLearning="
+                                words+=" CacheFiles= CacheLevel= CacheLearning= CacheCandidates= CacheAutoMargin="
                         fi
                         ;;
                 verify)
@@ -115,7 +115,8 @@ _cachectl() {
                         ;;
                 status | list | stats | files | top | monitor | record | show | reset | forget) words="$(__cachectl_units)" ;;
                 simulate) compopt -o default 2>/dev/null ;; # files
-                policies | show-policy) words="$(__cachectl_policies)" ;;
+                policies) words="$(__cachectl_policies)" ;;
+                show-policy) words="$(__cachectl_policies) auto" ;;
                 classify)
                         # the first word behind the verb that is no option
                         for ((j = i + 1; j < COMP_CWORD; j++)); do

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "config/candidates.h"
 #include "config/conf-file.h"
 #include "config/resolve.h"
 #include "config/unit-file.h"
@@ -73,13 +74,12 @@ static void load(Verify *v) {
 /* ---- checks */
 
 static void check_setting(Verify *v, const PolicySetting *s) {
-        _cleanup_policy_config_ PolicyConfig config = {};
         _cleanup_free_ char *problem = NULL;
-        const Policy *p;
 
         v->n_checked++;
-        if (s->policy && policy_setting_check(s, v->policies, (const char *const *) v->policy_directories,
-                                              &p, &config, &problem) < 0)
+        if (s->policy && policy_setting_check_all(s, v->policies,
+                                                  (const char *const *) v->policy_directories,
+                                                  &problem) < 0)
                 log_error("%s.", problem);
 }
 

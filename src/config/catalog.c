@@ -109,6 +109,12 @@ static void add_policy(GPtrArray *policies, const char *dir, const char *file) {
                 return;
         }
 
+        if (streq(name, "auto")) {
+                log_warning("Ignoring '%s': with 'auto' the daemon chooses a policy, it is no name of one.",
+                            path);
+                return;
+        }
+
         p = policy_new(name, path);
         policy_read_object(p);
         if (p->problem)

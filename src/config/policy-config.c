@@ -192,17 +192,6 @@ static int check_learning(const PolicySetting *s, char **ret_problem) {
 
 /* ---- files */
 
-/* Of the last line with that key. */
-static PolicyLayer layer_of(const PolicySetting *s, const char *key) {
-        PolicyLayer layer = POLICY_LAYER_RULE;
-
-        for (guint i = 0; i < policy_setting_count_lines(s); i++)
-                if (streq(policy_setting_get_line(s, i)->key, key))
-                        layer = policy_setting_get_line(s, i)->layer;
-
-        return layer;
-}
-
 /* They are told to the policy when it runs, and are no part of its configuration. Who gave a manager another
  * policy of its own, in a stronger layer, did not ask for what it had as a manager. */
 static int check_listens(const Policy *p, const PolicySetting *s, char **ret_problem) {
@@ -210,8 +199,8 @@ static int check_listens(const Policy *p, const PolicySetting *s, char **ret_pro
 
         for (size_t i = 0; !p->listens && i < ELEMENTSOF(keys); i++)
                 if (policy_words_count(s->more + keys[i]) > 0 &&
-                    layer_of(s, policy_setting_key_name(keys[i] + 1)) >=
-                            layer_of(s, policy_setting_key_name(0))) {
+                    policy_setting_get_layer(s, policy_setting_key_name(keys[i] + 1)) >=
+                            policy_setting_get_layer(s, policy_setting_key_name(0))) {
                         const PolicyWord *w = policy_words_get(s->more + keys[i], 0);
 
                         return problemf(ret_problem, "policy '%s' has no levels for files, which %s= "

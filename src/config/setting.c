@@ -16,6 +16,8 @@ static const struct {
         [POLICY_KEY_FILES] = { "CacheFiles" },
         [POLICY_KEY_LEVELS] = { "CacheLevel" },
         [POLICY_KEY_LEARNING] = { "CacheLearning", .replaces = true },
+        [POLICY_KEY_CANDIDATES] = { "CacheCandidates" },
+        [POLICY_KEY_AUTO_MARGIN] = { "CacheAutoMargin", .replaces = true },
 };
 
 static const char *const layer_table[_POLICY_LAYER_MAX] = {
@@ -194,6 +196,16 @@ guint policy_setting_count_lines(const PolicySetting *s) {
 
 const PolicyLine *policy_setting_get_line(const PolicySetting *s, guint i) {
         return s->lines->pdata[i];
+}
+
+PolicyLayer policy_setting_get_layer(const PolicySetting *s, const char *key) {
+        PolicyLayer layer = POLICY_LAYER_RULE;
+
+        for (guint i = 0; i < policy_setting_count_lines(s); i++)
+                if (streq(policy_setting_get_line(s, i)->key, key))
+                        layer = policy_setting_get_line(s, i)->layer;
+
+        return layer;
 }
 
 char **policy_setting_get_assignments(const PolicySetting *s) {

@@ -13,6 +13,8 @@ typedef enum PolicyKey {
         POLICY_KEY_FILES,        /* CacheFiles=PRIORITY PATTERN…, see cache-files.h */
         POLICY_KEY_LEVELS,       /* CacheLevel=LEVEL lru|mru */
         POLICY_KEY_LEARNING,     /* CacheLearning=BOOLEAN */
+        POLICY_KEY_CANDIDATES,   /* CacheCandidates=POLICY or POLICY:NAME=VALUE,…, see candidates.h */
+        POLICY_KEY_AUTO_MARGIN,  /* CacheAutoMargin=POINTS of percent */
         _POLICY_KEY_MAX,
 } PolicyKey;
 
@@ -96,6 +98,8 @@ guint policy_setting_count_lines(const PolicySetting *s);
 const PolicyLine *policy_setting_get_line(const PolicySetting *s, guint i);
 /* All of them as KEY=VALUE; the caller's. */
 char **policy_setting_get_assignments(const PolicySetting *s);
+/* Where the last line with that key is; POLICY_LAYER_RULE if there is none. */
+PolicyLayer policy_setting_get_layer(const PolicySetting *s, const char *key);
 /* Whether a line of the setting has a part in it, or lost against later ones. */
 bool policy_setting_line_counts(const PolicySetting *s, const PolicyLine *line);
 

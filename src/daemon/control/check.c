@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "config/cache-files.h"
+#include "config/candidates.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/wanted.h"
 
@@ -117,23 +118,32 @@ static void strip_source(char *problem, const char *path) {
         }
 }
 
+/* What says nothing without a policy. */
+static bool needs_policy(const PolicySetting *s) {
+        static const PolicyKey keys[] = {
+                POLICY_KEY_OPTIONS, POLICY_KEY_SCAN_THREADS, POLICY_KEY_CANDIDATES, POLICY_KEY_AUTO_MARGIN,
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                if (policy_words_count(s->more + keys[i]) > 0)
+                        return true;
+
+        return false;
+}
+
 int config_check(Manager *m, const char *unit, const PolicySetting *asked, const char *source,
                  ConfigOutcome *o) {
         _cleanup_free_ char *problem = NULL;
-        _cleanup_policy_config_ PolicyConfig config = {};
-        const Policy *policy;
 
         if (!o->setting.policy) {
-                if (o->files_known && (policy_words_count(asked->more + POLICY_KEY_OPTIONS) > 0 ||
-                                       policy_words_count(asked->more + POLICY_KEY_SCAN_THREADS) > 0))
+                if (o->files_known && needs_policy(asked))
                         return config_refuse(o, -EINVAL,
                                              "unit '%s' has no cache policy that this could be for; name "
                                              "one with %s=", unit, policy_setting_key_name(0));
                 return 0;
         }
 
-        if (policy_setting_check(&o->setting, m->policies, m->paths.policies, &policy, &config,
-                                 &problem) >= 0)
+        if (policy_setting_check_all(&o->setting, m->policies, m->paths.policies, &problem) >= 0)
                 return 0;
 
         strip_source(problem, source);
