@@ -110,6 +110,27 @@ static void test_cgroup_stat(void **state) {
         assert_int_equal(n, 42);
 }
 
+static void test_cgroup_room(void **state) {
+        assert_true(cgroup_read_room(dir, "/r.slice/s.service") == UINT64_MAX);
+
+        free(test_file(dir, "r.slice/s.service/memory.max", "max\n"));
+        free(test_file(dir, "r.slice/s.service/memory.high", "max\n"));
+        free(test_file(dir, "r.slice/s.service/memory.current", "500\n"));
+        assert_true(cgroup_read_room(dir, "/r.slice/s.service") == UINT64_MAX);
+
+        free(test_file(dir, "r.slice/s.service/memory.max", "1000\n"));
+        assert_int_equal(cgroup_read_room(dir, "/r.slice/s.service"), 500);
+        free(test_file(dir, "r.slice/s.service/memory.high", "900\n"));
+        assert_int_equal(cgroup_read_room(dir, "/r.slice/s.service"), 400);
+
+        /* What is above counts, too. */
+        free(test_file(dir, "r.slice/memory.max", "2000\n"));
+        free(test_file(dir, "r.slice/memory.current", "1700\n"));
+        assert_int_equal(cgroup_read_room(dir, "/r.slice/s.service"), 300);
+        free(test_file(dir, "r.slice/memory.current", "2100\n"));
+        assert_int_equal(cgroup_read_room(dir, "/r.slice/s.service"), 0);
+}
+
 static void test_features(void **state) {
         KernelPaths paths = { .sysfs = dir, .cgroup = "/nonexistent" };
         _cleanup_(kernel_features_done) KernelFeatures f = {};
@@ -260,6 +281,7 @@ int main(void) {
                 cmocka_unit_test(test_cgroup_stat),   cmocka_unit_test(test_features),
                 cmocka_unit_test(test_errors),        cmocka_unit_test(test_pins),
                 cmocka_unit_test(test_fifo),          cmocka_unit_test(test_btf),
+                cmocka_unit_test(test_cgroup_room),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

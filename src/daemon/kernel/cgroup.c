@@ -110,3 +110,40 @@ int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_ke
 
         return flat_keyed_foreach(text, func, userdata);
 }
+
+/* ---- memory */
+
+/* UINT64_MAX for "max", and for a file that is not there, as in the root. */
+static uint64_t read_bytes(const char *root, const char *path, const char *name) {
+        _cleanup_free_ char *text = NULL;
+        uint64_t n;
+
+        if (cgroup_read_file(root, path, /* id= */ 0, name, &text) < 0 ||
+            safe_atou64(strstrip(text), &n) < 0)
+                return UINT64_MAX;
+        return n;
+}
+
+static uint64_t read_own_room(const char *root, const char *path) {
+        uint64_t limit = MIN(read_bytes(root, path, "memory.max"), read_bytes(root, path, "memory.high")),
+                 current;
+
+        if (limit == UINT64_MAX)
+                return UINT64_MAX;
+
+        current = read_bytes(root, path, "memory.current");
+        return current >= limit ? 0 : limit - current;
+}
+
+uint64_t cgroup_read_room(const char *root, const char *path) {
+        g_autofree char *p = g_strdup(path);
+        uint64_t room = UINT64_MAX;
+        char *slash;
+
+        while ((slash = strrchr(p, '/')) && slash[1]) {
+                room = MIN(room, read_own_room(root, p));
+                *slash = 0;
+        }
+
+        return room;
+}

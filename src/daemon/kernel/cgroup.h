@@ -28,3 +28,7 @@ static inline const char *kernel_policy_own(const KernelPolicy *p) {
 int cgroup_read_policy(const char *root, const char *path, uint64_t id, KernelPolicy *ret);
 int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func,
                         void *userdata);
+
+/* How many bytes the control group can grow by, until it or one above it is at its memory.high or
+ * memory.max; UINT64_MAX if it has no limit, or that cannot be read. */
+uint64_t cgroup_read_room(const char *root, const char *path);
