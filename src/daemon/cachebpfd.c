@@ -8,6 +8,7 @@
 
 #include <systemd/sd-daemon.h>
 
+#include "daemon/auto/auto.h"
 #include "daemon/control/control.h"
 #include "daemon/control/hold.h"
 #include "daemon/core/manager.h"
@@ -73,6 +74,7 @@ typedef struct Daemon {
         Manager *manager;
         Files *files;
         Learning *learning;
+        Auto *chooser;
         Control *control;
         Bus *bus;
         Varlink *varlink;    /* NULL: not before all is known */
@@ -194,6 +196,7 @@ static void daemon_done(Daemon *d) {
         varlink_free(d->varlink);
         bus_free(d->bus);
         control_free(d->control);
+        auto_free(d->chooser);
         learning_free(d->learning);
         files_free(d->files);
         manager_free(d->manager);
@@ -224,6 +227,10 @@ static int run(void) {
         r = learning_new(d.manager, &d.learning);
         if (r < 0)
                 return log_error_errno(r, "Cannot make the timer for what policies learn: %m");
+
+        r = auto_new(d.manager, /* backend= */ NULL, &d.chooser);
+        if (r < 0)
+                return log_error_errno(r, "Cannot make the timer that chooses policies: %m");
 
         r = manager_load(d.manager);
         if (r < 0)

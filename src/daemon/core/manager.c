@@ -49,6 +49,7 @@ int manager_new(const ManagerPaths *paths, sd_event *event, PolicyBackend *backe
         m->paths = *paths;
         m->event = sd_event_ref(event);
         m->backend = backend;
+        m->no_choice = g_strdup("this program chooses no policies");
         m->units = g_hash_table_new(g_str_hash, g_str_equal);
         m->holds = g_ptr_array_new();
         m->observers = g_array_new(FALSE, FALSE, sizeof(Observer));
@@ -95,6 +96,7 @@ Manager *manager_free(Manager *m) {
         policy_rules_done(&m->rules);
         unit_overrides_done(&m->overrides);
         kernel_features_done(&m->kernel);
+        free(m->no_choice);
         sd_event_source_disable_unref(m->reconcile_source);
         sd_event_unref(m->event);
         return mfree(m);

@@ -5,12 +5,14 @@
  *   registry.h   which units there are, which are to be looked at, who hears of changes
  *   unit.h       a unit's state, its link to the kernel, its attempts
  *   wanted.h     what the configuration and holds say of a unit
+ *   choice.h     which policy that means
  *   reconcile.h  makes the kernel do what is wanted
  *   manager.h    beginning, end, reload */
 
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
+#include "config/candidates.h"
 #include "config/override.h"
 #include "config/rules.h"
 #include "daemon/kernel/backend.h"
@@ -57,6 +59,31 @@ struct Hold {
         PolicySetting setting;   /* a line a key, from no file */
 };
 
+/* How a candidate does, as far as it is known. */
+typedef struct CandidateFigures {
+        bool known;              /* miss_ratio is: of its shadow, from 0 to 1 */
+        double miss_ratio;
+        unsigned banned;         /* for so many windows */
+        bool out;                /* for good: the kernel does not take it */
+} CandidateFigures;
+
+/* What the daemon chooses from for a unit with CachePolicy=auto, and what it has chosen. */
+typedef struct UnitChoice {
+        PolicyCandidates candidates; /* the list is another one if anything of it changed */
+        guint chosen;            /* the candidate that is to run */
+        bool begun;              /* chosen after a look at what is attached */
+        char *why;               /* this makes a switch, which is not carried out yet; NULL: it does not */
+
+        /* the last switch, and how many there were */
+        char *because;           /* NULL: there was none */
+        uint64_t switched_at;    /* CLOCK_REALTIME */
+        uint64_t n_switches;
+
+        /* what daemon/auto has to say */
+        CandidateFigures figures[CANDIDATES_MAX];
+        char *verdict;           /* of the last window; NULL: none is over */
+} UnitChoice;
+
 /* A slice, service or scope that systemd has loaded.
  * Most have no policy and are here for the day they get one. */
 struct Unit {
@@ -76,6 +103,8 @@ struct Unit {
         /* what is configured */
         PolicySetting file_setting; /* by the unit's files */
         PolicySetting setting;      /* by everything */
+
+        UnitChoice *choice;         /* CachePolicy=auto; NULL: it is not, or not known */
 
         /* what is attached */
         PolicyLink *link;
@@ -134,6 +163,7 @@ struct Manager {
 
         PolicyBackend *backend;
         KernelFeatures kernel;
+        char *no_choice;             /* why CachePolicy=auto cannot choose here, a sentence; NULL: it can */
         GPtrArray *policies;         /* of Policy */
         PolicyRules rules;
         UnitOverrides overrides;

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "config/resolve.h"
+#include "choice.h"
 #include "reconcile.h"
 #include "registry.h"
 #include "shared/log.h"
@@ -41,14 +41,12 @@ static int adopt(Unit *u) {
         return 0;
 }
 
-/* The policy that the setting names, and how it is to run. NULL: the unit is in state failed, and what runs
- * goes on running. */
-static const Policy *find_policy(Unit *u, PolicyConfig *ret) {
+/* The policy that is to run, and how. NULL: the unit is in state failed, and what runs goes on running. */
+static const Policy *find_policy(Unit *u, const char *own, PolicyConfig *ret) {
         _cleanup_free_ char *problem = NULL;
         const Policy *p;
 
-        if (policy_setting_check(&u->setting, u->manager->policies, u->manager->paths.policies, &p, ret,
-                                 &problem) >= 0)
+        if (unit_find_policy(u, own, &p, ret, &problem) >= 0)
                 return p;
 
         set_statef(u, UNIT_FAILED, "%s%s", problem,
@@ -60,6 +58,7 @@ static const Policy *find_policy(Unit *u, PolicyConfig *ret) {
 static void control_group_gone(Unit *u) {
         unit_drop_link(u);
         unit_reset_retry(u);
+        u->choice = unit_choice_free(u->choice);
         u->cgroup = mfree(u->cgroup);
         u->cgroup_id = 0;
         unit_set_state(u, UNIT_INACTIVE, NULL);
@@ -73,7 +72,10 @@ static void lost(Unit *u, const KernelPolicy *k) {
         unit_drop_link(u);
         unit_schedule_retry(u, /* transient= */ true);
 
-        if (u->retry_at == UINT64_MAX)
+        if (u->choice && u->choice->chosen > 0) /* the next attempt is with another one */
+                set_statef(u, UNIT_LOST, "the kernel %s policy '%s'%s%s", why ? "ejected" : "detached",
+                           policy, why ? ": " : "", strempty(why));
+        else if (u->retry_at == UINT64_MAX)
                 set_statef(u, UNIT_LOST,
                            "the kernel %s policy '%s' again and again%s%s, giving up; 'systemctl reload "
                            "cachebpfd' tries once more", why ? "ejected" : "detached", policy,
@@ -155,18 +157,10 @@ static void apply(Unit *u, const Policy *p, const PolicyConfig *config) {
         if (r < 0 || !policy_kernel_name_equal(p->name, kernel_policy_own(&k)))
                 return lost(u, &k);
 
-        if (update) {
+        if (update)
                 u->adopted = false; /* what runs now is ours */
-                if (u->state == UNIT_ATTACHED)
-                        unit_note_update(u);
-        }
+        unit_note_update(u, update);
         attached(u, &k);
-}
-
-/* Whether what is attached is what is wanted. */
-static bool link_is(const PolicyLink *link, const char *own, const Policy *p, const PolicyConfig *config) {
-        return !link->incomplete && policy_kernel_name_equal(p->name, own) &&
-                streq(strempty(link->config), config->fingerprint);
 }
 
 /* For a unit that wants a policy and has a control group, on a kernel that can. */
@@ -208,11 +202,11 @@ static void reconcile_active(Unit *u) {
                                   "the control group has policy '%s' already, attached by another program",
                                   own);
 
-        p = find_policy(u, &config);
+        p = find_policy(u, strempty(own), &config);
         if (!p)
                 return;
 
-        if (u->link && link_is(u->link, own, p, &config)) {
+        if (unit_runs(u, own, p, &config)) {
                 g_set_str(&u->effective, p->name);
                 policy_link_set_counters(u->link, p->counters); /* the fingerprint is that of its object */
                 return attached(u, &k);
@@ -220,6 +214,15 @@ static void reconcile_active(Unit *u) {
 
         if (unit_may_try(u))
                 apply(u, p, &config);
+}
+
+/* What ran before was not asked for any more: the stock policy takes its place. */
+static void cannot_choose(Unit *u) {
+        if (u->cgroup_id != 0)
+                (void) adopt(u);
+        unit_reset_retry(u);
+        unit_drop_link(u);
+        set_statef(u, UNIT_UNSUPPORTED, "%s; the stock policy runs", u->manager->no_choice);
 }
 
 static void unit_reconcile(Unit *u) {
@@ -260,7 +263,11 @@ static void unit_reconcile(Unit *u) {
         if (u->link && u->link->cgroup_id != u->cgroup_id) {
                 unit_drop_link(u);
                 unit_reset_retry(u);
+                u->choice = unit_choice_free(u->choice);
         }
+
+        if (!policy_setting_is_auto(&u->setting))
+                u->choice = unit_choice_free(u->choice);
 
         if (!u->setting.policy) {
                 unit_reset_retry(u);
@@ -268,11 +275,13 @@ static void unit_reconcile(Unit *u) {
                 unit_set_state(u, UNIT_UNCONFIGURED, NULL);
         } else if (!m->kernel.supported)
                 unit_set_state(u, UNIT_UNSUPPORTED, m->kernel.reason);
+        else if (policy_setting_is_auto(&u->setting) && m->no_choice)
+                cannot_choose(u);
         else if (u->cgroup_id != 0)
                 reconcile_active(u);
         else if (u->active && u->refused)
                 unit_set_state(u, UNIT_FAILED, "systemd cannot tell the unit's control group");
-        else if (find_policy(u, &config)) /* a wrong name is worth knowing before the unit starts */
+        else if (find_policy(u, NULL, &config)) /* a wrong name is worth knowing before the unit starts */
                 unit_set_state(u, UNIT_INACTIVE, NULL);
 }
 

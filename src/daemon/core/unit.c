@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 
+#include "choice.h"
 #include "messages.h"
 #include "registry.h"
 #include "shared/log.h"
@@ -39,6 +40,7 @@ Unit *unit_free(Unit *u) {
         policy_setting_done(&u->file_setting);
         policy_setting_done(&u->setting);
         g_clear_pointer(&u->revoked, g_ptr_array_unref);
+        unit_choice_free(u->choice);
         free(u->cgroup);
         free(u->effective);
         free(u->dropped);
@@ -61,7 +63,7 @@ char *unit_source(const Unit *u) {
 /* ---- state */
 
 static void log_change(Unit *u, int level, const char *message_id, const char *what) {
-        const char *configured = u->setting.policy ?: u->dropped,
+        const char *configured = unit_wanted_policy(u) ?: u->dropped,
                 *policy = u->state == UNIT_FAILED ? configured : u->effective ?: configured;
 
         log_full_fields(level, 0,
@@ -103,8 +105,23 @@ static void log_state(Unit *u, UnitState old) {
         }
 }
 
-void unit_note_update(Unit *u) {
-        log_change(u, LOG_INFO, MESSAGE_POLICY_UPDATED, "is attached in place of the one before");
+static void log_switch(Unit *u) {
+        const UnitChoice *c = u->choice;
+
+        log_full_fields(LOG_INFO, 0,
+                        LOG_FIELDS(.message_id = MESSAGE_POLICY_SWITCHED, .unit = u->name,
+                                   .cgroup = u->cgroup, .policy = u->effective,
+                                   .state = unit_state_to_string(u->state), .reason = c->because,
+                                   .config_file = u->setting.file, .config_line = u->setting.line),
+                        "%s: Cache policy 'auto' switches %s.", u->name, c->because);
+        manager_notify(u->manager, unit_changed, u);
+}
+
+void unit_note_update(Unit *u, bool update) {
+        if (unit_note_chosen(u))
+                log_switch(u);
+        else if (update && u->state == UNIT_ATTACHED)
+                log_change(u, LOG_INFO, MESSAGE_POLICY_UPDATED, "is attached in place of the one before");
 }
 
 void unit_set_state(Unit *u, UnitState state, const char *reason) {

@@ -17,8 +17,9 @@ char *unit_source(const Unit *u);
  * nothing happens if state and reason are the same already. */
 void unit_set_state(Unit *u, UnitState state, const char *reason);
 
-/* The policy was replaced in place, which is no change of state. */
-void unit_note_update(Unit *u);
+/* A policy is behind the link now that was not there before. That one was chosen, or that one was replaced
+ * in place (update), is no change of state. */
+void unit_note_update(Unit *u, bool update);
 
 /* Takes over a link, and watches it for the kernel's hang-up. */
 int unit_set_link(Unit *u, PolicyLink *link, const char *effective, bool adopted);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "auto.h"
+#include "daemon/core/registry.h"
+#include "racer.h"
+#include "shared/log.h"
+
+#define TICK_USEC (1 * USEC_PER_SEC)
+/* What did not begin is tried again so much later. */
+#define RETRY_USEC (60 * USEC_PER_SEC)
+
+struct Auto {
+        Manager *manager;
+        const AutoBackend *backend;
+        ShadowHost *host;        /* NULL: nothing can be chosen here */
+        GHashTable *racers;      /* Unit -> Racer, owned */
+        GHashTable *noted;       /* set of Unit: it changed, and has CachePolicy=auto or had it */
+        sd_event_source *timer;  /* on while there are racers */
+        uint64_t retry_at;       /* CLOCK_MONOTONIC; UINT64_MAX: all have begun */
+};
+
+/* ---- time */
+
+static void set_timer(Auto *a) {
+        bool on = g_hash_table_size(a->racers) > 0 || a->retry_at != UINT64_MAX;
+        int enabled = SD_EVENT_OFF, r;
+
+        (void) sd_event_source_get_enabled(a->timer, &enabled);
+        if (on == (enabled != SD_EVENT_OFF))
+                return;
+
+        r = on ? sd_event_source_set_time_relative(a->timer, TICK_USEC) : 0;
+        if (r >= 0)
+                r = sd_event_source_set_enabled(a->timer, on ? SD_EVENT_ON : SD_EVENT_OFF);
+        if (r < 0)
+                log_warning_errno(r, "Cannot set the timer that chooses policies: %m");
+}
+
+static void begin_again(Auto *a) {
+        GHashTableIter it;
+        gpointer p;
+
+        a->retry_at = UINT64_MAX;
+        g_hash_table_iter_init(&it, a->manager->units);
+        while (g_hash_table_iter_next(&it, NULL, &p))
+                if (((const Unit *) p)->choice)
+                        g_hash_table_add(a->noted, p);
+        manager_queue_reconcile(a->manager);
+}
+
+void auto_tick(Auto *a, uint64_t now) {
+        GHashTableIter it;
+        gpointer r;
+
+        g_hash_table_iter_init(&it, a->racers);
+        while (g_hash_table_iter_next(&it, NULL, &r))
+                racer_tick(r, now);
+
+        if (now >= a->retry_at)
+                begin_again(a);
+}
+
+static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
+        auto_tick(userdata, g_get_monotonic_time());
+        return sd_event_source_set_time_relative(s, TICK_USEC);
+}
+
+/* ---- units come and go */
+
+static void racer_destroy(void *p) {
+        racer_free(p);
+}
+
+static void begin(Auto *a, Unit *u) {
+        uint64_t now = g_get_monotonic_time();
+        Racer *racer;
+        int r;
+
+        r = racer_new(u, a->backend, a->host, now, &racer);
+        if (r >= 0) {
+                g_hash_table_insert(a->racers, u, racer);
+                return;
+        }
+
+        if (a->retry_at == UINT64_MAX)
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name),
+                                "%s: Cannot compare cache policies, trying again in a minute: %m", u->name);
+        a->retry_at = now + RETRY_USEC;
+}
+
+static void look_at(Auto *a, Unit *u) {
+        Racer *r = g_hash_table_lookup(a->racers, u);
+
+        if (r && !racer_fits(r)) {
+                g_hash_table_remove(a->racers, u);
+                r = NULL;
+        }
+
+        if (r)
+                racer_reconciled(r, g_get_monotonic_time());
+        else if (u->choice && u->state == UNIT_ATTACHED)
+                begin(a, u);
+}
+
+static void note(Auto *a, Unit *u) {
+        if (a->host && (u->choice || g_hash_table_contains(a->racers, u)))
+                g_hash_table_add(a->noted, u);
+}
+
+static void unit_changed(void *userdata, Unit *u) {
+        note(userdata, u);
+}
+
+static void policy_came(void *userdata, Unit *u) {
+        Auto *a = userdata;
+        Racer *r = g_hash_table_lookup(a->racers, u);
+
+        if (r)
+                r->replaced = true;
+        note(a, u);
+}
+
+static void unit_removed(void *userdata, Unit *u) {
+        Auto *a = userdata;
+
+        g_hash_table_remove(a->noted, u);
+        g_hash_table_remove(a->racers, u);
+}
+
+/* By then each unit is what its state says. */
+static void reconciled(void *userdata) {
+        Auto *a = userdata;
+        g_autoptr(GHashTable) noted = g_steal_pointer(&a->noted);
+        GHashTableIter it;
+        gpointer u;
+
+        a->noted = g_hash_table_new(NULL, NULL);
+        g_hash_table_iter_init(&it, noted);
+        while (g_hash_table_iter_next(&it, &u, NULL))
+                look_at(a, u);
+        set_timer(a);
+}
+
+static const ManagerObserver observer = {
+        .unit_changed = unit_changed,
+        .policy_came = policy_came,
+        .unit_removed = unit_removed,
+        .reconciled = reconciled,
+};
+
+/* ---- beginning and end */
+
+static char *find_obstacle(const AutoBackend *b, int error) {
+        if (!b)
+                return g_strdup("this build cannot sample what units read, which CachePolicy=auto needs");
+        if (error == -EOPNOTSUPP)
+                return g_strdup("the kernel cannot sample what units read, which CachePolicy=auto needs");
+        if (error < 0)
+                return g_strdup_printf("CachePolicy=auto cannot sample what units read: %s",
+                                       strerror(-error));
+        return NULL;
+}
+
+int auto_new(Manager *m, const AutoBackend *b, Auto **ret) {
+        _cleanup_(auto_freep) Auto *a = g_new0(Auto, 1);
+        int r;
+
+        a->manager = m;
+        a->backend = b;
+        a->retry_at = UINT64_MAX;
+        a->racers = g_hash_table_new_full(NULL, NULL, NULL, racer_destroy);
+        a->noted = g_hash_table_new(NULL, NULL);
+
+        r = sd_event_add_time_relative(m->event, &a->timer, CLOCK_MONOTONIC, TICK_USEC, 0, on_timer, a);
+        if (r >= 0)
+                r = sd_event_source_set_enabled(a->timer, SD_EVENT_OFF);
+        if (r < 0)
+                return r;
+
+        r = b ? b->host_new(m->event, &m->paths.kernel, &a->host) : 0;
+        free(m->no_choice);
+        m->no_choice = find_obstacle(b, r);
+        manager_observe(m, &observer, a);
+        *ret = TAKE_PTR(a);
+        return 0;
+}
+
+Auto *auto_free(Auto *a) {
+        if (!a)
+                return NULL;
+
+        manager_unobserve(a->manager, &observer, a);
+        sd_event_source_disable_unref(a->timer);
+        g_hash_table_unref(a->racers);
+        g_hash_table_unref(a->noted);
+        if (a->host)
+                a->backend->host_free(a->host);
+        return mfree(a);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "daemon/core/choice.h"
+#include "daemon/core/registry.h"
+#include "daemon/core/unit.h"
+#include "racer.h"
+#include "shared/log.h"
+
+static_assert(RACE_CANDIDATES_MAX == CANDIDATES_MAX, "each candidate is in the race");
+static_assert(ELEMENTSOF(((ShadowsWindow *) NULL)->candidates) == CANDIDATES_MAX, "and has a shadow");
+
+/* How often the counters are read: each second near the end of a window, more seldom before. */
+#define LOOK_USEC_MIN (1 * USEC_PER_SEC)
+#define LOOK_USEC_MAX (8 * USEC_PER_SEC)
+
+static const char *name_of(const Racer *r, guint i) {
+        return ((const PolicyCandidate *) r->candidates->pdata[i])->name;
+}
+
+/* ---- what is shown */
+
+static void show(Racer *r, const char *verdict) {
+        UnitChoice *c = r->unit->choice;
+
+        for (guint i = 0; i < r->candidates->len; i++) {
+                const RaceCandidate *x = r->race.candidates + i;
+
+                c->figures[i] = (CandidateFigures) {
+                        .known = x->begun,
+                        .miss_ratio = x->ratio,
+                        .banned = x->banned,
+                        .out = x->out,
+                };
+        }
+        if (verdict)
+                g_set_str(&c->verdict, verdict);
+}
+
+/* ---- windows */
+
+/* What came before counts for nothing. */
+static void begin_window(Racer *r, uint64_t now) {
+        r->metered = r->backend->read(r->unit, &r->begin) >= 0;
+        r->begin_usec = now;
+        r->look_usec = now + LOOK_USEC_MIN;
+        r->void_window = r->ending;
+}
+
+/* At half of the time that it takes to the end, if all goes on as it went. */
+static uint64_t find_next_look(const Racer *r, const Meter *m, uint64_t requests, uint64_t now) {
+        uint64_t wanted = m->n_cached * RACE_WINDOW_TURNS, passed = now - r->begin_usec;
+        double rest;
+
+        if (requests == 0 || requests >= wanted)
+                return now + LOOK_USEC_MIN;
+
+        rest = (double) passed * (wanted - requests) / requests / 2;
+        return now + (uint64_t) CLAMP(rest, LOOK_USEC_MIN, LOOK_USEC_MAX);
+}
+
+/* Requests that were lost on their way to the shadows are no part of the sample. */
+static uint64_t expected_of(const RaceWindow *window, const ShadowsWindow *w) {
+        uint64_t share = window->requests / MAX(w->one_in, 1U);
+
+        return share > w->lost ? share - w->lost : 0;
+}
+
+static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
+        Racer *r = ASSERT_PTR(userdata);
+        g_autofree const char **names = g_new0(const char *, r->candidates->len);
+        g_autofree char *verdict = NULL;
+        RaceStep step;
+
+        if (!r->ending)
+                return;
+        r->ending = false;
+        if (r->void_window || !racer_fits(r))
+                return;
+
+        r->window.expected = expected_of(&r->window, w);
+        r->window.sampled = w->sampled;
+        r->window.n_pages = w->n_pages;
+        for (guint i = 0; i < r->candidates->len; i++) {
+                names[i] = name_of(r, i);
+                r->window.shadow_misses[i] = w->candidates[i].misses;
+                r->window.silent[i] = !w->candidates[i].valid;
+        }
+
+        race_step(&r->race, &r->window, &step);
+        verdict = race_step_to_string(&step, names);
+        log_debug("%s: %s.", r->unit->name, verdict);
+        show(r, verdict);
+        if (step.action != RACE_STAY) {
+                unit_reset_retry(r->unit);
+                unit_choose(r->unit, step.to, verdict);
+        }
+
+        (void) r->backend->shadows_resize(s, r->backend->read_capacity(r->unit, &r->begin));
+}
+
+static void on_reseeded(Shadows *s, void *userdata) {
+        Racer *r = ASSERT_PTR(userdata);
+
+        race_reseed(&r->race);
+        if (racer_fits(r))
+                show(r, NULL);
+        begin_window(r, g_get_monotonic_time());
+}
+
+static void end_window(Racer *r, const Meter *m, uint64_t now) {
+        int e;
+
+        r->window = (RaceWindow) {
+                .present = r->present,
+                .requests = m->requests - r->begin.requests,
+                .misses = m->misses - r->begin.misses,
+                .usec = now - r->begin_usec,
+        };
+        e = r->backend->shadows_end_window(r->shadows);
+        if (e < 0)
+                log_debug_errno(e, "%s: Cannot end a window, ignoring it: %m", r->unit->name);
+
+        r->ending = e >= 0;
+        begin_window(r, now);
+        r->void_window = false;
+}
+
+void racer_tick(Racer *r, uint64_t now) {
+        uint64_t requests;
+        Meter m;
+
+        if (r->unit->state != UNIT_ATTACHED || r->ending || now < r->look_usec)
+                return;
+
+        if (r->backend->read(r->unit, &m) < 0)
+                return;
+        if (!r->metered || m.requests < r->begin.requests || m.misses < r->begin.misses) {
+                begin_window(r, now);
+                return;
+        }
+
+        requests = m.requests - r->begin.requests;
+        if (race_window_over(m.n_cached, requests, now - r->begin_usec))
+                end_window(r, &m, now);
+        else
+                r->look_usec = find_next_look(r, &m, requests, now);
+}
+
+/* ---- switches */
+
+bool racer_fits(const Racer *r) {
+        const UnitChoice *c = r->unit->choice;
+
+        return c && c->candidates.list == r->candidates && r->unit->cgroup_id == r->cgroup_id;
+}
+
+static char *describe_ban(unsigned banned) {
+        return banned == UINT_MAX ? g_strdup("for good") :
+                g_strdup_printf("for %u window%s", banned, banned == 1 ? "" : "s");
+}
+
+/* The kernel did not take it. What runs is what ran before, and the core says so after the next reconcile.
+ * Another try that would come to the same is not made. */
+static void refused(Racer *r, guint candidate) {
+        bool final = r->unit->retry_at == UINT64_MAX;
+        g_autofree char *ban = NULL, *verdict = NULL;
+
+        if (final)
+                race_exclude(&r->race, candidate);
+        ban = describe_ban(final ? UINT_MAX : race_ban(&r->race, candidate));
+        verdict = g_strdup_printf("stays with %s: the switch to %s failed, which is out %s (%s)",
+                                  name_of(r, r->present), name_of(r, candidate), ban,
+                                  strna(r->unit->reason));
+        show(r, verdict);
+        log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = r->unit->name, .policy = name_of(r, candidate)),
+                        "%s: Cache policy 'auto' %s.", r->unit->name, verdict);
+        unit_reset_retry(r->unit);
+        unit_choose(r->unit, r->present, NULL);
+}
+
+/* The kernel ended it. The stock policy is what runs now, so it is what is attached next. */
+static void ejected(Racer *r, guint candidate) {
+        g_autofree char *ban = describe_ban(race_ban(&r->race, candidate)),
+                *verdict = g_strdup_printf("back from %s to %s, as %s is out %s: %s", name_of(r, candidate),
+                                           name_of(r, RACE_STOCK), name_of(r, candidate), ban,
+                                           strna(r->unit->reason));
+
+        show(r, verdict);
+        unit_reset_retry(r->unit);
+        unit_choose(r->unit, RACE_STOCK, verdict);
+}
+
+void racer_reconciled(Racer *r, uint64_t now) {
+        const UnitChoice *c = r->unit->choice;
+
+        if (g_hash_table_contains(r->unit->manager->dirty, r->unit)) /* not over */
+                return;
+
+        if (r->unit->state == UNIT_LOST && c->chosen != RACE_STOCK)
+                ejected(r, c->chosen);
+        else if (r->unit->state == UNIT_FAILED && r->unit->link && c->chosen != r->present)
+                refused(r, c->chosen);
+        else if (r->unit->state == UNIT_ATTACHED && (r->replaced || c->chosen != r->present)) {
+                r->present = c->chosen;
+                r->replaced = false;
+                (void) r->backend->shadows_policy_replaced(r->shadows);
+                begin_window(r, now);
+        }
+}
+
+/* ---- beginning and end */
+
+int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Racer **ret) {
+        static const ShadowsHandlers handlers = { .window = on_window, .reseeded = on_reseeded };
+        GPtrArray *list = u->choice->candidates.list;
+        g_autofree ShadowCandidate *candidates = g_new0(ShadowCandidate, list->len);
+        _cleanup_(racer_freep) Racer *r = g_new0(Racer, 1);
+        int e;
+
+        r->unit = u;
+        r->backend = b;
+        r->candidates = g_ptr_array_ref(list);
+        r->cgroup_id = u->cgroup_id;
+        r->present = u->choice->chosen;
+        race_init(&r->race, list->len);
+        r->race.gain_min = u->choice->candidates.margin / 100;
+        begin_window(r, now);
+
+        for (guint i = 0; i < list->len; i++) {
+                const PolicyCandidate *c = list->pdata[i];
+
+                candidates[i] = (ShadowCandidate) {
+                        .policy = c->policy,
+                        .options = (const char *const *) c->options,
+                };
+        }
+
+        e = b->shadows_new(host, u->name, u->cgroup, u->cgroup_id, b->read_capacity(u, &r->begin),
+                           candidates, list->len, &handlers, r, &r->shadows);
+        if (e >= 0)
+                *ret = TAKE_PTR(r);
+        return e;
+}
+
+Racer *racer_free(Racer *r) {
+        if (!r)
+                return NULL;
+
+        if (r->shadows)
+                r->backend->shadows_free(r->shadows);
+        g_ptr_array_unref(r->candidates);
+        return mfree(r);
+}

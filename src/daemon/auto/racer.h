@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "backend.h"
+#include "race.h"
+#include "shared/cleanup.h"
+
+/* The race of one unit with CachePolicy=auto: its windows, and what the core hears of them. */
+typedef struct Racer {
+        Unit *unit;
+        const AutoBackend *backend;
+        Shadows *shadows;
+        Race race;
+        GPtrArray *candidates;   /* as they were at the beginning */
+        uint64_t cgroup_id;
+        guint present;           /* the candidate that runs */
+        bool replaced;           /* another policy has come */
+
+        /* this window */
+        Meter begin;
+        uint64_t begin_usec;     /* CLOCK_MONOTONIC */
+        uint64_t look_usec;      /* when to read the counters */
+        bool metered;            /* begin is known */
+
+        /* the one before, which the shadows have not answered for */
+        RaceWindow window;
+        bool ending;
+        bool void_window;        /* something else runs since: it counts for nothing */
+} Racer;
+
+/* Begins; the policy of the unit is attached. */
+int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Racer **ret);
+Racer *racer_free(Racer *r);
+DEFINE_TRIVIAL_CLEANUP_FUNC(Racer *, racer_free);
+
+/* Whether it goes on: neither candidates nor control group are others now. */
+bool racer_fits(const Racer *r);
+/* After a reconcile: sees what became of a switch, and whether the kernel ended the policy. */
+void racer_reconciled(Racer *r, uint64_t now);
+/* Time has passed: ends the window if it is over. */
+void racer_tick(Racer *r, uint64_t now);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "auto-fixture.h"
+
+#define REQUESTS 100000U
+#define SAMPLED 10000U
+#define WINDOW_USEC (10 * USEC_PER_SEC)
+
+static Auto *chooser;
+static uint64_t now;
+
+static void start_auto(void) {
+        static const char *const names[] = { "noop", "lru", "s3fifo" };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                add_policy(names[i], NULL);
+        assert_int_equal(auto_new(fixture->manager, &played_auto, &chooser), 0);
+}
+
+int auto_setup(void **state) {
+        fixture_setup(state);
+        played = (PlayedHost) { .capacity = 1000 };
+        now = g_get_monotonic_time() + USEC_PER_SEC;
+        start_auto();
+        return 0;
+}
+
+int auto_teardown(void **state) {
+        chooser = auto_free(chooser);
+        return fixture_teardown(state);
+}
+
+void auto_restart(void) {
+        chooser = auto_free(chooser);
+        stop_daemon();
+        start_daemon();
+        start_auto();
+}
+
+Unit *add_auto_unit(const char *name, uint64_t cgroup_id) {
+        Unit *u = add_unit(name, "auto", cgroup_id);
+
+        set(u, "CacheCandidates", AUTO_CANDIDATES, 8);
+        assert_state(u, UNIT_ATTACHED);
+        return u;
+}
+
+void pass_window(Unit *u, unsigned real) {
+        Meter *m = played.meters + u->cgroup_id;
+
+        m->requests += REQUESTS;
+        m->misses += REQUESTS / 1000 * real;
+        m->n_cached = 1000;
+        now += WINDOW_USEC;
+        auto_tick(chooser, now);
+        run();
+}
+
+void answer_window(Unit *u, unsigned stock, unsigned lru, unsigned mru) {
+        PlayedShadows *s = played.shadows[u->cgroup_id];
+        ShadowsWindow w = {
+                .sampled = SAMPLED,
+                .n_pages = 1000000,
+                .one_in = REQUESTS / SAMPLED,
+                .candidates = {
+                        { .misses = SAMPLED / 1000 * stock, .valid = true },
+                        { .misses = SAMPLED / 1000 * lru, .valid = true },
+                        { .misses = SAMPLED / 1000 * mru, .valid = true },
+                },
+        };
+
+        assert_non_null(s);
+        s->handlers->window((Shadows *) s, &w, s->userdata);
+        run();
+}
+
+void play_window(Unit *u, unsigned real, unsigned stock, unsigned lru, unsigned mru) {
+        pass_window(u, real);
+        answer_window(u, stock, lru, mru);
+}
+
+void switch_to_lru(Unit *u) {
+        for (unsigned i = 0; i < 2; i++)
+                play_window(u, 500, 500, 300, 500);
+        assert_runs(u, "lru");
+}
+
+void switch_to_mru(Unit *u) {
+        for (unsigned i = 0; i < 2; i++)
+                play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "mru");
+}

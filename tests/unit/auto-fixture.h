@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Units with CachePolicy=auto, on a fake kernel and with played shadows. */
+
+#include "daemon/auto/auto.h"
+#include "played-shadows.h"
+#include "reconcile-fixture.h"
+
+#define AUTO_CANDIDATES "lru mru:nr_scan=64"
+/* As the candidates above are numbered. */
+enum { STOCK, LRU, MRU, N_CANDIDATES };
+
+int auto_setup(void **state);
+int auto_teardown(void **state);
+/* Another instance of the daemon, while the kernel stays as it is. */
+void auto_restart(void);
+
+#define AUTO_TEST(f) cmocka_unit_test_setup_teardown(f, auto_setup, auto_teardown)
+
+/* A unit with these candidates, attached. */
+Unit *add_auto_unit(const char *name, uint64_t cgroup_id);
+
+/* A window passes in which the unit misses so many of 1000 requests, and the shadows so many; what comes of
+ * that is carried out. */
+void play_window(Unit *u, unsigned real, unsigned stock, unsigned lru, unsigned mru);
+/* The same, but for the shadows' answer. */
+void pass_window(Unit *u, unsigned real);
+void answer_window(Unit *u, unsigned stock, unsigned lru, unsigned mru);
+/* Two windows in which LRU would miss less, or MRU. */
+void switch_to_lru(Unit *u);
+void switch_to_mru(Unit *u);
+
+/* What the kernel runs. */
+#define assert_runs(u, name) assert_string_equal(fixture->kernel.cgroups[(u)->cgroup_id].policy, name)
+#define assert_contains(text, part)                                                       \
+        do {                                                                              \
+                if (!(text) || !strstr((text), part))                                     \
+                        fail_msg("no \"%s\" in \"%s\"", part, (text) ?: "(null)");        \
+        } while (false)

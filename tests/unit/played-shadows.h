@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Shadows that miss what the test says, and units that ask for what it says. */
+
+#include "daemon/auto/backend.h"
+
+/* Of control groups 1, 2, … as in fake-backend.h. */
+#define PLAYED_UNITS 8
+
+typedef struct PlayedShadows {
+        uint64_t cgroup_id;
+        uint64_t n_pages;
+        char *candidates;          /* "stock, lru nr_scan=64" */
+        const ShadowsHandlers *handlers;
+        void *userdata;
+        unsigned n_ended;          /* windows */
+        unsigned n_replaced;
+} PlayedShadows;
+
+typedef struct PlayedHost {
+        int host_error;            /* what the next calls fail with */
+        int shadows_error;
+        int read_error;
+        unsigned n_new, n_read;
+        PlayedShadows *shadows[PLAYED_UNITS]; /* NULL: none */
+        Meter meters[PLAYED_UNITS];
+        uint64_t capacity;
+} PlayedHost;
+
+extern PlayedHost played;
+extern const AutoBackend played_auto;

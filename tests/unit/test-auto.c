@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* CachePolicy=auto: what runs, from the beginning to the end, and whatever comes between. */
+
+#include "auto-fixture.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/core/choice.h"
+
+#define assert_chosen(u, name) assert_string_equal(unit_chosen_name(u), name)
+
+static PlayedShadows *shadows_of(const Unit *u) {
+        return played.shadows[u->cgroup_id];
+}
+
+/* ---- windows, and what they come to */
+
+static void test_begins_with_stock(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        assert_runs(u, "noop");
+        assert_chosen(u, "stock");
+        assert_string_equal(u->effective, "noop");
+        assert_string_equal(shadows_of(u)->candidates, "stock, lru, mru nr_scan=64");
+        assert_int_equal(shadows_of(u)->n_pages, 1000);
+        assert_null(u->choice->verdict);
+        assert_int_equal(u->choice->n_switches, 0);
+        assert_int_equal(fixture->kernel.n_attach, 1);
+}
+
+static void test_switches(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+        uint64_t since = u->since;
+
+        play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "noop");
+        assert_contains(u->choice->verdict, "the next window has to confirm it");
+        assert_true(u->choice->figures[MRU].known);
+        assert_true(u->choice->figures[MRU].miss_ratio > 0.299);
+        assert_true(u->choice->figures[MRU].miss_ratio < 0.301);
+
+        play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "mru");
+        assert_chosen(u, "mru nr_scan=64");
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(u->since, since);
+        assert_int_equal(fixture->kernel.n_attach, 1);
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(fixture->kernel.n_detach, 0);
+        assert_int_equal(u->choice->n_switches, 1);
+        assert_true(u->choice->switched_at > 0);
+        assert_string_equal(u->choice->because, "from stock to mru nr_scan=64: mru nr_scan=64 would miss "
+                                                "30.0 % of all requests, stock 50.0 %");
+        assert_int_equal(shadows_of(u)->n_replaced, 1);
+
+        /* It is what the unit has now, and does not come again. */
+        play_window(u, 300, 500, 500, 300);
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_contains(u->choice->verdict, "stays with mru nr_scan=64");
+        assert_int_equal(played.n_new, 1);
+}
+
+/* The real misses are compared with those of the policy before. */
+static void test_rolls_back(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        play_window(u, 900, 500, 500, 300);
+        assert_runs(u, "mru");
+        play_window(u, 900, 500, 500, 300);
+        assert_runs(u, "noop");
+        assert_chosen(u, "stock");
+        assert_contains(u->choice->because, "back from mru");
+        assert_int_equal(u->choice->n_switches, 2);
+        assert_true(u->choice->figures[MRU].banned > 0);
+}
+
+/* A window is over after four times what is cached, and not with the first look. */
+static void test_clock(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+        Meter *m = played.meters + 1;
+
+        m->n_cached = 1000000;
+        pass_window(u, 500);
+        assert_int_equal(shadows_of(u)->n_ended, 1);
+        answer_window(u, 500, 500, 500);
+        m->n_cached = 1000;
+
+        /* Nothing was asked for: not before a minute. */
+        m->requests -= 100000;
+        m->misses -= 50000;
+        pass_window(u, 500);
+        assert_int_equal(shadows_of(u)->n_ended, 1);
+}
+
+/* As the counters of another policy begin at zero. */
+static void test_counters_begin_again(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        for (unsigned i = 0; i < 2; i++)
+                play_window(u, 500, 500, 500, 500);
+        played.meters[1] = (Meter) {};
+        pass_window(u, 500);
+        assert_int_equal(shadows_of(u)->n_ended, 2);
+        pass_window(u, 500);
+        assert_int_equal(shadows_of(u)->n_ended, 3);
+        answer_window(u, 500, 500, 500);
+
+        played.read_error = -ENOENT;
+        pass_window(u, 500);
+        assert_int_equal(shadows_of(u)->n_ended, 3);
+}
+
+/* An answer that comes late, after something else was set, counts for nothing. */
+static void test_late_answer(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        play_window(u, 500, 500, 500, 300);
+        pass_window(u, 500);
+        set(u, "CacheAutoMargin", "2", 9);
+        assert_int_equal(played.n_new, 2);
+        answer_window(u, 500, 500, 300);
+        assert_runs(u, "noop");
+        assert_null(u->choice->verdict);
+
+        /* No second window while the first one is not answered. */
+        pass_window(u, 500);
+        pass_window(u, 500);
+        assert_int_equal(shadows_of(u)->n_ended, 1);
+}
+
+static void test_reseeded(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+        PlayedShadows *s = shadows_of(u);
+
+        play_window(u, 500, 500, 500, 300);
+        s->handlers->reseeded((Shadows *) s, s->userdata);
+        assert_false(u->choice->figures[MRU].known);
+        play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "noop");
+        play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "mru");
+}
+
+static void test_margin(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        set(u, "CacheAutoMargin", "25", 9);
+        for (unsigned i = 0; i < 3; i++)
+                play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "noop");
+        assert_contains(u->choice->verdict, "that is too little to gain");
+}
+
+/* ---- what the kernel does not take, or ends */
+
+/* Another try could succeed: it comes later. */
+static void test_refused(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        fixture->kernel.update_error = -ENOMEM;
+        for (unsigned i = 0; i < 2; i++)
+                play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "noop");
+        assert_chosen(u, "stock");
+        assert_state(u, UNIT_ATTACHED);
+        assert_string_equal(u->effective, "noop");
+        assert_contains(u->choice->verdict, "to mru nr_scan=64 failed, which is out for 1 window");
+        assert_true(u->choice->figures[MRU].banned > 0);
+        assert_int_equal(u->choice->n_switches, 0);
+        assert_null(u->choice->because);
+        assert_int_equal(fixture->kernel.n_update, 1);
+
+        /* A window that it is out, and two to win again. */
+        fixture->kernel.update_error = 0;
+        for (unsigned i = 0; i < 3; i++)
+                play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "mru");
+}
+
+/* Another try would come to the same. */
+static void test_refused_for_good(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        fixture->kernel.update_error = -EINVAL;
+        for (unsigned i = 0; i < 2; i++)
+                play_window(u, 500, 500, 500, 300);
+        fixture->kernel.update_error = 0;
+        assert_true(u->choice->figures[MRU].out);
+        for (unsigned i = 0; i < 8; i++)
+                play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "noop");
+        assert_int_equal(fixture->kernel.n_update, 1);
+
+        /* The others are in the race. */
+        switch_to_lru(u);
+}
+
+static void eject(Unit *u) {
+        FakeCgroup *c = fixture->kernel.cgroups + u->cgroup_id;
+
+        c->ejected_id = c->policy_id;
+        c->ejected = "useless";
+        fake_cgroup_eject(&fixture->kernel, u->cgroup_id);
+        run();
+}
+
+static void test_ejected(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        eject(u);
+        assert_runs(u, "noop");
+        assert_chosen(u, "stock");
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(u->n_attempts, 0);
+        assert_true(u->choice->figures[MRU].banned > 0);
+        assert_contains(u->choice->because, "back from mru nr_scan=64 to stock");
+        assert_contains(u->choice->because, "useless");
+        assert_int_equal(u->choice->n_switches, 2);
+        assert_int_equal(played.n_new, 1);
+
+        play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "noop");
+        play_window(u, 500, 500, 500, 300);
+        play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "mru");
+}
+
+/* There is nothing else to go back to: as with other policies. */
+static void test_stock_is_ejected(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        eject(u);
+        assert_state(u, UNIT_LOST);
+        assert_int_equal(u->n_attempts, 1);
+}
+
+/* ---- units come and go */
+
+static void test_unit_stops_in_a_window(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        pass_window(u, 500);
+        fixture->kernel.cgroups[1].exists = false;
+        u->active = false;
+        set_cgroup(u, 0);
+        run();
+        assert_null(played.shadows[1]);
+        assert_state(u, UNIT_INACTIVE);
+
+        u->active = true;
+        set_cgroup(u, 2);
+        run();
+        assert_runs(u, "noop");
+        assert_int_equal(u->choice->n_switches, 0);
+        switch_to_mru(u);
+}
+
+static void test_units_come_and_go(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1), *b = add_auto_unit("b.slice", 2);
+
+        switch_to_lru(a);
+        assert_runs(b, "noop");
+        b->loaded = false;
+        manager_mark_dirty(fixture->manager, b);
+        run();
+        assert_null(played.shadows[2]);
+        play_window(a, 300, 500, 300, 500);
+        assert_runs(a, "lru");
+}
+
+/* What cannot begin is tried again, and the unit has the stock policy. */
+static void test_shadows_cannot_begin(void **state) {
+        Unit *u;
+
+        played.shadows_error = -EMFILE;
+        u = add_auto_unit("a.slice", 1);
+        assert_runs(u, "noop");
+        assert_null(played.shadows[1]);
+
+        played.shadows_error = 0;
+        for (unsigned i = 0; i < 7; i++)
+                pass_window(u, 500);
+        assert_non_null(played.shadows[1]);
+}
+
+/* ---- the configuration changes */
+
+static void test_to_another_policy_and_back(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        set(u, "CacheCandidates", "", 9);
+        configure(u, "lfu");
+        run();
+        assert_runs(u, "lfu");
+        assert_null(u->choice);
+        assert_null(played.shadows[1]);
+
+        configure(u, "auto");
+        run();
+        assert_runs(u, "noop");
+        assert_non_null(played.shadows[1]);
+        assert_int_equal(fixture->kernel.n_attach, 1);
+
+        configure(u, NULL);
+        run();
+        assert_runs(u, "");
+        assert_null(played.shadows[1]);
+}
+
+/* Who was chosen stays that, if it can. */
+static void test_candidates_change(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        set(u, "CacheCandidates", "s3fifo", 9);
+        assert_runs(u, "lru");
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_string_equal(shadows_of(u)->candidates, "stock, lru, mru nr_scan=64, s3fifo");
+
+        set(u, "CacheCandidates", "", 10);
+        set(u, "CacheCandidates", "mru", 11);
+        assert_runs(u, "noop");
+        assert_string_equal(shadows_of(u)->candidates, "stock, mru");
+        assert_int_equal(u->choice->n_switches, 1);
+}
+
+static void test_wrong_candidates(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        set(u, "CacheCandidates", "nonesuch", 9);
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "unknown policy 'nonesuch' (/etc/x.slice:9)");
+        assert_runs(u, "lru");
+}
+
+static void test_reload(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        manager_mark_all_dirty(fixture->manager);
+        run();
+        assert_runs(u, "lru");
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(played.n_new, 1);
+
+        /* The object has changed: it is replaced, which is no switch. */
+        strcpy(((Policy *) policies_find(fixture->manager->policies, "lru"))->digest, "other");
+        manager_mark_all_dirty(fixture->manager);
+        run();
+        assert_int_equal(fixture->kernel.n_update, 2);
+        assert_int_equal(u->choice->n_switches, 1);
+        assert_int_equal(shadows_of(u)->n_replaced, 2);
+}
+
+static void test_hold(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+        Hold h = { .cookie = 1, .unit = (char *) "a.slice", .setting.layer = POLICY_LAYER_HOLD };
+
+        switch_to_mru(u);
+        assert_int_equal(policy_setting_assign(&h.setting, "CachePolicy", "lfu", "", 0), 0);
+        manager_add_hold(fixture->manager, &h);
+        run();
+        assert_runs(u, "lfu");
+        assert_null(played.shadows[1]);
+        assert_state(u, UNIT_ATTACHED);
+
+        manager_remove_hold(fixture->manager, &h);
+        run();
+        assert_runs(u, "noop");
+        switch_to_mru(u);
+        policy_setting_done(&h.setting);
+}
+
+/* ---- the daemon starts again */
+
+static Unit *find_again(void) {
+        Unit *u;
+
+        fixture->kernel.n_update = fixture->kernel.n_attach = 0;
+        auto_restart();
+        u = add_auto_unit("a.slice", 1);
+        return u;
+}
+
+static void test_adopted(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        u = find_again();
+        assert_chosen(u, "mru nr_scan=64");
+        assert_true(u->adopted);
+        assert_runs(u, "mru");
+        assert_int_equal(fixture->kernel.n_update, 0);
+
+        /* It goes on from there. */
+        play_window(u, 500, 300, 300, 500);
+        play_window(u, 500, 300, 300, 500);
+        play_window(u, 500, 300, 300, 500);
+        assert_runs(u, "noop");
+}
+
+/* Killed in a switch: the update is brought to its end. */
+static void test_adopted_in_a_switch(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        fixture->kernel.cgroups[1].updating = true;
+        u = find_again();
+        assert_chosen(u, "mru nr_scan=64");
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_runs(u, "mru");
+        assert_int_equal(u->choice->n_switches, 0);
+}
+
+/* What is no candidate any more makes room for the stock policy. */
+static void test_adopted_is_no_candidate(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        assert_runs(u, "lfu");
+        u = find_again();
+        assert_chosen(u, "stock");
+        assert_runs(u, "noop");
+        assert_int_equal(fixture->kernel.n_attach, 0);
+        assert_int_equal(fixture->kernel.n_update, 1);
+}
+
+/* ---- what the kernel counts */
+
+static void test_meter(void **state) {
+        char *dir = test_dir_make();
+        g_autofree char *slice = g_strconcat(dir, "/a.slice", NULL);
+        Manager m = { .paths.kernel.cgroup = dir };
+        Unit u = { .manager = &m, .cgroup = (char *) "/a.slice" };
+        uint64_t page = sysconf(_SC_PAGESIZE);
+        g_autofree char *limit = g_strdup_printf("%" PRIu64 "\n", 10 * page);
+        struct stat st;
+        Meter meter;
+
+        assert_int_equal(meter_read(&u, &meter), -ENOENT);
+        free(test_file(dir, "a.slice/memory.cachebpf.stat",
+                       "managed_pages 7\nhits 40\nmisses 2\nrefaults 1\nworse x\n"));
+        assert_int_equal(stat(slice, &st), 0);
+        u.cgroup_id = st.st_ino;
+        assert_int_equal(meter_read(&u, &meter), 0);
+        assert_int_equal(meter.requests, 42);
+        assert_int_equal(meter.misses, 2);
+        assert_int_equal(meter.n_cached, 7);
+
+        /* What it has, if nothing is known of what it may have. */
+        assert_int_equal(meter_read_capacity(&u, &meter), 7);
+        free(test_file(dir, "a.slice/memory.max", limit));
+        free(test_file(dir, "a.slice/memory.current", "0\n"));
+        assert_int_equal(meter_read_capacity(&u, &meter), 17);
+        test_dir_remove(dir);
+}
+
+/* ---- what is missing */
+
+static void check_unsupported(int error, const char *reason) {
+        Unit *u;
+
+        played.host_error = error;
+        auto_restart();
+        u = add_unit("a.slice", "auto", 1);
+        run();
+        assert_state(u, UNIT_UNSUPPORTED);
+        assert_reason(u, reason);
+        assert_reason(u, "; the stock policy runs");
+        assert_runs(u, "");
+}
+
+static void test_unsupported(void **state) {
+        check_unsupported(-EOPNOTSUPP,
+                          "the kernel cannot sample what units read, which CachePolicy=auto needs");
+        check_unsupported(-EPERM, "CachePolicy=auto cannot sample what units read: Operation not permitted");
+}
+
+/* And what was attached before makes room for it. */
+static void test_unsupported_after_another(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        played.host_error = -EOPNOTSUPP;
+        auto_restart();
+        u = add_unit("a.slice", "auto", 1);
+        run();
+        assert_state(u, UNIT_UNSUPPORTED);
+        assert_runs(u, "");
+
+        configure(u, "lfu");
+        run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_runs(u, "lfu");
+}
+
+int main(void) {
+        static const struct CMUnitTest tests[] = {
+                AUTO_TEST(test_begins_with_stock),
+                AUTO_TEST(test_switches),
+                AUTO_TEST(test_rolls_back),
+                AUTO_TEST(test_clock),
+                AUTO_TEST(test_counters_begin_again),
+                AUTO_TEST(test_late_answer),
+                AUTO_TEST(test_reseeded),
+                AUTO_TEST(test_margin),
+                AUTO_TEST(test_refused),
+                AUTO_TEST(test_refused_for_good),
+                AUTO_TEST(test_ejected),
+                AUTO_TEST(test_stock_is_ejected),
+                AUTO_TEST(test_unit_stops_in_a_window),
+                AUTO_TEST(test_units_come_and_go),
+                AUTO_TEST(test_shadows_cannot_begin),
+                AUTO_TEST(test_to_another_policy_and_back),
+                AUTO_TEST(test_candidates_change),
+                AUTO_TEST(test_wrong_candidates),
+                AUTO_TEST(test_reload),
+                AUTO_TEST(test_hold),
+                AUTO_TEST(test_adopted),
+                AUTO_TEST(test_adopted_in_a_switch),
+                AUTO_TEST(test_adopted_is_no_candidate),
+                cmocka_unit_test(test_meter),
+                AUTO_TEST(test_unsupported),
+                AUTO_TEST(test_unsupported_after_another),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
