@@ -16,7 +16,8 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
                 SD_VARLINK_DEFINE_ENUM_VALUE(failed),
                 SD_VARLINK_FIELD_COMMENT("The kernel detached the policy while it was wanted"),
                 SD_VARLINK_DEFINE_ENUM_VALUE(lost),
-                SD_VARLINK_FIELD_COMMENT("The running kernel has no cachebpf"),
+                SD_VARLINK_FIELD_COMMENT("The running kernel has no cachebpf, "
+                                         "or not what CachePolicy=auto needs"),
                 SD_VARLINK_DEFINE_ENUM_VALUE(unsupported));
 
 static SD_VARLINK_DEFINE_STRUCT_TYPE(
@@ -35,6 +36,33 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_DEFINE_FIELD(user, SD_VARLINK_INT, 0),
                 SD_VARLINK_FIELD_COMMENT("When it began (CLOCK_REALTIME, microseconds)"),
                 SD_VARLINK_DEFINE_FIELD(sinceUSec, SD_VARLINK_INT, 0));
+
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                Candidate,
+                SD_VARLINK_FIELD_COMMENT("Its policy and options, or 'stock'"),
+                SD_VARLINK_DEFINE_FIELD(name, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("What its shadow misses of all requests, from 0 to 1, "
+                                         "as an average over windows; unset if it is not known"),
+                SD_VARLINK_DEFINE_FIELD(missRatio, SD_VARLINK_FLOAT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("For how many windows it cannot be chosen"),
+                SD_VARLINK_DEFINE_FIELD(banned, SD_VARLINK_INT, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("True if the kernel does not take it"),
+                SD_VARLINK_DEFINE_FIELD(out, SD_VARLINK_BOOL, SD_VARLINK_NULLABLE));
+
+static SD_VARLINK_DEFINE_STRUCT_TYPE(
+                Choice,
+                SD_VARLINK_FIELD_COMMENT("The candidate that is to run"),
+                SD_VARLINK_DEFINE_FIELD(chosen, SD_VARLINK_STRING, 0),
+                SD_VARLINK_FIELD_COMMENT("All of them (CacheCandidates=), the stock policy first"),
+                SD_VARLINK_DEFINE_FIELD_BY_TYPE(candidates, Candidate, SD_VARLINK_ARRAY),
+                SD_VARLINK_FIELD_COMMENT("What came of the last window, one sentence"),
+                SD_VARLINK_DEFINE_FIELD(verdict, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("How many switches there were, since the unit or the daemon began"),
+                SD_VARLINK_DEFINE_FIELD(switches, SD_VARLINK_INT, 0),
+                SD_VARLINK_FIELD_COMMENT("Why the last one was made, …"),
+                SD_VARLINK_DEFINE_FIELD(switchReason, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("… and when (CLOCK_REALTIME, microseconds)"),
+                SD_VARLINK_DEFINE_FIELD(switchedUSec, SD_VARLINK_INT, SD_VARLINK_NULLABLE));
 
 static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 Unit,
@@ -59,6 +87,8 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 SD_VARLINK_DEFINE_FIELD_BY_TYPE(holds, Hold, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the daemon attached or adopted"),
                 SD_VARLINK_DEFINE_FIELD(effective, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("What CachePolicy=auto chose, and from what"),
+                SD_VARLINK_DEFINE_FIELD_BY_TYPE(choice, Choice, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the kernel reports at this moment; "
                                          "'none' for the stock one"),
                 SD_VARLINK_DEFINE_FIELD(verified, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
@@ -488,6 +518,10 @@ SD_VARLINK_DEFINE_INTERFACE(
                 &vl_type_PolicyCounter,
                 SD_VARLINK_SYMBOL_COMMENT("What a policy object can do besides evicting"),
                 &vl_type_PolicyAbility,
+                SD_VARLINK_SYMBOL_COMMENT("A policy that CachePolicy=auto can choose"),
+                &vl_type_Candidate,
+                SD_VARLINK_SYMBOL_COMMENT("What CachePolicy=auto chose for a unit"),
+                &vl_type_Choice,
                 SD_VARLINK_SYMBOL_COMMENT("Lists units and what their cache policy is doing"),
                 &vl_method_ListUnits,
                 SD_VARLINK_SYMBOL_COMMENT("Reads the kernel's counters"),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "daemon/control/check.h"
+#include "daemon/core/choice.h"
 #include "shared/log.h"
 
 static const char *const no_directories[] = { NULL };
@@ -132,6 +133,22 @@ void set(Unit *u, const char *key, const char *value, unsigned line) {
         assert_int_equal(policy_setting_assign(&u->file_setting, key, value, "/etc/x.slice", line), 0);
         manager_mark_dirty(fixture->manager, u);
         run();
+}
+
+Unit *add_chosen_unit(const char *name, uint64_t cgroup_id) {
+        Unit *u;
+
+        g_set_str(&fixture->manager->no_choice, NULL);
+        add_policy("noop", NULL);
+        add_policy("lru", NULL);
+        u = add_unit(name, "auto", cgroup_id);
+        set(u, "CacheCandidates", "lru mru:nr_scan=64", 8);
+        u->choice->figures[1] = (CandidateFigures) { .known = true, .miss_ratio = 0.25 };
+        u->choice->figures[2] = (CandidateFigures) { .banned = 2, .out = true };
+        g_set_str(&u->choice->verdict, "stays with lru: no other policy would miss less");
+        unit_choose(u, 1, "from stock to lru: figures");
+        run();
+        return u;
 }
 
 void set_cgroup(Unit *u, uint64_t id) {

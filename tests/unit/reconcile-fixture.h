@@ -38,6 +38,9 @@ void start_daemon(void);
 void stop_daemon(void);
 void add_policy(const char *name, const char *problem);
 
+/* A unit with CachePolicy=auto that has switched from the stock policy to lru. Nothing chooses for it. */
+Unit *add_chosen_unit(const char *name, uint64_t cgroup_id);
+
 /* Runs the loop until nothing happens any more. */
 void run(void);
 

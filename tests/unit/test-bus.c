@@ -8,6 +8,7 @@
 #include "bus-fixture.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "daemon/control/hold.h"
@@ -257,6 +258,63 @@ static void test_holds(void **state) {
         g_string_free(heard, TRUE);
 }
 
+/* ---- CachePolicy=auto */
+
+static int on_properties(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const char *name, *type;
+
+        assert_false(sd_bus_message_is_method_error(m, NULL));
+        assert_true(sd_bus_message_enter_container(m, 'a', "{sv}") > 0);
+        while (sd_bus_message_enter_container(m, 'e', "sv") > 0) {
+                const char *text;
+                uint64_t n;
+
+                assert_true(sd_bus_message_read(m, "s", &name) > 0);
+                assert_true(sd_bus_message_peek_type(m, NULL, &type) > 0);
+                if (streq(type, "s") && sd_bus_message_read(m, "v", "s", &text) > 0)
+                        g_string_append_printf(heard, "%s=%s|", name, text);
+                else if (streq(type, "t") && sd_bus_message_read(m, "v", "t", &n) > 0)
+                        g_string_append_printf(heard, "%s=%" PRIu64 "|", name, n);
+                else if (streq(type, "a(sdub)")) {
+                        const char *candidate;
+                        uint32_t banned;
+                        double ratio;
+                        int out;
+
+                        assert_true(sd_bus_message_enter_container(m, 'v', type) > 0);
+                        assert_true(sd_bus_message_enter_container(m, 'a', "(sdub)") > 0);
+                        while (sd_bus_message_read(m, "(sdub)", &candidate, &ratio, &banned, &out) > 0)
+                                g_string_append_printf(heard, "<%s %g %u %i>", candidate, ratio, banned,
+                                                       out);
+                        assert_true(sd_bus_message_exit_container(m) > 0);
+                        assert_true(sd_bus_message_exit_container(m) > 0);
+                } else
+                        assert_true(sd_bus_message_skip(m, "v") > 0);
+                assert_true(sd_bus_message_exit_container(m) > 0);
+        }
+        g_string_append(heard, "END");
+        return 0;
+}
+
+static void test_choice(void **state) {
+        need_bus();
+        heard = g_string_new(NULL);
+        (void) add_chosen_unit("a.slice", 1);
+        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, A_PATH,
+                                             "org.freedesktop.DBus.Properties", "GetAll",
+                                             on_properties, NULL, "s", BUS_INTERFACE_UNIT) >= 0);
+        run_until("END", heard_text);
+        assert_non_null(strstr(heard->str, "ConfiguredPolicy=auto|"));
+        assert_non_null(strstr(heard->str, "EffectivePolicy=lru|"));
+        assert_non_null(strstr(heard->str, "Chosen=lru|"));
+        assert_non_null(strstr(heard->str, "<stock -1 0 0><lru 0.25 0 0><mru nr_scan=64 -1 2 1>"));
+        assert_non_null(strstr(heard->str, "Verdict=stays with lru: no other policy would miss less|"));
+        assert_non_null(strstr(heard->str, "SwitchReason=from stock to lru: figures|"));
+        assert_non_null(strstr(heard->str, "Switches=1|"));
+        assert_null(strstr(heard->str, "SwitchTimestamp=0|"));
+        g_string_free(heard, TRUE);
+}
+
 /* ---- questions */
 
 static int on_error(sd_bus_message *m, void *userdata, sd_bus_error *error) {
@@ -365,6 +423,7 @@ int main(int argc, char *argv[]) {
                 BUS_TEST(test_after_lost_connection),
                 BUS_TEST(test_name),
                 BUS_TEST(test_holds),
+                BUS_TEST(test_choice),
                 BUS_TEST(test_questions),
                 BUS_TEST(test_example),
         };

@@ -97,6 +97,23 @@ static void test_units(void **state) {
         assert_string_equal(one("ListUnits", "{}"), SD_VARLINK_ERROR_EXPECTED_MORE " ");
 }
 
+static void test_choice(void **state) {
+        const char *text;
+
+        (void) add_chosen_unit("c.slice", 4);
+        text = one("ListUnits", "{\"unit\":\"c.slice\"}");
+        assert_contains(text, "\"configured\":\"auto\",\"effective\":\"lru\","
+                              "\"choice\":{\"chosen\":\"lru\","
+                              "\"candidates\":[{\"name\":\"stock\"},"
+                              "{\"name\":\"lru\",\"missRatio\":2.500000000000000000000e-01},"
+                              "{\"name\":\"mru nr_scan=64\",\"banned\":2,\"out\":true}],"
+                              "\"verdict\":\"stays with lru: no other policy would miss less\","
+                              "\"switches\":1,"
+                              "\"switchReason\":\"from stock to lru: figures\",\"switchedUSec\":");
+        assert_contains(text, "\"verified\":\"lru\",\"state\":\"attached\"");
+        assert_null(strstr(one("ListUnits", "{\"unit\":\"a.slice\"}"), "choice"));
+}
+
 static void test_stats(void **state) {
         assert_string_equal(all("GetStats"), "{\"unit\":\"a.slice\",\"policy\":\"lfu\",\"counters\":{},"
                             "\"declared\":[]} ");
@@ -263,6 +280,7 @@ static void test_reload(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_units),
+                TEST(test_choice),
                 TEST(test_stats),
                 TEST(test_files),
                 TEST(test_counters),

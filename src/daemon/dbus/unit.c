@@ -2,6 +2,7 @@
 
 /* One object for each managed unit on D-Bus: conversion only. */
 
+#include "daemon/core/choice.h"
 #include "daemon/core/registry.h"
 #include "daemon/core/unit.h"
 #include "methods.h"
@@ -85,6 +86,43 @@ static int get_source(sd_bus *bus, const char *path, const char *interface, cons
         return sd_bus_message_append(reply, "s", strempty(source));
 }
 
+/* ---- what CachePolicy=auto chose */
+
+BUS_GETTER(get_chosen, sd_bus_message_append(reply, "s", strempty(unit_chosen_name(userdata))));
+
+static int get_candidates(sd_bus *bus, const char *path, const char *interface, const char *property,
+                          sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const UnitChoice *c = ((const Unit *) userdata)->choice;
+        int r;
+
+        r = sd_bus_message_open_container(reply, 'a', "(sdub)");
+        for (guint i = 0; r >= 0 && c && i < c->candidates.list->len; i++) {
+                const PolicyCandidate *x = c->candidates.list->pdata[i];
+                const CandidateFigures *f = c->figures + i;
+
+                r = sd_bus_message_append(reply, "(sdub)", x->name, f->known ? f->miss_ratio : -1.0,
+                                          f->banned, f->out);
+        }
+
+        return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+/* Of its members, those that are a string or a number. */
+static int get_choice(sd_bus *bus, const char *path, const char *interface, const char *property,
+                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        static const UnitChoice none = {};
+        const UnitChoice *c = ((const Unit *) userdata)->choice ?: &none;
+
+        if (streq(property, "Verdict"))
+                return sd_bus_message_append(reply, "s", strempty(c->verdict));
+        if (streq(property, "SwitchReason"))
+                return sd_bus_message_append(reply, "s", strempty(c->because));
+        return sd_bus_message_append(reply, "t", streq(property, "Switches") ? c->n_switches :
+                                                                               c->switched_at);
+}
+
+/* ---- methods */
+
 static int method_get_stats(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
         _cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         int r;
@@ -99,6 +137,8 @@ static int method_get_stats(sd_bus_message *msg, void *userdata, sd_bus_error *e
 }
 
 #define CHANGES SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
+/* What is another one after each window, which nobody wants to be told of. */
+#define INVALIDATED SD_BUS_VTABLE_PROPERTY_EMITS_INVALIDATION
 
 static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_VTABLE_START(0),
@@ -114,6 +154,12 @@ static const sd_bus_vtable unit_vtable[] = {
                         CHANGES),
         SD_BUS_PROPERTY("EffectivePolicy", "s", get_string, offsetof(Unit, effective), CHANGES),
         SD_BUS_PROPERTY("VerifiedPolicy", "s", get_verified, 0, CHANGES),
+        SD_BUS_PROPERTY("Chosen", "s", get_chosen, 0, CHANGES),
+        SD_BUS_PROPERTY("Candidates", "a(sdub)", get_candidates, 0, INVALIDATED),
+        SD_BUS_PROPERTY("Verdict", "s", get_choice, 0, INVALIDATED),
+        SD_BUS_PROPERTY("SwitchReason", "s", get_choice, 0, CHANGES),
+        SD_BUS_PROPERTY("SwitchTimestamp", "t", get_choice, 0, CHANGES),
+        SD_BUS_PROPERTY("Switches", "t", get_choice, 0, CHANGES),
         SD_BUS_PROPERTY("State", "s", get_state, offsetof(Unit, state), CHANGES),
         SD_BUS_PROPERTY("StateReason", "s", get_string, offsetof(Unit, reason), CHANGES),
         SD_BUS_PROPERTY("Source", "s", get_source, 0, CHANGES),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include "daemon/core/choice.h"
 #include "daemon/core/unit.h"
 #include "unit.h"
 
@@ -33,6 +34,41 @@ int unit_varlink_build_holds(const Unit *u, sd_json_variant **ret) {
         return r;
 }
 
+/* ---- what CachePolicy=auto chose */
+
+static int append_candidate(const PolicyCandidate *c, const CandidateFigures *f, sd_json_variant **array) {
+        return sd_json_variant_append_arraybo(
+                array,
+                SD_JSON_BUILD_PAIR_STRING("name", c->name),
+                SD_JSON_BUILD_PAIR_CONDITION(f->known, "missRatio", SD_JSON_BUILD_REAL(f->miss_ratio)),
+                SD_JSON_BUILD_PAIR_CONDITION(f->banned > 0, "banned", SD_JSON_BUILD_UNSIGNED(f->banned)),
+                SD_JSON_BUILD_PAIR_CONDITION(f->out, "out", SD_JSON_BUILD_BOOLEAN(true)));
+}
+
+static int build_choice(const Unit *u, sd_json_variant **ret) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *candidates = NULL;
+        const UnitChoice *c = u->choice;
+        int r = 0;
+
+        if (!c)
+                return 0;
+
+        for (guint i = 0; r >= 0 && i < c->candidates.list->len; i++)
+                r = append_candidate(c->candidates.list->pdata[i], c->figures + i, &candidates);
+        if (r < 0)
+                return r;
+
+        return sd_json_buildo(
+                ret,
+                SD_JSON_BUILD_PAIR_STRING("chosen", unit_chosen_name(u)),
+                SD_JSON_BUILD_PAIR_VARIANT("candidates", candidates),
+                VARLINK_PAIR_NULLABLE("verdict", c->verdict),
+                SD_JSON_BUILD_PAIR_UNSIGNED("switches", c->n_switches),
+                VARLINK_PAIR_NULLABLE("switchReason", c->because),
+                SD_JSON_BUILD_PAIR_CONDITION(c->switched_at > 0, "switchedUSec",
+                                             SD_JSON_BUILD_UNSIGNED(c->switched_at)));
+}
+
 /* ---- units */
 
 #define NULLABLE_STRV(name, l) SD_JSON_BUILD_PAIR_CONDITION(!!(l)[0], name, SD_JSON_BUILD_STRV(l))
@@ -41,7 +77,7 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
         g_autofree char **options = policy_words_get_texts(u->setting.more + POLICY_KEY_OPTIONS),
                 **threads = policy_words_get_texts(u->setting.more + POLICY_KEY_SCAN_THREADS),
                 **admission = policy_words_get_texts(u->setting.more + POLICY_KEY_ADMISSION);
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *holds = NULL;
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *holds = NULL, *choice = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
         g_autofree char *source = unit_source(u);
         char **revoked = u->revoked ? (char **) u->revoked->pdata : NULL;
@@ -49,6 +85,8 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
         int r;
 
         r = unit_varlink_build_holds(u, &holds);
+        if (r >= 0)
+                r = build_choice(u, &choice);
         if (r < 0)
                 return r;
         verified = unit_read_verified(u, &k);
@@ -68,6 +106,7 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
                                 NULLABLE_STRV("admission", admission),
                                 VARLINK_PAIR_NULLABLE_VARIANT("holds", holds),
                                 VARLINK_PAIR_NULLABLE("effective", u->effective),
+                                VARLINK_PAIR_NULLABLE_VARIANT("choice", choice),
                                 VARLINK_PAIR_NULLABLE("verified", verified),
                                 SD_JSON_BUILD_PAIR_CONDITION(!!u->revoked, "revoked",
                                                              SD_JSON_BUILD_STRV(revoked)),
