@@ -23,7 +23,7 @@ static const TableColumn columns[] = {
 };
 
 static void add_unit(Table *t, const UnitInfo *u) {
-        _cleanup_free_ char *since = NULL;
+        _cleanup_free_ char *since = NULL, *policy = unit_info_policy(u);
 
         if (u->since_usec != UINT64_MAX)
                 since = format_relative(u->since_usec, g_get_real_time());
@@ -31,7 +31,7 @@ static void add_unit(Table *t, const UnitInfo *u) {
         table_add(t, u->unit);
         table_add_colored(t, state_color(u->state), u->state);
         table_add(t, u->configured);
-        table_add(t, u->effective);
+        table_add(t, policy);
         table_add_colored(t, unit_info_contradicted(u) ? COLOR_BAD : COLOR_NONE, u->verified);
         table_add(t, since);
         table_add(t, u->source);

@@ -41,7 +41,7 @@ static int print_json(sd_json_variant *v) {
 
 /* "web.slice: failed, lfu configured: it is no BPF object file (/etc/…:3)" */
 static int print_unit(const char *change, sd_json_variant *v) {
-        _cleanup_free_ char *name = NULL, *policy = NULL, *reason = NULL, *time = NULL;
+        _cleanup_free_ char *name = NULL, *shown = NULL, *policy = NULL, *reason = NULL, *time = NULL;
         UnitInfo u;
         int r;
 
@@ -51,7 +51,8 @@ static int print_unit(const char *change, sd_json_variant *v) {
 
         time = format_timestamp(g_get_real_time());
         name = text_escape(u.unit);
-        policy = text_escape(u.effective ?: u.configured ?: "-");
+        shown = unit_info_policy(&u);
+        policy = text_escape(shown ?: u.configured ?: "-");
         reason = text_escape(strempty(u.reason));
         printf("%s %s %s: %s%s%s %s%s%s%s\n", time, change, name,
                color_on(state_color(u.state)), strempty(u.state), color_off(state_color(u.state)), policy,

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 
 #include "client.h"
+#include "config/candidates.h"
 #include "exit-codes.h"
 #include "model.h"
 #include "objects.h"
 #include "output.h"
 #include "pager.h"
 #include "shared/cleanup.h"
+#include "shared/log.h"
 #include "shared/macro.h"
 #include "shared/string-util.h"
 #include "table.h"
@@ -110,16 +112,6 @@ static void add_tunable(Table *t, const TunableInfo *tunable) {
                 table_add(t, tunable->doc);
 }
 
-static void print_below(const Table *t) {
-        if (table_rows(t) == 0)
-                return;
-
-        if (arg_legend)
-                putchar('\n');
-
-        table_print(t, stdout, arg_legend, arg_full ? SIZE_MAX : terminal_columns());
-}
-
 static int print_tunables(const PolicyInfo *p) {
         _cleanup_(table_freep) Table *t = table_new(tunable_columns, ELEMENTSOF(tunable_columns));
 
@@ -134,7 +126,7 @@ static int print_tunables(const PolicyInfo *p) {
                 add_tunable(t, &tunable);
         }
 
-        print_below(t);
+        output_table_below(t);
         return 0;
 }
 
@@ -154,7 +146,7 @@ static int print_counters(const PolicyInfo *p) {
                 table_add(t, counter.doc);
         }
 
-        print_below(t);
+        output_table_below(t);
         return 0;
 }
 
@@ -202,11 +194,52 @@ static int show_policies(const GPtrArray *policies) {
         return EXIT_SUCCESS;
 }
 
+/* ---- CachePolicy=auto, which is no policy of the daemon's list */
+
+static const char auto_description[] =
+        "The daemon chooses one of the candidates, by what each would miss of a sample of the requests";
+
+static int auto_to_json(void) {
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL, *array = NULL;
+        int r;
+
+        r = sd_json_buildo(&v,
+                           SD_JSON_BUILD_PAIR_STRING("name", POLICY_AUTO),
+                           SD_JSON_BUILD_PAIR_STRING("description", auto_description),
+                           SD_JSON_BUILD_PAIR_STRV("candidates", (char **) policy_candidates_default),
+                           SD_JSON_BUILD_PAIR_REAL("margin", AUTO_MARGIN_DEFAULT));
+        if (r >= 0)
+                r = sd_json_variant_append_array(&array, v);
+        return r < 0 ? log_error_errno(r, "Cannot build JSON: %m") : output_json(array);
+}
+
+static int show_auto(void) {
+        _cleanup_(table_freep) Table *t = details_new();
+        _cleanup_free_ char *candidates = g_strjoinv(" ", (char **) policy_candidates_default);
+
+        if (json_wanted())
+                return auto_to_json();
+
+        details_add(t, "Description", auto_description);
+        details_addf(t, "Candidates", "%s, unless CacheCandidates= names others", candidates);
+        details_addf(t, "Margin", "a switch has to gain %g%% of all requests, unless CacheAutoMargin= says "
+                     "something else", AUTO_MARGIN_DEFAULT);
+        details_add(t, "State", "\"cachectl status UNIT\" shows what was chosen, and why");
+        details_add(t, "Manual", "AUTO in cachebpf-policy(7)");
+
+        printf("%s%s%s\n", color_on(COLOR_BOLD), POLICY_AUTO, color_off(COLOR_BOLD));
+        details_print(t);
+        return EXIT_SUCCESS;
+}
+
 int verb_policies(char **names, size_t n_names) {
         _cleanup_(sd_varlink_flush_close_unrefp) sd_varlink *link = NULL;
         _cleanup_ptr_array_ GPtrArray *policies = NULL;
         size_t unknown;
         int r;
+
+        if (n_names == 1 && streq(names[0], POLICY_AUTO))
+                return show_auto();
 
         r = client_connect(&link);
         if (r < 0)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cgroup.h"
+#include "choice.h"
 #include "client.h"
 #include "exit-codes.h"
 #include "format-time.h"
@@ -111,8 +112,14 @@ static void add_cgroup(Table *t, const UnitInfo *u) {
                 details_add(t, "CGroup", u->cgroup);
 }
 
+/* What CachePolicy=auto chose, if it did. */
+static int add_choice(Table *t, const UnitInfo *u) {
+        return u->choice ? choice_add_details(u->choice, t) : 0;
+}
+
 static int print_unit(const UnitInfo *u) {
         _cleanup_(table_freep) Table *t = details_new();
+        _cleanup_free_ char *policy = NULL;
         int r;
 
         add_configured(t, u);
@@ -122,9 +129,13 @@ static int print_unit(const UnitInfo *u) {
         r = add_holds(t, u->holds);
         if (r < 0)
                 return r;
-        details_addf(t, "Effective", "%s%s", u->effective ?: "-",
+        policy = unit_info_policy(u);
+        details_addf(t, "Effective", "%s%s", policy ?: "-",
                      u->effective && u->adopted > 0 ? " (adopted from an earlier daemon)" : "");
         add_verified(t, u);
+        r = add_choice(t, u);
+        if (r < 0)
+                return r;
         add_revoked(t, u);
         details_add_colored(t, "Reason", state_color(u->state), u->reason);
         add_since(t, u);
@@ -132,7 +143,7 @@ static int print_unit(const UnitInfo *u) {
 
         print_heading(state_glyph(u->state), state_color(u->state), u->unit, u->state);
         details_print(t);
-        return 0;
+        return u->choice ? choice_print_candidates(u->choice) : 0;
 }
 
 static void add_kernel(Table *t, const ManagerInfo *m) {

@@ -54,7 +54,7 @@ static void add_unit(Table *t, const TopUnit *u) {
         _cleanup_free_ char *curve = top_curve(u, CURVE_WIDTH, terminal_utf8());
 
         table_add(t, u->name);
-        table_add(t, u->policy);
+        table_add(t, u->shown ?: u->policy);
         table_add_colored(t, state_color(u->state), u->state);
         if (u->counted)
                 table_add_scaled(t, u->cached, 1024);

@@ -26,6 +26,20 @@ static int dispatch_number(
         return sd_json_dispatch_uint64(name, variant, flags, n);
 }
 
+static int dispatch_ratio(
+                const char *name,
+                sd_json_variant *variant,
+                sd_json_dispatch_flags_t flags,
+                void *userdata) {
+
+        double *ratio = ASSERT_PTR(userdata);
+
+        if (sd_json_variant_is_null(variant))
+                return 0;
+
+        return sd_json_dispatch_double(name, variant, flags, ratio);
+}
+
 static int dispatch(
                 sd_json_variant *v,
                 const sd_json_dispatch_field *table,
@@ -74,6 +88,7 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
                 ARRAY(UnitInfo, "holds", holds),
                 STRING(UnitInfo, "effective", effective, 0),
                 STRING(UnitInfo, "verified", verified, 0),
+                OBJECT(UnitInfo, "choice", choice),
                 STRING(UnitInfo, "state", state, SD_JSON_MANDATORY),
                 STRING(UnitInfo, "reason", reason, 0),
                 STRING(UnitInfo, "source", source, 0),
@@ -94,6 +109,38 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
         return dispatch(v, table, "unit", ret);
 }
 
+int choice_info_parse(sd_json_variant *v, ChoiceInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                STRING(ChoiceInfo, "chosen", chosen, SD_JSON_MANDATORY),
+                ARRAY(ChoiceInfo, "candidates", candidates),
+                STRING(ChoiceInfo, "verdict", verdict, 0),
+                NUMBER(ChoiceInfo, "switches", switches),
+                STRING(ChoiceInfo, "switchReason", switch_reason, 0),
+                NUMBER(ChoiceInfo, "switchedUSec", switched_usec),
+                {},
+        };
+
+        assert(ret);
+
+        *ret = (ChoiceInfo) { .switches = UINT64_MAX, .switched_usec = UINT64_MAX };
+        return dispatch(v, table, "choice", ret);
+}
+
+int candidate_info_parse(sd_json_variant *v, CandidateInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                STRING(CandidateInfo, "name", name, SD_JSON_MANDATORY),
+                FIELD(CandidateInfo, "missRatio", miss_ratio, ANY_TYPE, dispatch_ratio, 0),
+                NUMBER(CandidateInfo, "banned", banned),
+                FIELD(CandidateInfo, "out", out, ANY_TYPE, sd_json_dispatch_tristate, 0),
+                {},
+        };
+
+        assert(ret);
+
+        *ret = (CandidateInfo) { .miss_ratio = -1, .banned = UINT64_MAX, .out = -1 };
+        return dispatch(v, table, "candidate", ret);
+}
+
 int hold_info_parse(sd_json_variant *v, HoldInfo *ret) {
         static const sd_json_dispatch_field table[] = {
                 ARRAY(HoldInfo, "settings", settings),
@@ -111,6 +158,17 @@ int hold_info_parse(sd_json_variant *v, HoldInfo *ret) {
                 .since_usec = UINT64_MAX,
         };
         return dispatch(v, table, "hold", ret);
+}
+
+char *unit_info_policy(const UnitInfo *u) {
+        const char *chosen;
+
+        assert(u);
+
+        chosen = json_string(u->choice, "chosen");
+        return !u->effective ? NULL :
+               chosen        ? g_strdup_printf("auto (%s)", chosen) :
+                               g_strdup(u->effective);
 }
 
 bool unit_info_contradicted(const UnitInfo *u) {

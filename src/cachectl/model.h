@@ -23,6 +23,7 @@ typedef struct UnitInfo {
         sd_json_variant *holds; /* an array of objects, see HoldInfo */
         const char *effective;  /* what the daemon attached, or found attached */
         const char *verified;   /* what the kernel says now */
+        sd_json_variant *choice; /* an object, see ChoiceInfo; NULL: the daemon does not choose */
         const char *state;
         const char *reason;
         const char *source; /* FILE:LINE of the setting */
@@ -30,6 +31,26 @@ typedef struct UnitInfo {
         uint64_t policy_id;
         int adopted; /* tristate */
 } UnitInfo;
+
+/* What CachePolicy=auto chose. */
+typedef struct ChoiceInfo {
+        const char *chosen;
+        sd_json_variant *candidates; /* borrowed: an array of objects, see CandidateInfo */
+        const char *verdict;
+        uint64_t switches;
+        const char *switch_reason;
+        uint64_t switched_usec;
+} ChoiceInfo;
+
+typedef struct CandidateInfo {
+        const char *name;
+        double miss_ratio; /* from 0 to 1; negative: not known */
+        uint64_t banned;   /* for so many windows */
+        int out;           /* tristate */
+} CandidateInfo;
+
+int choice_info_parse(sd_json_variant *v, ChoiceInfo *ret);
+int candidate_info_parse(sd_json_variant *v, CandidateInfo *ret);
 
 typedef struct HoldInfo {
         sd_json_variant *settings; /* borrowed */
@@ -42,6 +63,9 @@ typedef struct HoldInfo {
 int hold_info_parse(sd_json_variant *v, HoldInfo *ret);
 
 int unit_info_parse(sd_json_variant *v, UnitInfo *ret);
+
+/* The policy as people are to see it, such as "auto (mru)"; NULL: none is attached. To be freed. */
+char *unit_info_policy(const UnitInfo *u);
 
 /* The kernel confirms that what is configured runs. */
 bool unit_info_in_effect(const UnitInfo *u);

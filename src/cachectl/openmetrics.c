@@ -347,6 +347,78 @@ static int print_states(const GPtrArray *units, MetricsFormat format, FILE *f) {
         return 0;
 }
 
+/* ---- what CachePolicy=auto chooses from */
+
+static void print_candidate(const Family *family, const char *unit, const CandidateInfo *c, FILE *f) {
+        char ratio[G_ASCII_DTOSTR_BUF_SIZE];
+
+        fprintf(f, "%s{", family->name);
+        print_label("unit", unit, f);
+        fputc(',', f);
+        print_label("candidate", c->name, f);
+        fprintf(f, "} %s\n", g_ascii_formatd(ratio, sizeof(ratio), "%.6f", c->miss_ratio));
+}
+
+static int print_candidates(const GPtrArray *units, MetricsFormat format, FILE *f) {
+        static const Family family = {
+                "cachebpf_candidate_miss_ratio", GAUGE, NULL, "ratio",
+                "What a candidate of CachePolicy=auto would miss of all requests",
+        };
+        bool begun = false;
+
+        for (guint i = 0; i < units->len; i++) {
+                sd_json_variant *unit = units->pdata[i],
+                                *candidates = sd_json_variant_by_key(sd_json_variant_by_key(unit, "choice"),
+                                                                     "candidates");
+
+                for (size_t j = 0; j < sd_json_variant_elements(candidates); j++) {
+                        CandidateInfo c;
+                        int r;
+
+                        r = candidate_info_parse(sd_json_variant_by_index(candidates, j), &c);
+                        if (r < 0)
+                                return r;
+                        if (c.miss_ratio < 0)
+                                continue;
+                        if (!begun)
+                                print_head(&family, format, f);
+                        begun = true;
+                        print_candidate(&family, json_string(unit, "unit"), &c, f);
+                }
+        }
+
+        return 0;
+}
+
+static int print_switches(const GPtrArray *units, MetricsFormat format, FILE *f) {
+        static const Family family = {
+                "cachebpf_switches", COUNTER, NULL, NULL, "How often CachePolicy=auto chose another policy",
+        };
+        bool begun = false;
+
+        for (guint i = 0; i < units->len; i++) {
+                sd_json_variant *choice = sd_json_variant_by_key(units->pdata[i], "choice");
+                ChoiceInfo c;
+                int r;
+
+                if (!choice || sd_json_variant_is_null(choice))
+                        continue;
+                r = choice_info_parse(choice, &c);
+                if (r < 0)
+                        return r;
+                if (c.switches == UINT64_MAX)
+                        continue;
+                if (!begun)
+                        print_head(&family, format, f);
+                begun = true;
+                fprintf(f, "%s_total{", family.name);
+                print_label("unit", json_string(units->pdata[i], "unit"), f);
+                fprintf(f, "} %" PRIu64 "\n", c.switches);
+        }
+
+        return 0;
+}
+
 int openmetrics_print(const GPtrArray *units, const GPtrArray *stats, MetricsFormat format, FILE *f) {
         g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(Sample));
         int r;
@@ -358,6 +430,10 @@ int openmetrics_print(const GPtrArray *units, const GPtrArray *stats, MetricsFor
         r = collect_samples(stats, samples);
         if (r >= 0)
                 r = print_states(units, format, f);
+        if (r >= 0)
+                r = print_candidates(units, format, f);
+        if (r >= 0)
+                r = print_switches(units, format, f);
         if (r < 0)
                 return r;
 

@@ -66,6 +66,16 @@ int output_table(const Table *t, const char *one, const char *many) {
         return EXIT_SUCCESS;
 }
 
+void output_table_below(const Table *t) {
+        if (table_rows(t) == 0)
+                return;
+
+        if (arg_legend)
+                putchar('\n');
+
+        table_print(t, stdout, arg_legend, arg_full ? SIZE_MAX : terminal_columns());
+}
+
 Table *details_new(void) {
         static const TableColumn columns[] = {
                 { .flags = COLUMN_RIGHT, .min_width = DETAIL_NAME_WIDTH },

@@ -15,6 +15,9 @@ int output_json_objects(const GPtrArray *objects);
 /* A list with header and, below it, a count: "1 unit listed." */
 int output_table(const Table *t, const char *one, const char *many);
 
+/* A table about one object, below its details; nothing if it is empty. */
+void output_table_below(const Table *t);
+
 /* The details of one object: names and values, the names lined up the same way in all of them. A value that
  * is NULL is left out, with its name. */
 Table *details_new(void);

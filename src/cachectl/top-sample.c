@@ -39,6 +39,7 @@ static void unit_free(void *p) {
 
         free(u->name);
         free(u->policy);
+        free(u->shown);
         free(u->state);
         free(u);
 }
@@ -135,6 +136,8 @@ static int add_units(TopSample *s, const GPtrArray *units) {
                 u = find_unit(s, info.unit);
                 u->generation = s->generation;
                 g_set_str(&u->state, info.state);
+                free(u->shown);
+                u->shown = info.choice ? unit_info_policy(&info) : NULL;
 
                 /* without counters: what is wanted */
                 if (!u->counted)

@@ -15,6 +15,7 @@
 typedef struct TopUnit {
         char *name;
         char *policy; /* NULL: none */
+        char *shown;  /* instead of that; NULL: nothing */
         char *state;
         bool counted;        /* it has counters */
         bool compared;       /* it had some in the sample before, of the same policy */

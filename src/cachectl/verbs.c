@@ -82,7 +82,7 @@ const Verb verbs[] = {
                 .summary = "Show policies with their tunables",
                 .details = "Shows description, file, abilities and tunables of the policies. Patterns are\n"
                            "allowed. The same as \"policies\" with NAMEs. CachePolicyOptions= sets\n"
-                           "tunables.\n",
+                           "tunables. The NAME auto shows what CachePolicy=auto does.\n",
                 .run = verb_policies,
         },
         {

@@ -24,6 +24,14 @@ function describeHold([, , settings, program, reason]) {
     return `held by ${program}: ${settings.join(" ")}${reason ? ` (${reason})` : ""}`;
 }
 
+/** What runs, and with CachePolicy=auto which candidate that is. */
+function describeEffective(unit) {
+    if (!unit.EffectivePolicy)
+        return "–";
+    const policy = unit.Chosen ? `auto (${unit.Chosen})` : unit.EffectivePolicy;
+    return policy + (unit.Adopted ? " (adopted)" : "");
+}
+
 function describeRate(rate) {
     return rate === null ? "since it was attached"
         : `${rate.toLocaleString(undefined, { maximumFractionDigits: 0 })} accesses/s`;
@@ -79,7 +87,7 @@ class Row {
         write(this.name, unit.Unit);
         write(this.configuredName, unit.ConfiguredPolicy || "–");
         write(this.options, details.join(", "));
-        write(this.effective, unit.EffectivePolicy ? unit.EffectivePolicy + (unit.Adopted ? " (adopted)" : "") : "–");
+        write(this.effective, describeEffective(unit));
         write(this.verified, unit.VerifiedPolicy || "–");
         write(this.state, unit.State);
         write(this.reason, unit.StateReason);
