@@ -313,6 +313,41 @@ static void test_refused(void **state) {
         assert_string_equal(u->effective, "mru");
 }
 
+static void test_auto(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        (void) add_unit("plain.slice", NULL, 2);
+        g_set_str(&fixture->manager->no_choice, NULL);
+        add_policy("noop", NULL);
+        run();
+        do_set("a.slice", 0, "CachePolicy=auto", "CacheCandidates=mru:nr_scan=64 lfu");
+        check_file(OVERRIDE_RUNTIME, "a.slice", "CachePolicy=auto\nCacheCandidates=mru:nr_scan=64 lfu\n");
+        assert_state(u, UNIT_ATTACHED);
+        assert_string_equal(u->setting.policy, "auto");
+
+        /* What runs already is one of them: nothing is replaced. */
+        assert_string_equal(u->effective, "lfu");
+        assert_int_equal(fixture->kernel.n_update, 0);
+        do_set("a.slice", 0, "CacheAutoMargin=0.5", NULL);
+        assert_true(u->choice->candidates.margin == 0.5);
+
+        check_refused("a.slice", "CacheCandidates=nosuch", NULL,
+                      "unknown policy 'nosuch': no nosuch.bpf.o in ; "
+                      "'cachectl policies' lists what there is");
+        check_refused("a.slice", "CachePolicyOptions=nr_scan=64", NULL,
+                      "policy 'auto' takes no CachePolicyOptions=; CacheCandidates=POLICY:NAME=VALUE gives "
+                      "options to a candidate");
+        check_refused("a.slice", "CacheAutoMargin=x", NULL,
+                      "'x': CacheAutoMargin= takes a number of percent from 0 to 100");
+        check_refused("plain.slice", "CacheCandidates=mru", NULL,
+                      "unit 'plain.slice' has no cache policy that this could be for; name one with "
+                      "CachePolicy=");
+
+        do_set("a.slice", 0, "CachePolicy=mru", NULL);
+        assert_null(u->choice);
+        assert_string_equal(u->effective, "mru");
+}
+
 static void test_cannot_write(void **state) {
         _cleanup_(config_outcome_done) ConfigOutcome o = {}, both = {};
         Unit *u = add_unit("a.slice", "lfu", 1);
@@ -438,6 +473,7 @@ int main(void) {
                 TEST(test_persistent),
                 TEST(test_dry_run),
                 TEST(test_refused),
+                TEST(test_auto),
                 TEST(test_cannot_write),
                 TEST(test_loading),
                 TEST(test_units),

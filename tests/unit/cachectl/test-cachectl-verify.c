@@ -111,6 +111,37 @@ static void test_files(void **state) {
         check_file("/etc/fstab", "", ": this is none of our files");
 }
 
+static void link_policy(const char *name) {
+        g_autofree char *lfu = g_strdup_printf("%s" POLICIES "/lfu.bpf.o", root),
+                        *object = g_file_read_link(lfu, NULL), *dir = g_path_get_dirname(object),
+                        *target = g_strdup_printf("%s/%s.bpf.o", dir, name),
+                        *path = g_strdup_printf("%s" POLICIES "/%s.bpf.o", root, name);
+
+        assert_int_equal(symlink(target, path), 0);
+}
+
+static void test_auto(void **state) {
+        _cleanup_(outcome_done) Outcome o = {};
+
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=auto\n", ":2): no noop.bpf.o in ");
+        link_policy("noop");
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=auto\n", NULL);
+        check_file(SYSTEM "/a.slice",
+                   "[Slice]\nCachePolicy=auto\nCacheCandidates=lfu:nr_scan=64\nCacheAutoMargin=2\n", NULL);
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=auto\nCacheCandidates=lfu:nr_scan=1\n",
+                   ":3): tunable 'nr_scan' of policy 'lfu' takes a number from 8 to 65536");
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=auto\nCacheAutoMargin=-1\n",
+                   ":3): CacheAutoMargin= takes a number");
+        check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=auto\nCacheCandidates=auto\n",
+                   ":3) cannot be a candidate of itself");
+
+        /* Whose object that would be. */
+        free(add_file(POLICIES "/auto.bpf.o", "anything"));
+        run(&o, "verify", root_option);
+        assert_contains(o.err, "/auto.bpf.o': with 'auto' the daemon chooses a policy, it is no name of "
+                               "one.");
+}
+
 static void test_units(void **state) {
         g_autofree char *a = add_file("/usr/lib/systemd/system/a-b@.service",
                                       "[Service]\nCachePolicy=lfu\n");
@@ -180,6 +211,7 @@ static void test_everything(void **state) {
 int main(int argc, char *argv[]) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_auto, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_units, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_everything, setup, teardown),
         };
