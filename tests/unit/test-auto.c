@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "daemon/core/choice.h"
+#include "daemon/core/messages.h"
+#include "shared/log.h"
+#include "shared/string-util.h"
 
 #define assert_chosen(u, name) assert_string_equal(unit_chosen_name(u), name)
 
@@ -157,6 +160,15 @@ static void test_margin(void **state) {
 
 /* ---- what the kernel does not take, or ends */
 
+static void eject(Unit *u) {
+        FakeCgroup *c = fixture->kernel.cgroups + u->cgroup_id;
+
+        c->ejected_id = c->policy_id;
+        c->ejected = "useless";
+        fake_cgroup_eject(&fixture->kernel, u->cgroup_id);
+        run();
+}
+
 /* Another try could succeed: it comes later. */
 static void test_refused(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
@@ -197,15 +209,31 @@ static void test_refused_for_good(void **state) {
 
         /* The others are in the race. */
         switch_to_lru(u);
+
+        /* After a reload it may be another object. */
+        manager_notify(fixture->manager, reloaded);
+        for (unsigned i = 0; i < 8; i++)
+                play_window(u, 300, 500, 500, 100);
+        assert_runs(u, "mru");
 }
 
-static void eject(Unit *u) {
-        FakeCgroup *c = fixture->kernel.cgroups + u->cgroup_id;
+/* What follows has to be tried again. */
+static void test_ejected_and_refused(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
 
-        c->ejected_id = c->policy_id;
-        c->ejected = "useless";
-        fake_cgroup_eject(&fixture->kernel, u->cgroup_id);
+        switch_to_mru(u);
+        fixture->kernel.attach_error = -ENOMEM;
+        eject(u);
+        assert_chosen(u, "stock");
+        assert_state(u, UNIT_FAILED);
+        assert_int_equal(fixture->kernel.n_attach, 2);
+
+        fixture->kernel.attach_error = 0;
+        unit_reset_retry(u);
+        manager_mark_dirty(fixture->manager, u);
         run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_runs(u, "noop");
 }
 
 static void test_ejected(void **state) {
@@ -237,6 +265,38 @@ static void test_stock_is_ejected(void **state) {
         eject(u);
         assert_state(u, UNIT_LOST);
         assert_int_equal(u->n_attempts, 1);
+}
+
+/* ---- the journal */
+
+static void note_message(int level, const LogFields *fields, const char *message, void *userdata) {
+        if (level <= LOG_INFO && fields)
+                g_string_append_printf(userdata, "%s %s %s\n", strempty(fields->message_id), fields->policy,
+                                       message);
+}
+
+/* One entry a switch. */
+static void test_journal(void **state) {
+        g_autoptr(GString) heard = g_string_new(NULL);
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        log_set_hook(note_message, heard);
+        switch_to_lru(u);
+        log_set_hook(NULL, NULL);
+        assert_string_equal(heard->str,
+                            MESSAGE_POLICY_SWITCHED " lru a.slice: Cache policy 'auto' switches from "
+                            "stock to lru: lru would miss 30.0 % of all requests, stock 50.0 %.\n");
+
+        g_string_truncate(heard, 0);
+        fixture->kernel.update_error = -EINVAL;
+        log_set_hook(note_message, heard);
+        for (unsigned i = 0; i < 6; i++)
+                play_window(u, 300, 500, 500, 100);
+        log_set_hook(NULL, NULL);
+        assert_contains(heard->str, MESSAGE_POLICY_FAILED " mru a.slice: Cache policy 'mru' failed: update "
+                                    "failed; the policy attached before keeps running.\n");
+        assert_contains(heard->str, " mru nr_scan=64 a.slice: Cache policy 'auto' stays with lru: the "
+                                    "switch to mru nr_scan=64 failed, which is out for good (update failed");
 }
 
 /* ---- units come and go */
@@ -515,7 +575,9 @@ int main(void) {
                 AUTO_TEST(test_refused),
                 AUTO_TEST(test_refused_for_good),
                 AUTO_TEST(test_ejected),
+                AUTO_TEST(test_ejected_and_refused),
                 AUTO_TEST(test_stock_is_ejected),
+                AUTO_TEST(test_journal),
                 AUTO_TEST(test_unit_stops_in_a_window),
                 AUTO_TEST(test_units_come_and_go),
                 AUTO_TEST(test_shadows_cannot_begin),

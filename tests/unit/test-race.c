@@ -330,6 +330,9 @@ static void test_excluded(void **state) {
                 assert_stays(window(500, 500, 100, 500), RACE_BEST);
         assert_stays(window(500, 500, 100, 400), RACE_UNCONFIRMED);
         assert_switches(window(500, 500, 100, 400), FIFO);
+        race_readmit(&race);
+        assert_stays(window(400, 500, 100, 400), RACE_UNCONFIRMED);
+        assert_switches(window(400, 500, 100, 400), LRU);
 }
 
 static void test_words(void **state) {

@@ -127,6 +127,16 @@ static void unit_removed(void *userdata, Unit *u) {
         g_hash_table_remove(a->racers, u);
 }
 
+static void reloaded(void *userdata) {
+        Auto *a = userdata;
+        GHashTableIter it;
+        gpointer r;
+
+        g_hash_table_iter_init(&it, a->racers);
+        while (g_hash_table_iter_next(&it, NULL, &r))
+                racer_reloaded(r);
+}
+
 /* By then each unit is what its state says. */
 static void reconciled(void *userdata) {
         Auto *a = userdata;
@@ -145,6 +155,7 @@ static const ManagerObserver observer = {
         .unit_changed = unit_changed,
         .policy_came = policy_came,
         .unit_removed = unit_removed,
+        .reloaded = reloaded,
         .reconciled = reconciled,
 };
 

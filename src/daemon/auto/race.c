@@ -115,6 +115,13 @@ void race_exclude(Race *race, size_t candidate) {
         race->candidates[candidate].out = true;
 }
 
+void race_readmit(Race *race) {
+        assert(race);
+
+        for (size_t i = 0; i < race->n_candidates; i++)
+                race->candidates[i].out = false;
+}
+
 /* The unit is compared with the shadow of the policy before, and with how far the unit was off a shadow
  * then: shadows do not know all that happens to the unit. */
 static bool disappoints(Race *race, const RaceWindow *w, RaceStep *ret) {

@@ -137,8 +137,10 @@ void race_step(Race *race, const RaceWindow *window, RaceStep *ret);
 /* The kernel did not take the policy of a candidate, or ended it: bans it, as a switch that is taken back
  * does. Returns for how many windows. */
 unsigned race_ban(Race *race, size_t candidate);
-/* The same for good: another try would come to the same. */
+/* The same for good, as another try would come to the same; … */
 void race_exclude(Race *race, size_t candidate);
+/* … until something is different. */
+void race_readmit(Race *race);
 
 /* A sentence for status and journal, with the names of the candidates; to be freed. */
 char *race_step_to_string(const RaceStep *step, const char *const *names);

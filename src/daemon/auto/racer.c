@@ -208,6 +208,12 @@ void racer_reconciled(Racer *r, uint64_t now) {
         }
 }
 
+void racer_reloaded(Racer *r) {
+        race_readmit(&r->race);
+        if (racer_fits(r))
+                show(r, NULL);
+}
+
 /* ---- beginning and end */
 
 int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Racer **ret) {

@@ -37,5 +37,7 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Racer *, racer_free);
 bool racer_fits(const Racer *r);
 /* After a reconcile: sees what became of a switch, and whether the kernel ended the policy. */
 void racer_reconciled(Racer *r, uint64_t now);
+/* The configuration was read again: what the kernel refused may be something else now. */
+void racer_reloaded(Racer *r);
 /* Time has passed: ends the window if it is over. */
 void racer_tick(Racer *r, uint64_t now);
