@@ -31,6 +31,11 @@ void answer_window(Unit *u, unsigned stock, unsigned lru, unsigned mru);
 void switch_to_lru(Unit *u);
 void switch_to_mru(Unit *u);
 
+static inline PlayedShadows *shadows_of(const Unit *u) {
+        return played.shadows[u->cgroup_id];
+}
+
+#define assert_chosen(u, name) assert_string_equal(unit_chosen_name(u), name)
 /* What the kernel runs. */
 #define assert_runs(u, name) assert_string_equal(fixture->kernel.cgroups[(u)->cgroup_id].policy, name)
 #define assert_contains(text, part)                                                       \

@@ -75,7 +75,11 @@ static int policy_replaced(Shadows *p) {
 }
 
 static int end_window(Shadows *p) {
-        ((PlayedShadows *) p)->n_ended++;
+        PlayedShadows *s = (PlayedShadows *) p;
+
+        if (s->n_answered < s->n_ended)
+                return -EALREADY;
+        s->n_ended++;
         return 0;
 }
 

@@ -14,7 +14,7 @@ typedef struct PlayedShadows {
         char *candidates;          /* "stock, lru nr_scan=64" */
         const ShadowsHandlers *handlers;
         void *userdata;
-        unsigned n_ended;          /* windows */
+        unsigned n_ended, n_answered; /* windows */
         unsigned n_replaced;
 } PlayedShadows;
 

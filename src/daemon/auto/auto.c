@@ -84,7 +84,9 @@ static void begin(Auto *a, Unit *u) {
 
         if (a->retry_at == UINT64_MAX)
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name),
-                                "%s: Cannot compare cache policies, trying again in a minute: %m", u->name);
+                                "%s: Cannot compare cache policies, trying again in a minute: %s", u->name,
+                                r == -EBUSY ? "there are too many candidates of other units" :
+                                              strerror(-r));
         a->retry_at = now + RETRY_USEC;
 }
 

@@ -38,12 +38,22 @@ static void show(Racer *r, const char *verdict) {
 
 /* ---- windows */
 
-/* What came before counts for nothing. */
+/* That of the shadows begins now, too. */
 static void begin_window(Racer *r, uint64_t now) {
         r->metered = r->backend->read(r->unit, &r->begin) >= 0;
         r->begin_usec = now;
         r->look_usec = now + LOOK_USEC_MIN;
-        r->void_window = r->ending;
+        r->begin_again = false;
+}
+
+/* What came before counts for nothing. */
+static void begin_anew(Racer *r, uint64_t now) {
+        bool was_ending = r->ending;
+
+        r->ending = r->backend->shadows_end_window(r->shadows) >= 0 || was_ending;
+        r->void_window = true;
+        begin_window(r, now);
+        r->begin_again = was_ending;
 }
 
 /* At half of the time that it takes to the end, if all goes on as it went. */
@@ -74,8 +84,13 @@ static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
         if (!r->ending)
                 return;
         r->ending = false;
-        if (r->void_window || !racer_fits(r))
+        if (!racer_fits(r))
                 return;
+        if (r->void_window) {
+                if (r->begin_again)
+                        begin_anew(r, g_get_monotonic_time());
+                return;
+        }
 
         r->window.expected = expected_of(&r->window, w);
         r->window.sampled = w->sampled;
@@ -104,6 +119,7 @@ static void on_reseeded(Shadows *s, void *userdata) {
         race_reseed(&r->race);
         if (racer_fits(r))
                 show(r, NULL);
+        r->ending = false; /* what they were asked before, they do not answer any more */
         begin_window(r, g_get_monotonic_time());
 }
 
@@ -121,8 +137,8 @@ static void end_window(Racer *r, const Meter *m, uint64_t now) {
                 log_debug_errno(e, "%s: Cannot end a window, ignoring it: %m", r->unit->name);
 
         r->ending = e >= 0;
-        begin_window(r, now);
         r->void_window = false;
+        begin_window(r, now);
 }
 
 void racer_tick(Racer *r, uint64_t now) {
@@ -135,7 +151,7 @@ void racer_tick(Racer *r, uint64_t now) {
         if (r->backend->read(r->unit, &m) < 0)
                 return;
         if (!r->metered || m.requests < r->begin.requests || m.misses < r->begin.misses) {
-                begin_window(r, now);
+                begin_anew(r, now);
                 return;
         }
 
@@ -204,7 +220,7 @@ void racer_reconciled(Racer *r, uint64_t now) {
                 r->present = c->chosen;
                 r->replaced = false;
                 (void) r->backend->shadows_policy_replaced(r->shadows);
-                begin_window(r, now);
+                begin_anew(r, now);
         }
 }
 
@@ -221,6 +237,7 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Rac
         GPtrArray *list = u->choice->candidates.list;
         g_autofree ShadowCandidate *candidates = g_new0(ShadowCandidate, list->len);
         _cleanup_(racer_freep) Racer *r = g_new0(Racer, 1);
+        Meter m = {};
         int e;
 
         r->unit = u;
@@ -230,7 +247,6 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Rac
         r->present = u->choice->chosen;
         race_init(&r->race, list->len);
         r->race.gain_min = u->choice->candidates.margin / 100;
-        begin_window(r, now);
 
         for (guint i = 0; i < list->len; i++) {
                 const PolicyCandidate *c = list->pdata[i];
@@ -241,11 +257,15 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Rac
                 };
         }
 
-        e = b->shadows_new(host, u->name, u->cgroup, u->cgroup_id, b->read_capacity(u, &r->begin),
+        (void) b->read(u, &m);
+        e = b->shadows_new(host, u->name, u->cgroup, u->cgroup_id, MAX(b->read_capacity(u, &m), 1U),
                            candidates, list->len, &handlers, r, &r->shadows);
-        if (e >= 0)
-                *ret = TAKE_PTR(r);
-        return e;
+        if (e < 0)
+                return e;
+
+        begin_window(r, now);
+        *ret = TAKE_PTR(r);
+        return 0;
 }
 
 Racer *racer_free(Racer *r) {

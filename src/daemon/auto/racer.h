@@ -26,6 +26,7 @@ typedef struct Racer {
         RaceWindow window;
         bool ending;
         bool void_window;        /* something else runs since: it counts for nothing */
+        bool begin_again;        /* and so does this one, as the shadows' begins with that answer */
 } Racer;
 
 /* Begins; the policy of the unit is attached. */

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* CachePolicy=auto: units come and go, the configuration changes, and the daemon starts again. */
+
+#include "auto-fixture.h"
+
+#include "daemon/core/choice.h"
+
+/* ---- units come and go */
+
+static void test_unit_stops_in_a_window(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        pass_window(u, 500);
+        fixture->kernel.cgroups[1].exists = false;
+        u->active = false;
+        set_cgroup(u, 0);
+        run();
+        assert_null(played.shadows[1]);
+        assert_state(u, UNIT_INACTIVE);
+
+        u->active = true;
+        set_cgroup(u, 2);
+        run();
+        assert_runs(u, "noop");
+        assert_int_equal(u->choice->n_switches, 0);
+        switch_to_mru(u);
+}
+
+static void test_units_come_and_go(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1), *b = add_auto_unit("b.slice", 2);
+
+        switch_to_lru(a);
+        assert_runs(b, "noop");
+        b->loaded = false;
+        manager_mark_dirty(fixture->manager, b);
+        run();
+        assert_null(played.shadows[2]);
+        play_window(a, 300, 500, 300, 500);
+        assert_runs(a, "lru");
+}
+
+/* What cannot begin is tried again, and the unit has the stock policy. */
+static void test_shadows_cannot_begin(void **state) {
+        Unit *u;
+
+        played.shadows_error = -EMFILE;
+        u = add_auto_unit("a.slice", 1);
+        assert_runs(u, "noop");
+        assert_null(played.shadows[1]);
+
+        played.shadows_error = 0;
+        for (unsigned i = 0; i < 7; i++)
+                pass_window(u, 500);
+        assert_non_null(played.shadows[1]);
+}
+
+/* ---- the configuration changes */
+
+static void test_to_another_policy_and_back(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        set(u, "CacheCandidates", "", 9);
+        configure(u, "lfu");
+        run();
+        assert_runs(u, "lfu");
+        assert_null(u->choice);
+        assert_null(played.shadows[1]);
+
+        configure(u, "auto");
+        run();
+        assert_runs(u, "noop");
+        assert_non_null(played.shadows[1]);
+        assert_int_equal(fixture->kernel.n_attach, 1);
+
+        configure(u, NULL);
+        run();
+        assert_runs(u, "");
+        assert_null(played.shadows[1]);
+}
+
+/* Who was chosen stays that, if it can. */
+static void test_candidates_change(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        set(u, "CacheCandidates", "s3fifo", 9);
+        assert_runs(u, "lru");
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_string_equal(shadows_of(u)->candidates, "stock, lru, mru nr_scan=64, s3fifo");
+
+        set(u, "CacheCandidates", "", 10);
+        set(u, "CacheCandidates", "mru", 11);
+        assert_runs(u, "noop");
+        assert_string_equal(shadows_of(u)->candidates, "stock, mru");
+        assert_int_equal(u->choice->n_switches, 1);
+}
+
+static void test_wrong_candidates(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        set(u, "CacheCandidates", "nonesuch", 9);
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "unknown policy 'nonesuch' (/etc/x.slice:9)");
+        assert_runs(u, "lru");
+}
+
+static void test_reload(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        manager_mark_all_dirty(fixture->manager);
+        run();
+        assert_runs(u, "lru");
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(played.n_new, 1);
+
+        /* The object has changed: it is replaced, which is no switch. */
+        strcpy(((Policy *) policies_find(fixture->manager->policies, "lru"))->digest, "other");
+        manager_mark_all_dirty(fixture->manager);
+        run();
+        assert_int_equal(fixture->kernel.n_update, 2);
+        assert_int_equal(u->choice->n_switches, 1);
+        assert_int_equal(shadows_of(u)->n_replaced, 2);
+}
+
+static void test_hold(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+        Hold h = { .cookie = 1, .unit = (char *) "a.slice", .setting.layer = POLICY_LAYER_HOLD };
+
+        switch_to_mru(u);
+        assert_int_equal(policy_setting_assign(&h.setting, "CachePolicy", "lfu", "", 0), 0);
+        manager_add_hold(fixture->manager, &h);
+        run();
+        assert_runs(u, "lfu");
+        assert_null(played.shadows[1]);
+        assert_state(u, UNIT_ATTACHED);
+
+        manager_remove_hold(fixture->manager, &h);
+        run();
+        assert_runs(u, "noop");
+        switch_to_mru(u);
+        policy_setting_done(&h.setting);
+}
+
+/* ---- the daemon starts again */
+
+static Unit *find_again(void) {
+        Unit *u;
+
+        fixture->kernel.n_update = fixture->kernel.n_attach = 0;
+        auto_restart();
+        u = add_auto_unit("a.slice", 1);
+        return u;
+}
+
+static void test_adopted(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        u = find_again();
+        assert_chosen(u, "mru nr_scan=64");
+        assert_true(u->adopted);
+        assert_runs(u, "mru");
+        assert_int_equal(fixture->kernel.n_update, 0);
+
+        /* It goes on from there. */
+        play_window(u, 500, 300, 300, 500);
+        play_window(u, 500, 300, 300, 500);
+        play_window(u, 500, 300, 300, 500);
+        assert_runs(u, "noop");
+}
+
+/* Killed in a switch: the update is brought to its end. */
+static void test_adopted_in_a_switch(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        fixture->kernel.cgroups[1].updating = true;
+        u = find_again();
+        assert_chosen(u, "mru nr_scan=64");
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_runs(u, "mru");
+        assert_int_equal(u->choice->n_switches, 0);
+}
+
+/* What is no candidate any more makes room for the stock policy. */
+static void test_adopted_is_no_candidate(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        assert_runs(u, "lfu");
+        u = find_again();
+        assert_chosen(u, "stock");
+        assert_runs(u, "noop");
+        assert_int_equal(fixture->kernel.n_attach, 0);
+        assert_int_equal(fixture->kernel.n_update, 1);
+}
+
+/* ---- what is missing */
+
+static void check_unsupported(int error, const char *reason) {
+        Unit *u;
+
+        played.host_error = error;
+        auto_restart();
+        u = add_unit("a.slice", "auto", 1);
+        run();
+        assert_state(u, UNIT_UNSUPPORTED);
+        assert_reason(u, reason);
+        assert_reason(u, "; the stock policy runs");
+        assert_runs(u, "");
+}
+
+static void test_unsupported(void **state) {
+        check_unsupported(-EOPNOTSUPP,
+                          "the kernel cannot sample what units read, which CachePolicy=auto needs");
+        check_unsupported(-EPERM, "CachePolicy=auto cannot sample what units read: Operation not permitted");
+}
+
+/* And what was attached before makes room for it. */
+static void test_unsupported_after_another(void **state) {
+        Unit *u = add_unit("a.slice", "lfu", 1);
+
+        run();
+        played.host_error = -EOPNOTSUPP;
+        auto_restart();
+        u = add_unit("a.slice", "auto", 1);
+        run();
+        assert_state(u, UNIT_UNSUPPORTED);
+        assert_runs(u, "");
+
+        configure(u, "lfu");
+        run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_runs(u, "lfu");
+}
+
+int main(void) {
+        static const struct CMUnitTest tests[] = {
+                AUTO_TEST(test_unit_stops_in_a_window),
+                AUTO_TEST(test_units_come_and_go),
+                AUTO_TEST(test_shadows_cannot_begin),
+                AUTO_TEST(test_to_another_policy_and_back),
+                AUTO_TEST(test_candidates_change),
+                AUTO_TEST(test_wrong_candidates),
+                AUTO_TEST(test_reload),
+                AUTO_TEST(test_hold),
+                AUTO_TEST(test_adopted),
+                AUTO_TEST(test_adopted_in_a_switch),
+                AUTO_TEST(test_adopted_is_no_candidate),
+                AUTO_TEST(test_unsupported),
+                AUTO_TEST(test_unsupported_after_another),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
