@@ -228,7 +228,7 @@ static int run(void) {
         if (r < 0)
                 return log_error_errno(r, "Cannot make the timer for what policies learn: %m");
 
-        r = auto_new(d.manager, /* backend= */ NULL, &d.chooser);
+        r = auto_new(d.manager, &auto_backend, &d.chooser);
         if (r < 0)
                 return log_error_errno(r, "Cannot make the timer that chooses policies: %m");
 

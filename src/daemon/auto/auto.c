@@ -163,9 +163,7 @@ static const ManagerObserver observer = {
 
 /* ---- beginning and end */
 
-static char *find_obstacle(const AutoBackend *b, int error) {
-        if (!b)
-                return g_strdup("this build cannot sample what units read, which CachePolicy=auto needs");
+static char *find_obstacle(int error) {
         if (error == -EOPNOTSUPP)
                 return g_strdup("the kernel cannot sample what units read, which CachePolicy=auto needs");
         if (error < 0)
@@ -190,9 +188,9 @@ int auto_new(Manager *m, const AutoBackend *b, Auto **ret) {
         if (r < 0)
                 return r;
 
-        r = b ? b->host_new(m->event, &m->paths.kernel, &a->host) : 0;
+        r = b->host_new(m->event, &m->paths.kernel, &a->host);
         free(m->no_choice);
-        m->no_choice = find_obstacle(b, r);
+        m->no_choice = find_obstacle(r);
         manager_observe(m, &observer, a);
         *ret = TAKE_PTR(a);
         return 0;

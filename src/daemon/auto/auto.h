@@ -7,8 +7,8 @@
 /* CachePolicy=auto: follows the units that ask for it, by the manager, and chooses their policies. */
 typedef struct Auto Auto;
 
-/* Without a backend, or on a kernel that cannot sample, units with CachePolicy=auto have the stock policy,
- * and their state says why. Before the manager loads anything. */
+/* Before the manager loads anything. On a kernel that cannot sample, units with CachePolicy=auto have the
+ * stock policy, and their state says why. */
 int auto_new(Manager *m, const AutoBackend *b, Auto **ret);
 Auto *auto_free(Auto *a);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Auto *, auto_free);

@@ -18,3 +18,5 @@ typedef struct AutoBackend {
         int (*read)(const Unit *u, Meter *ret);
         uint64_t (*read_capacity)(const Unit *u, const Meter *m);
 } AutoBackend;
+
+extern const AutoBackend auto_backend;
