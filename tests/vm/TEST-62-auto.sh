@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# kernel: product
+# timeout: 900
+# CachePolicy=auto: a unit that reads a loop larger than its cache gets MRU, within some windows; when it reads data
+# that it uses unevenly, it gets another policy. Killed, the daemon leaves what it chose, goes on with it, and says what
+# the kernel says.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/daemon.sh"
+
+DIR=/var/lib/t62
+UNIT=t62.slice
+CACHED=1024  # pages that fit, about
+WINDOWS=16   # in which the choice has to come
+rm -rf "$DIR"
+mkdir -p "$DIR"
+trap 'systemctl stop t62-reader.service 2>/dev/null; rm -rf "$DIR"; remove_test_units' EXIT
+
+truncate -s 8M "$DIR/data" # a hole: pages of it are read without a disk
+
+# Reads in the way that the file "mode" names, and notes how many pages that were since it was told so. It is slower
+# than windows: these are over after two seconds at the earliest.
+cat >"$DIR/read.py" <<'E2'
+import os, random, sys, time
+
+directory = sys.argv[1]
+pages = 2048
+fd = os.open(directory + "/data", os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+random.seed(1)
+mode, count, at = "", 0, 0
+while True:
+    told = open(directory + "/mode").read().strip()
+    if told != mode:
+        mode, count = told, 0
+    for _ in range(400):
+        at = (at + 1) % pages if mode == "loop" else int(pages * random.random() ** 6)
+        os.pread(fd, 4096, at * 4096)
+    count += 400
+    with open(directory + "/count.new", "w") as f:
+        f.write(f"{mode} {count}\n")
+    os.rename(directory + "/count.new", directory + "/count")
+    time.sleep(0.2)
+E2
+
+chosen() { # what the daemon chose
+        unit_key "$UNIT" choice.chosen
+}
+
+chosen_is() { # NAME
+        [[ $(chosen) == "$1" ]]
+}
+
+chosen_is_not() { # NAME
+        local name
+        name=$(chosen)
+        [[ -n $name && $name != "$1" ]]
+}
+
+count() { # pages that were read in this mode
+        local mode count
+        read -r mode count <"$DIR/count" && [[ $mode == "$(cat "$DIR/mode")" ]] && echo "$count"
+}
+
+too_many() { # more than the windows have
+        [[ $(count) -gt $((WINDOWS * 4 * CACHED)) ]]
+}
+
+in_time() { # COMMAND…: true as soon as it is, false after too many windows
+        until "$@"; do
+                if too_many; then
+                        count
+                        cachectl status "$UNIT"
+                        return 1
+                fi
+                sleep 1
+        done
+}
+
+agree() { # a point: what the daemon says is what the kernel runs
+        eventually state_is "$UNIT" attached
+        is "$(unit_key "$UNIT" effective)" "$(policy_key "$UNIT" policy)" "$1"
+}
+
+switches() {
+        unit_key "$UNIT" choice.switches
+}
+
+make_slice "$UNIT" $'MemoryMax=13M\nCachePolicy=auto\nCacheCandidates=lru mru'
+systemctl start "$UNIT"
+unit_is "$UNIT" attached
+is "$(chosen)" stock 'it begins with the stock policy'
+is "$(policy_key "$UNIT" policy)" noop 'which runs as noop'
+
+echo loop >"$DIR/mode"
+systemd-run --quiet --collect --unit=t62-reader --slice="$UNIT" /usr/bin/python3 "$DIR/read.py" "$DIR"
+
+# --- a loop
+
+succeeds 'a loop larger than the cache: MRU is chosen' in_time chosen_is mru
+agree 'the kernel runs it'
+is "$(policy_key "$UNIT" policy)" mru 'that is mru'
+is "$(policy_key "$UNIT" updates)" 1 'it was replaced in place'
+is "$(switches)" 1 'that was one switch'
+like "$(daemon_log 'switches')" "from stock to mru: mru would miss [0-9.]+ % of all requests, stock [0-9.]+ %" \
+        'the journal has the figures'
+like "$(cachectl status "$UNIT" 2>&1)" 'auto \(mru\)' 'so has cachectl status the policy'
+like "$(cachectl status "$UNIT" 2>&1)" 'mru +[0-9.]+% chosen' 'and candidates with what they miss'
+like "$(cachectl stats --format=openmetrics)" "cachebpf_candidate_miss_ratio\{unit=\"$UNIT\",candidate=\"mru\"\} 0\." \
+        'and the metrics'
+
+# --- the daemon dies
+
+for ((i = 0; i < 3; i++)); do
+        eventually kill_daemon
+        eventually state_is "$UNIT" attached
+done
+agree 'killed a few times, the daemon says what the kernel says'
+is "$(chosen)" mru 'it goes on with what was chosen'
+is "$(policy_key "$UNIT" updates)" 1 'and has replaced nothing'
+
+# --- Zipf
+
+echo zipf >"$DIR/mode"
+succeeds 'for uneven use another policy is chosen' in_time chosen_is_not mru
+agree 'the kernel runs it'
+eventually kill_daemon
+agree 'after another kill, too'
+isnt "$(policy_key "$UNIT" policy)" mru 'that is not mru'
+
+# --- other settings
+
+succeeds 'cachectl set' cachectl set "$UNIT" mru
+is "$(policy_key "$UNIT" policy)" mru 'a policy that is set is what runs'
+is "$(chosen)" '' 'and nothing is chosen any more'
+succeeds 'and reset' cachectl reset "$UNIT"
+unit_is "$UNIT" attached
+succeeds 'without it the daemon chooses again' chosen_is mru # a candidate that runs is not replaced
+books_agree 'lists, table and page cache agree'
+done_testing
