@@ -45,10 +45,12 @@ static void test_units_come_and_go(void **state) {
 static void test_shadows_cannot_begin(void **state) {
         Unit *u;
 
-        played.shadows_error = -EMFILE;
+        played.shadows_error = -EBUSY;
         u = add_auto_unit("a.slice", 1);
         assert_runs(u, "noop");
         assert_null(played.shadows[1]);
+        assert_string_equal(u->choice->verdict, "stays with stock, policies cannot be compared: there are "
+                                                "too many candidates of other units");
 
         played.shadows_error = 0;
         for (unsigned i = 0; i < 7; i++)
@@ -96,6 +98,21 @@ static void test_candidates_change(void **state) {
         assert_runs(u, "noop");
         assert_string_equal(shadows_of(u)->candidates, "stock, mru");
         assert_int_equal(u->choice->n_switches, 1);
+}
+
+/* And who was about to run need not be one any more. */
+static void test_candidates_change_in_a_switch(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        unit_choose(u, MRU, "from stock to mru: figures");
+        set(u, "CacheCandidates", "", 9);
+        assert_runs(u, "noop");
+        strcpy(((Policy *) policies_find(fixture->manager->policies, "noop"))->digest, "other");
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_int_equal(fixture->kernel.n_update, 1);
+        assert_int_equal(u->choice->n_switches, 0);
+        assert_null(u->choice->because);
 }
 
 static void test_wrong_candidates(void **state) {
@@ -246,6 +263,7 @@ int main(void) {
                 AUTO_TEST(test_shadows_cannot_begin),
                 AUTO_TEST(test_to_another_policy_and_back),
                 AUTO_TEST(test_candidates_change),
+                AUTO_TEST(test_candidates_change_in_a_switch),
                 AUTO_TEST(test_wrong_candidates),
                 AUTO_TEST(test_reload),
                 AUTO_TEST(test_hold),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "auto.h"
+#include "daemon/core/choice.h"
 #include "daemon/core/registry.h"
 #include "racer.h"
 #include "shared/log.h"
@@ -73,6 +74,7 @@ static void racer_destroy(void *p) {
 
 static void begin(Auto *a, Unit *u) {
         uint64_t now = g_get_monotonic_time();
+        const char *why;
         Racer *racer;
         int r;
 
@@ -82,11 +84,14 @@ static void begin(Auto *a, Unit *u) {
                 return;
         }
 
+        why = r == -EBUSY ? "there are too many candidates of other units" : strerror(-r);
+        free(u->choice->verdict);
+        u->choice->verdict = g_strdup_printf("stays with %s, policies cannot be compared: %s",
+                                             unit_chosen_name(u), why);
         if (a->retry_at == UINT64_MAX)
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name),
-                                "%s: Cannot compare cache policies, trying again in a minute: %s", u->name,
-                                r == -EBUSY ? "there are too many candidates of other units" :
-                                              strerror(-r));
+                                "%s: Cannot compare cache policies, trying again in a minute: %s.", u->name,
+                                why);
         a->retry_at = now + RETRY_USEC;
 }
 

@@ -69,6 +69,7 @@ static int update_candidates(Unit *u, char **ret_problem) {
         u->choice->candidates = TAKE_STRUCT(c);
         memset(u->choice->figures, 0, sizeof(u->choice->figures));
         g_set_str(&u->choice->verdict, NULL);
+        g_set_str(&u->choice->why, NULL);
         manager_notify(m, unit_changed, u);
         return 0;
 }
