@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cache.h"
@@ -106,6 +107,22 @@ static bool admit(uint32_t object, uint8_t flags) {
         return admitted;
 }
 
+/* cachebpf_introduce() */
+static void introduce(struct cachebpf_folio *f, uint32_t why) {
+        f->list = NO_LIST;
+        f->data[0] = f->data[1] = 0;
+        host.n_cached++;
+        buckets_check();
+
+        /* a policy that is told puts it on a list itself, or wants to find it there */
+        if (!ops->folio_added || host.new_list != UNLISTED)
+                host_enlist_new(f, host.new_list, host.new_at_tail);
+        if (ops->folio_added)
+                CALL(CALLBACK_ADDED, folio_added, f, why);
+        if (f->list == NO_LIST)
+                host_enlist_new(f, UNLISTED, true);
+}
+
 static void enter(struct cachebpf_folio *f, uint8_t flags) {
         static const uint32_t why_by_refault[] = {
                 [REFAULT_NONE]       = 0,
@@ -116,21 +133,10 @@ static void enter(struct cachebpf_folio *f, uint8_t flags) {
         uint32_t why = why_by_refault[refault] | (flags & TRACE_WRITE ? CACHEBPF_ADDED_WRITTEN : 0);
 
         f->cached = true;
-        f->list = NO_LIST;
         f->accesses = 0;
-        f->data[0] = f->data[1] = 0;
-        host.n_cached++;
         stats.added++;
         stats.refaults += refault != REFAULT_NONE;
-        buckets_check();
-
-        /* a policy that is told puts it on a list itself, or wants to find it there */
-        if (!ops->folio_added || host.new_list != UNLISTED)
-                host_enlist_new(f, host.new_list, host.new_at_tail);
-        if (ops->folio_added)
-                CALL(CALLBACK_ADDED, folio_added, f, why);
-        if (f->list == NO_LIST)
-                host_enlist_new(f, UNLISTED, true);
+        introduce(f, why);
 }
 
 /* ---- reclaim */
@@ -241,6 +247,21 @@ bool cache_request(uint32_t object, uint8_t flags, uint8_t manager) {
 
 /* ---- a run */
 
+static int begin(const SimPolicy *policy) {
+        int r = 0;
+
+        ops = policy->ops;
+        if (!ops->evict_folios && !(ops->flags & CACHEBPF_F_STOCK_RECLAIM))
+                host_fail("it has no evict_folios, and does not leave reclaim to the kernel either");
+
+        if (ops->policy_init) {
+                host.callback = CALLBACK_INIT;
+                r = ops->policy_init(&host.instance);
+                host.callback = CALLBACK_NONE;
+        }
+        return r;
+}
+
 int cache_begin(const SimPolicy *policy, const Trace *trace, const CacheSettings *with) {
         int r;
 
@@ -250,12 +271,8 @@ int cache_begin(const SimPolicy *policy, const Trace *trace, const CacheSettings
         assert(with->capacity > 0);
         assert(with->batch > 0 && with->batch <= CACHEBPF_BATCH);
 
-        ops = policy->ops;
         settings = *with;
         stats = (SimStats) {};
-        if (!ops->evict_folios && !(ops->flags & CACHEBPF_F_STOCK_RECLAIM))
-                host_fail("it has no evict_folios, and does not leave reclaim to the kernel either");
-
         r = host_start(policy, trace, settings.capacity);
         if (r >= 0)
                 r = stock_start(trace, settings.capacity);
@@ -263,16 +280,33 @@ int cache_begin(const SimPolicy *policy, const Trace *trace, const CacheSettings
                 return r;
         maps_know(settings.learned);
 
-        if (ops->policy_init) {
-                host.callback = CALLBACK_INIT;
-                r = ops->policy_init(&host.instance);
-                host.callback = CALLBACK_NONE;
-                if (r < 0)
-                        return r;
-        }
+        r = begin(policy);
+        if (r >= 0)
+                advise();
+        return r;
+}
 
-        advise();
-        return 0;
+int cache_replace(const SimPolicy *policy) {
+        uint32_t *pfns, n = 0;
+        int r;
+
+        assert(policy);
+
+        pfns = calloc(host.n_cached + 1, sizeof(*pfns));
+        if (!pfns)
+                return -ENOMEM;
+        for (uint32_t i = 0; i < host.n_lists; i++)
+                for (uint32_t pfn = host.lists[i].head; pfn; pfn = host.folios[pfn].next)
+                        pfns[n++] = pfn;
+
+        if (ops->policy_exit)
+                CALL(CALLBACK_EXIT, policy_exit);
+        host_restart(policy);
+        r = begin(policy);
+        for (uint32_t i = 0; r >= 0 && i < n; i++)
+                introduce(host.folios + pfns[i], CACHEBPF_ADDED_ADOPTED);
+        free(pfns);
+        return r;
 }
 
 bool cache_has(uint32_t object) {

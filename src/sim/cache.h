@@ -62,6 +62,11 @@ int cache_begin(const SimPolicy *policy, const Trace *trace, const CacheSettings
 /* A request with its flags, for an object less than n_objects of the trace. Returns whether it missed. */
 bool cache_request(uint32_t object, uint8_t flags, uint8_t manager);
 
+/* Another policy goes on, with what is cached: list after list of the one before, from the head. It is told
+ * as of pages that it adopts. Its static variables are as an earlier instance in this process has left them.
+ * -ENOMEM, or what policy_init() returns. */
+int cache_replace(const SimPolicy *policy);
+
 /* Is the object cached? */
 bool cache_has(uint32_t object);
 

@@ -87,6 +87,8 @@ extern Host host;
 /* Begins the life of a policy, without calling it.
  * Terminates the process when it has to be told anything. */
 int host_start(const SimPolicy *policy, const Trace *trace, uint32_t capacity);
+/* Another policy begins: nothing is left of the one before but the folios, which are on no list now. */
+void host_restart(const SimPolicy *policy);
 void host_stop(void);
 
 /* What a policy must not do, or cannot have: reported through the handler, which does not return. */

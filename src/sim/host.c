@@ -61,6 +61,13 @@ void host_check_callback(unsigned allowed, const char *function) {
                   function, callback_to_string(host.callback));
 }
 
+static void begin_lists(void) {
+        memset(host.lists, 0, sizeof(host.lists));
+        host.n_lists = 1; /* the one for unlisted folios */
+        host.new_list = UNLISTED;
+        host.new_at_tail = true;
+}
+
 int host_start(const SimPolicy *policy, const Trace *trace, uint32_t capacity) {
         assert(policy);
         assert(trace);
@@ -73,14 +80,22 @@ int host_start(const SimPolicy *policy, const Trace *trace, uint32_t capacity) {
                 .keys = trace->keys,
                 .trace = trace,
                 .capacity = capacity,
-                .n_lists = 1, /* the one for unlisted folios */
-                .new_list = UNLISTED,
-                .new_at_tail = true,
                 .random = UINT64_C(0x9e3779b97f4a7c15),
         };
 
+        begin_lists();
         host.folios = calloc((size_t) trace->n_objects + 1, sizeof(*host.folios));
         return host.folios ? 0 : -ENOMEM;
+}
+
+void host_restart(const SimPolicy *policy) {
+        buckets_done();
+        maps_done();
+        begin_lists();
+        host.policy = policy;
+        host.learned = NULL;
+        host.events = false;
+        host.n_cached = 0;
 }
 
 void host_stop(void) {
