@@ -221,7 +221,7 @@ static int show_auto(void) {
                 return auto_to_json();
 
         details_add(t, "Description", auto_description);
-        details_addf(t, "Candidates", "%s, unless CacheCandidates= names others", candidates);
+        details_addf(t, "Candidates", "%s, and stock, unless CacheCandidates= names others", candidates);
         details_addf(t, "Margin", "a switch has to gain %g%% of all requests, unless CacheAutoMargin= says "
                      "something else", AUTO_MARGIN_DEFAULT);
         details_add(t, "State", "\"cachectl status UNIT\" shows what was chosen, and why");

@@ -11,9 +11,10 @@
 
 #define MARGIN_MAX 100
 
-/* LHD and MRU are there for loops, which are what the others are worst at. */
+/* W-TinyLFU misses least if nothing is known, see bench/README.md; LHD and MRU are there for loops, which
+ * are what the others are worst at. */
 const char *const policy_candidates_default[] = {
-        CANDIDATE_STOCK, "s3fifo", "wtinylfu", "lru", "lhd", "mru", NULL,
+        "wtinylfu", "s3fifo", "lru", "lhd", "mru", NULL,
 };
 
 /* Those that were compiled for it, by meson. */
@@ -145,12 +146,22 @@ static int add_all(const PolicySetting *s, GPtrArray *policies, const char *cons
                 r = add(s, policy_words_get(words, i), /* optional= */ false, policies, dirs, list,
                         ret_problem);
 
-        for (size_t i = 1; r >= 0 && policy_words_count(words) == 0 && policy_candidates_default[i]; i++) {
+        for (size_t i = 0; r >= 0 && policy_words_count(words) == 0 && policy_candidates_default[i]; i++) {
                 w.text = (char *) policy_candidates_default[i];
                 r = add(s, &w, /* optional= */ true, policies, dirs, list, ret_problem);
         }
 
         return r;
+}
+
+/* The first that is named; without names, of the default ones that there are. */
+static guint find_first(const PolicySetting *s, const GPtrArray *list) {
+        const PolicyWords *words = s->more + POLICY_KEY_CANDIDATES;
+
+        if (list->len == 1 ||
+            (policy_words_count(words) > 0 && streq(policy_words_get(words, 0)->text, CANDIDATE_STOCK)))
+                return 0;
+        return 1;
 }
 
 /* What is for one policy, and cannot be for several. As elsewhere, what a weaker layer says of files is for
@@ -222,12 +233,14 @@ int policy_candidates_make(const PolicySetting *s, GPtrArray *policies, const ch
         if (r < 0)
                 return r;
 
+        c.first = find_first(s, c.list);
         *ret = TAKE_STRUCT(c);
         return 0;
 }
 
 bool policy_candidates_equal(const PolicyCandidates *a, const PolicyCandidates *b) {
-        if (!a->list || !b->list || a->list->len != b->list->len || a->margin != b->margin)
+        if (!a->list || !b->list || a->list->len != b->list->len || a->margin != b->margin ||
+            a->first != b->first)
                 return false;
 
         for (guint i = 0; i < a->list->len; i++) {

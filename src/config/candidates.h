@@ -15,7 +15,7 @@
 #define CANDIDATES_MAX 16U
 
 /* What a switch has to gain, in points of percent of all requests, if CacheAutoMargin= does not say. */
-#define AUTO_MARGIN_DEFAULT 1.0
+#define AUTO_MARGIN_DEFAULT 0.5
 
 typedef struct PolicyCandidate {
         char *name;            /* for people: "s3fifo small_percent=20" */
@@ -26,13 +26,14 @@ typedef struct PolicyCandidate {
 
 typedef struct PolicyCandidates {
         GPtrArray *list;       /* of PolicyCandidate; the first one is the stock policy */
+        guint first;           /* what runs until there are figures */
         double margin;         /* in points of percent */
 } PolicyCandidates;
 
 void policy_candidates_done(PolicyCandidates *c);
 #define _cleanup_policy_candidates_ _cleanup_(policy_candidates_done)
 
-/* The names of those that there are if CacheCandidates= is empty; NULL at the end. */
+/* Those that there are beside the stock policy if CacheCandidates= is empty; NULL at the end. */
 extern const char *const policy_candidates_default[];
 
 bool policy_setting_is_auto(const PolicySetting *s);

@@ -4,6 +4,7 @@
 
 #define REQUESTS 100000U
 #define SAMPLED 10000U
+#define CACHED 200000U /* two windows make a turn */
 #define WINDOW_USEC (10 * USEC_PER_SEC)
 
 static Auto *chooser;
@@ -50,7 +51,7 @@ void pass_window(Unit *u, unsigned real) {
 
         m->requests += REQUESTS;
         m->misses += REQUESTS / 1000 * real;
-        m->n_cached = 1000;
+        m->n_cached = CACHED;
         now += WINDOW_USEC;
         auto_tick(chooser, now);
         run();

@@ -7,7 +7,7 @@
 #include "played-shadows.h"
 #include "reconcile-fixture.h"
 
-#define AUTO_CANDIDATES "lru mru:nr_scan=64"
+#define AUTO_CANDIDATES "stock lru mru:nr_scan=64"
 /* As the candidates above are numbered. */
 enum { STOCK, LRU, MRU, N_CANDIDATES };
 

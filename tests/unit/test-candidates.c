@@ -33,7 +33,7 @@ static void add_policy(const char *name, const char *problem) {
 
 static int setup(void **state) {
         policies = g_ptr_array_new_with_free_func(policy_destroy);
-        for (size_t i = 1; policy_candidates_default[i]; i++)
+        for (size_t i = 0; policy_candidates_default[i]; i++)
                 add_policy(policy_candidates_default[i], NULL);
         add_policy("noop", NULL);
         add_policy("mine", NULL);
@@ -60,7 +60,7 @@ static PolicySetting setting(const char *key, const char *value) {
         return s;
 }
 
-/* The names of candidates, and the margin. */
+/* The names of candidates, with a star behind the first to run, and the margin. */
 static void check_candidates(const char *key, const char *value, const char *expected, double margin) {
         _cleanup_policy_setting_ PolicySetting s = setting(key, value);
         _cleanup_policy_candidates_ PolicyCandidates c = {};
@@ -70,8 +70,9 @@ static void check_candidates(const char *key, const char *value, const char *exp
         assert_true(policy_setting_is_auto(&s));
         assert_int_equal(policy_candidates_make(&s, policies, no_directories, &c, &problem), 0);
         for (guint i = 0; i < c.list->len; i++)
-                g_string_append_printf(names, "%s%s", i > 0 ? ", " : "",
-                                       ((PolicyCandidate *) c.list->pdata[i])->name);
+                g_string_append_printf(names, "%s%s%s", i > 0 ? ", " : "",
+                                       ((PolicyCandidate *) c.list->pdata[i])->name,
+                                       i == c.first ? "*" : "");
         assert_string_equal(names->str, expected);
         assert_true(c.margin == margin);
 }
@@ -87,28 +88,30 @@ static void check_problem(const char *key, const char *value, const char *expect
         assert_string_equal(same, expected);
 }
 
-#define DEFAULT "stock, s3fifo, wtinylfu, lru, lhd, mru"
+#define DEFAULT "stock, wtinylfu*, s3fifo, lru, lhd, mru"
 
 static void test_names(void **state) {
-        check_candidates(NULL, NULL, DEFAULT, 1);
-        check_candidates("CacheCandidates", "", DEFAULT, 1);
-        check_candidates("CacheCandidates", "lru s3fifo", "stock, lru, s3fifo", 1);
-        check_candidates("CacheCandidates", "lru stock", "stock, lru", 1);
+        check_candidates(NULL, NULL, DEFAULT, 0.5);
+        check_candidates("CacheCandidates", "", DEFAULT, 0.5);
+        check_candidates("CacheCandidates", "lru s3fifo", "stock, lru*, s3fifo", 0.5);
+        check_candidates("CacheCandidates", "lru stock", "stock, lru*", 0.5);
+        check_candidates("CacheCandidates", "stock lru", "stock*, lru", 0.5);
+        check_candidates("CacheCandidates", "stock", "stock*", 0.5);
         check_candidates("CacheCandidates", "s3fifo s3fifo:small_percent=20",
-                         "stock, s3fifo, s3fifo small_percent=20", 1);
+                         "stock, s3fifo*, s3fifo small_percent=20", 0.5);
 }
 
 static void test_margin(void **state) {
         check_candidates("CacheAutoMargin", "0", DEFAULT, 0);
         check_candidates("CacheAutoMargin", "2.5", DEFAULT, 2.5);
-        check_candidates("CacheAutoMargin", "", DEFAULT, 1);
+        check_candidates("CacheAutoMargin", "", DEFAULT, 0.5);
 }
 
 /* Of the default ones, what there is. */
 static void test_some_are_missing(void **state) {
         policy_free(g_ptr_array_steal_index(policies, 0));
         ((Policy *) policies_find(policies, "lru"))->problem = strdup("it is broken");
-        check_candidates(NULL, NULL, "stock, wtinylfu, lhd, mru", 1);
+        check_candidates(NULL, NULL, "stock, s3fifo*, lhd, mru", 0.5);
 }
 
 /* The setting of the unit, with another policy and its options. */

@@ -86,10 +86,10 @@ switches() {
         unit_key "$UNIT" choice.switches
 }
 
-make_slice "$UNIT" $'MemoryMax=13M\nCachePolicy=auto\nCacheCandidates=lru mru'
+make_slice "$UNIT" $'MemoryMax=13M\nCachePolicy=auto\nCacheCandidates=stock lru mru'
 systemctl start "$UNIT"
 unit_is "$UNIT" attached
-is "$(chosen)" stock 'it begins with the stock policy'
+is "$(chosen)" stock 'it begins with the first candidate'
 is "$(policy_key "$UNIT" policy)" noop 'which runs as noop'
 
 echo loop >"$DIR/mode"

@@ -2,21 +2,29 @@
 
 #include <assert.h>
 #include <glib.h>
-#include <math.h>
 
 #include "race.h"
 
-void race_init(Race *race, size_t n_candidates) {
+void race_init(Race *race, size_t n_candidates, size_t present) {
         assert(race);
         assert(n_candidates > 0 && n_candidates <= RACE_CANDIDATES_MAX);
+        assert(present < n_candidates);
 
         *race = (Race) {
                 .n_candidates = n_candidates,
-                .present = RACE_STOCK,
-                .winner = RACE_STOCK,
-                .since_switch = RACE_DWELL,
-                .gain_min = RACE_GAIN_MIN,
+                .margin = RACE_MARGIN,
+                .needed = RACE_REGRET_FIRST,
+                .present = present,
         };
+}
+
+static void forget_regret(RaceCandidate *c) {
+        c->regret = c->turns = c->missed = c->present_missed = 0;
+}
+
+static void forget_regrets(Race *race) {
+        for (size_t i = 0; i < race->n_candidates; i++)
+                forget_regret(race->candidates + i);
 }
 
 void race_reseed(Race *race) {
@@ -24,15 +32,19 @@ void race_reseed(Race *race) {
 
         for (size_t i = 0; i < race->n_candidates; i++)
                 race->candidates[i].begun = false;
+        forget_regrets(race);
         race->begun = false;
-        race->n_wins = 0;
         race->guarded = 0;
+}
+
+uint64_t race_window_requests(uint64_t n_cached) {
+        return MAX((uint64_t) (n_cached * RACE_WINDOW_TURNS), (uint64_t) RACE_WINDOW_REQUESTS);
 }
 
 bool race_window_over(uint64_t n_cached, uint64_t requests, uint64_t usec) {
         if (usec >= RACE_WINDOW_USEC_MAX)
                 return true;
-        return requests >= n_cached * RACE_WINDOW_TURNS && usec >= RACE_WINDOW_USEC_MIN;
+        return requests >= race_window_requests(n_cached) && usec >= RACE_WINDOW_USEC_MIN;
 }
 
 static double average(bool begun, double old, double new) {
@@ -45,6 +57,11 @@ static double shadow_ratio(const RaceWindow *w, size_t candidate) {
 
 static double real_ratio(const RaceWindow *w) {
         return (double) w->misses / w->requests;
+}
+
+/* A window counts as one turn at most, or a small cache would never have the same policy for long. */
+static double turns_of(const RaceWindow *w) {
+        return MIN((double) w->requests / MAX(w->n_cached, 1U), 1.0);
 }
 
 /* ---- windows pass */
@@ -60,7 +77,18 @@ static void pass_bans(Race *race) {
         }
 }
 
+static void add_regret(RaceCandidate *c, double turns, double missed, double present_missed, double margin) {
+        c->regret += (present_missed - missed - margin) * turns;
+        c->turns += turns;
+        c->missed += missed * turns;
+        c->present_missed += present_missed * turns;
+        if (c->regret <= 0 || c->banned > 0)
+                forget_regret(c);
+}
+
 static void take_ratios(Race *race, const RaceWindow *w) {
+        double present = shadow_ratio(w, w->present), margin = MAX(race->margin, RACE_MARGIN_PART * present);
+
         for (size_t i = 0; i < race->n_candidates; i++) {
                 RaceCandidate *c = race->candidates + i;
 
@@ -68,26 +96,16 @@ static void take_ratios(Race *race, const RaceWindow *w) {
                         continue;
                 c->ratio = average(c->begun, c->ratio, shadow_ratio(w, i));
                 c->begun = true;
+                add_regret(c, turns_of(w), shadow_ratio(w, i), present, margin);
         }
-        race->bias = average(race->begun, race->bias, real_ratio(w) - shadow_ratio(w, w->present));
+        race->bias = average(race->begun, race->bias, real_ratio(w) - present);
         race->begun = true;
-}
-
-/* Somebody else has changed the policy, or a switch did not succeed. */
-static void follow(Race *race, size_t present) {
-        if (race->present == present)
-                return;
-        race->present = present;
-        race->since_switch = 0;
-        race->n_wins = 0;
-        race->guarded = 0;
 }
 
 static void run(Race *race, size_t candidate) {
         race->present = candidate;
-        race->since_switch = 0;
-        race->n_wins = 0;
-        race->n_losses = 0;
+        race->guarded = 0;
+        forget_regrets(race);
 }
 
 /* ---- the guard */
@@ -100,7 +118,7 @@ unsigned race_ban(Race *race, size_t candidate) {
         assert(candidate < race->n_candidates);
 
         c = race->candidates + candidate;
-        windows = 1U << MIN(c->n_bans, RACE_BAN_MOST);
+        windows = RACE_BAN_FIRST << MIN(c->n_bans, RACE_BAN_MOST);
 
         c->banned = windows + 1; /* the one that ends now is none of them */
         c->n_bans++;
@@ -127,18 +145,16 @@ void race_readmit(Race *race) {
 static bool disappoints(Race *race, const RaceWindow *w, RaceStep *ret) {
         double before;
 
-        if (race->guarded == 0)
+        if (race->guarded <= 0)
                 return false;
-        race->guarded--;
+        race->guarded -= turns_of(w);
 
         if (w->silent[race->before])
                 return false;
         before = shadow_ratio(w, race->before) + race->before_bias;
-        if (real_ratio(w) <= before + RACE_GUARD_LOSS) {
-                race->n_losses = 0;
-                return false;
-        }
-        if (++race->n_losses < RACE_GUARD_CONFIRM)
+        race->guard_regret += (real_ratio(w) - before - RACE_GUARD_LOSS) * turns_of(w);
+        race->guard_regret = MAX(race->guard_regret, 0.0);
+        if (race->guard_regret < RACE_GUARD_REGRET)
                 return false;
 
         *ret = (RaceStep) {
@@ -147,53 +163,34 @@ static bool disappoints(Race *race, const RaceWindow *w, RaceStep *ret) {
                 .to = race->before,
                 .from_ratio = real_ratio(w),
                 .to_ratio = CLAMP(before, 0, 1),
-                .margin = RACE_GUARD_LOSS,
                 .banned = race_ban(race, race->present),
         };
-        race->guarded = 0;
         run(race, race->before);
         return true;
 }
 
 /* ---- the choice */
 
+static double needed_for(const Race *race, size_t candidate) {
+        return candidate == RACE_STOCK ? race->needed * RACE_REGRET_STOCK : race->needed;
+}
+
+/* Of those that may win, the one of the greatest regret beyond what it needs; the present one if there is no
+ * regret. */
 static size_t find_best(const Race *race) {
         size_t best = race->present;
+        double most = 0;
 
         for (size_t i = 0; i < race->n_candidates; i++) {
                 const RaceCandidate *c = race->candidates + i;
+                double part = c->regret / needed_for(race, i);
 
-                if (c->begun && !c->out && c->banned == 0 && c->ratio < race->candidates[best].ratio)
+                if (i != race->present && c->begun && !c->out && c->banned == 0 && part > most) {
                         best = i;
+                        most = part;
+                }
         }
         return best;
-}
-
-static double margin_of(const Race *race, const RaceWindow *w, double ratio) {
-        double noise = sqrt(ratio * (1 - ratio) / MAX(w->n_pages, 1U));
-
-        return MAX(MAX(race->gain_min, RACE_GAIN_PART * ratio), RACE_GAIN_NOISE * noise);
-}
-
-static bool is_idle(const RaceWindow *w, double gain) {
-        return w->miss_usec > 0 && gain * w->requests * w->miss_usec < RACE_TIME_PART * w->usec;
-}
-
-static RaceReason why_stay(Race *race, const RaceWindow *w, const RaceStep *step) {
-        double gain = step->from_ratio - step->to_ratio;
-
-        if (step->to == step->from)
-                return RACE_BEST;
-        if (gain <= step->margin)
-                return RACE_SMALL_GAIN;
-        if (is_idle(w, gain))
-                return RACE_IDLE;
-
-        race->n_wins = step->to == race->winner ? race->n_wins + 1 : 1;
-        race->winner = step->to;
-        if (race->n_wins < RACE_CONFIRM)
-                return RACE_UNCONFIRMED;
-        return race->since_switch < RACE_DWELL ? RACE_TOO_SOON : RACE_BECAUSE_OF_FIGURES;
 }
 
 /* Why a window says nothing. */
@@ -201,6 +198,13 @@ static RaceReason find_obstacle(const RaceWindow *w) {
         if (w->sampled < RACE_SAMPLE_MIN || w->expected == 0 || w->requests == 0)
                 return RACE_NO_SAMPLE;
         return w->silent[w->present] ? RACE_NO_SHADOW : RACE_BECAUSE_OF_FIGURES;
+}
+
+static RaceReason find_reason(const Race *race, size_t best) {
+        if (best == race->present)
+                return RACE_BEST;
+        return race->candidates[best].regret < needed_for(race, best) ? RACE_UNCONFIRMED :
+                                                                        RACE_BECAUSE_OF_FIGURES;
 }
 
 void race_step(Race *race, const RaceWindow *w, RaceStep *ret) {
@@ -213,38 +217,44 @@ void race_step(Race *race, const RaceWindow *w, RaceStep *ret) {
         assert(ret);
 
         pass_bans(race);
-        follow(race, w->present);
+        /* somebody else has changed the policy, or a switch did not succeed */
+        if (race->present != w->present)
+                run(race, w->present);
+        else if (race->switched)
+                race->needed = MIN(race->needed * 2, RACE_REGRET_MOST);
+        race->switched = false;
         obstacle = find_obstacle(w);
         if (obstacle != RACE_BECAUSE_OF_FIGURES) {
                 *ret = (RaceStep) { .reason = obstacle, .from = race->present, .to = race->present };
                 return;
         }
 
-        race->since_switch++;
         take_ratios(race, w);
         if (disappoints(race, w, ret))
                 return;
 
         best = find_best(race);
         *ret = (RaceStep) {
+                .reason = find_reason(race, best),
                 .from = race->present,
                 .to = best,
-                .from_ratio = race->candidates[race->present].ratio,
-                .to_ratio = race->candidates[best].ratio,
-                .margin = margin_of(race, w, race->candidates[race->present].ratio),
         };
-        ret->reason = why_stay(race, w, ret);
-        if (ret->reason != RACE_BECAUSE_OF_FIGURES) {
-                if (ret->reason != RACE_UNCONFIRMED && ret->reason != RACE_TOO_SOON)
-                        race->n_wins = 0;
-                return;
+        if (best == race->present)
+                ret->from_ratio = ret->to_ratio = race->candidates[best].ratio;
+        else {
+                ret->from_ratio = race->candidates[best].present_missed / race->candidates[best].turns;
+                ret->to_ratio = race->candidates[best].missed / race->candidates[best].turns;
         }
+        if (ret->reason != RACE_BECAUSE_OF_FIGURES)
+                return;
 
         ret->action = RACE_SWITCH;
+        race->switched = true;
         race->before = race->present;
         race->before_bias = race->bias;
-        race->guarded = RACE_GUARD_WINDOWS;
         run(race, best);
+        race->guarded = RACE_GUARD_TURNS;
+        race->guard_regret = 0;
 }
 
 /* ---- words */
@@ -253,11 +263,8 @@ char *race_step_to_string(const RaceStep *step, const char *const *names) {
         static const char *const reasons[_RACE_REASON_MAX] = {
                 [RACE_NO_SAMPLE]   = "there were too few requests",
                 [RACE_NO_SHADOW]   = "nothing is known of what it misses in the sample",
-                [RACE_BEST]        = "no other policy would miss less",
-                [RACE_SMALL_GAIN]  = "that is too little to gain",
-                [RACE_IDLE]        = "that is too little time to gain",
-                [RACE_UNCONFIRMED] = "the next window has to confirm it",
-                [RACE_TOO_SOON]    = "the last switch was a short time ago",
+                [RACE_BEST]        = "no other policy gains more than the margin",
+                [RACE_UNCONFIRMED] = "more windows have to confirm it",
         };
         const char *from, *to;
         double from_percent, to_percent;
@@ -275,9 +282,8 @@ char *race_step_to_string(const RaceStep *step, const char *const *names) {
                                        from, to, to, to_percent, from, from_percent);
         case RACE_ROLL_BACK:
                 return g_strdup_printf("back from %s to %s: it missed %.1f %% of all requests, %s would "
-                                       "miss %.1f %%; %s is out for %u window%s",
-                                       from, to, from_percent, to, to_percent, from, step->banned,
-                                       step->banned == 1 ? "" : "s");
+                                       "miss %.1f %%; %s is out for %u windows",
+                                       from, to, from_percent, to, to_percent, from, step->banned);
         case RACE_STAY:
                 break;
         }

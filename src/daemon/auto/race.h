@@ -11,56 +11,62 @@
  * unit itself missed, and says whether to stay, to switch, or to take a switch back. It does neither, and
  * knows no clock.
  *
- * All ratios are misses per request, from 0 to 1. Shadows are compared by averages over windows, of which
- * the last one counts RACE_ALPHA. Sampling by pages, and that what is missing of the expected sample
- * counts as hits: Waldspurger and others, "Efficient MRC construction with SHARDS", FAST 2015. What
- * decides on a switch was tried on recorded traces, the numbers of the guard were not. */
+ * A candidate wins when the one that runs has missed enough more than it: regret is summed over windows,
+ * less the margin, and never below 0. It has to be a part of the cache, as a new policy has to learn that
+ * much. This is the cumulative sum of Page, "Continuous inspection schemes", Biometrika 1954. The part is
+ * small at first and twice as large after each switch.
+ *
+ * All ratios are misses per request, from 0 to 1; regret is in turns, of as many misses as pages are cached.
+ * Sampling by pages, and that what is missing of the expected sample counts as hits: Waldspurger and
+ * others, "Efficient MRC construction with SHARDS", FAST 2015. What decides on a switch was tried on
+ * traces, see bench/README.md. */
 
 #define RACE_CANDIDATES_MAX 16
-/* The candidate that is the kernel's own policy: where each race begins. */
+/* The candidate that is the kernel's own policy. */
 #define RACE_STOCK 0
 
-/* A window is over when the unit has asked for so many times its cached pages, but not sooner or later than
- * that. */
-#define RACE_WINDOW_TURNS 4
+/* A window is over when the unit has asked for that part of its cached pages, and for so many pages, but
+ * not sooner or later than that. */
+#define RACE_WINDOW_TURNS 0.25
+#define RACE_WINDOW_REQUESTS 128
 #define RACE_WINDOW_USEC_MIN (UINT64_C(2) * 1000000)
 #define RACE_WINDOW_USEC_MAX (UINT64_C(60) * 1000000)
 /* A window with fewer requests in the sample says nothing. */
-#define RACE_SAMPLE_MIN 512
+#define RACE_SAMPLE_MIN 64
 
+/* What is shown of a candidate is an average over windows, of which the last one counts so much. */
 #define RACE_ALPHA 0.3
-/* What a switch has to gain: the greatest of this (or what the caller says), this part of the present ratio,
- * and so many times the noise of the sample. */
-#define RACE_GAIN_MIN 0.01
-#define RACE_GAIN_PART 0.02
-#define RACE_GAIN_NOISE 2.0
-/* And in time: this part of it would not be spent on misses. */
-#define RACE_TIME_PART 0.005
-/* Windows in a row that have the same winner before a switch, and windows from one switch to the next. */
-#define RACE_CONFIRM 2
-#define RACE_DWELL 2
 
-/* After a switch, for so many windows: if so many in a row miss so much more than the policy before would
- * have, the switch is taken back, and its policy is banned for a window; the next time for two, four, and
- * so on, until it was not banned for RACE_BAN_FORGET windows. */
-#define RACE_GUARD_WINDOWS 8
-#define RACE_GUARD_CONFIRM 2
+/* What does not count as regret: the greater of this (or what the caller says), and this part of the ratio
+ * of the one that runs. */
+#define RACE_MARGIN 0.005
+#define RACE_MARGIN_PART 0.02
+/* The regret that it takes. To go back to the kernel's own policy, so much of it is enough. */
+#define RACE_REGRET_FIRST 0.15
+#define RACE_REGRET_MOST 1.0
+#define RACE_REGRET_STOCK 0.5
+
+/* For so many turns after a switch: if the unit misses so much more than with the policy before, with a
+ * margin of RACE_GUARD_LOSS, the switch is taken back, and its policy is banned for so many windows; the
+ * next time for twice, four times as many, and so on, until it was not banned for RACE_BAN_FORGET
+ * windows. */
+#define RACE_GUARD_TURNS 8.0
+#define RACE_GUARD_REGRET 0.5
 #define RACE_GUARD_LOSS 0.01
-#define RACE_BAN_FORGET 64
+#define RACE_BAN_FIRST 16
+#define RACE_BAN_FORGET 1024
 #define RACE_BAN_MOST 10 /* powers of two */
 
 /* What happened in a window. */
 typedef struct RaceWindow {
         size_t present;     /* the candidate that runs */
+        uint64_t n_cached;  /* pages that the unit has in its cache */
         uint64_t requests;  /* of the unit, in pages, and what of that was missed */
         uint64_t misses;
-        uint64_t usec;      /* how long it was */
         uint64_t expected;  /* requests in the sample if it had its share of all */
         uint64_t sampled;   /* requests in the sample */
-        uint64_t n_pages;   /* different pages in the sample */
         uint64_t shadow_misses[RACE_CANDIDATES_MAX];
         bool silent[RACE_CANDIDATES_MAX]; /* nothing is known of what its shadow missed */
-        uint64_t miss_usec; /* what a miss takes on average; 0: not known, and not asked for */
 } RaceWindow;
 
 typedef enum RaceAction {
@@ -74,11 +80,8 @@ typedef enum RaceReason {
         RACE_BECAUSE_OF_FIGURES, /* it does not stay */
         RACE_NO_SAMPLE,          /* there were too few requests */
         RACE_NO_SHADOW,          /* the shadow of the present one is silent */
-        RACE_BEST,               /* none is better */
-        RACE_SMALL_GAIN,         /* one is, by less than the margin */
-        RACE_IDLE,               /* by so few misses that nobody would notice */
-        RACE_UNCONFIRMED,        /* not in enough windows */
-        RACE_TOO_SOON,           /* after the last switch */
+        RACE_BEST,               /* none is better by more than the margin */
+        RACE_UNCONFIRMED,        /* one is, but not for long enough */
         _RACE_REASON_MAX,
 } RaceReason;
 
@@ -87,9 +90,9 @@ typedef struct RaceStep {
         RaceAction action;
         RaceReason reason;
         size_t from, to;         /* "to" is the best one if it stays */
-        double from_ratio;       /* of the present one's shadow; ROLL_BACK: what the unit missed */
+        double from_ratio;       /* of the present one's shadow, since there is regret; ROLL_BACK: what the
+                                  * unit missed */
         double to_ratio;         /* of the other's; ROLL_BACK: what the unit would have missed with it */
-        double margin;           /* how much less it has to be */
         unsigned banned;         /* ROLL_BACK: for so many windows */
 } RaceStep;
 
@@ -97,37 +100,42 @@ typedef struct RaceCandidate {
         double ratio;            /* average of its shadow, … */
         bool begun;              /* … which there is */
         bool out;                /* for good */
+        double regret;           /* that another one runs; and since it is more than 0 … */
+        double turns;            /* … how long that is, … */
+        double missed;           /* … and what its shadow missed, … */
+        double present_missed;   /* … and that of the one that runs: in turns */
         unsigned banned;         /* windows that it may not win, with the present one */
         unsigned n_bans;         /* since they were forgotten */
         unsigned since_ban;      /* windows */
 } RaceCandidate;
 
-/* Private but for the candidates, which are to be shown, and gain_min, which may be set after the
+/* Private but for the candidates, which are to be shown, and the margin, which may be set after the
  * beginning. */
 typedef struct Race {
         RaceCandidate candidates[RACE_CANDIDATES_MAX];
         size_t n_candidates;
-        double gain_min;         /* RACE_GAIN_MIN */
-        bool begun;              /* there is an average of the bias */
+        double margin;           /* RACE_MARGIN */
+        double needed;           /* regret that a switch takes */
         size_t present;
-        size_t winner;           /* of the last window, and of how many in a row */
-        unsigned n_wins;
-        unsigned since_switch;   /* windows */
+        bool switched;           /* in the last window, if that succeeds */
+        bool begun;              /* there is an average of the bias */
         double bias;             /* average of how much more than its shadow the unit missed */
         size_t before;           /* the guard: who ran before the last switch */
         double before_bias;
-        unsigned guarded;        /* windows that it still lasts */
-        unsigned n_losses;       /* windows in a row */
+        double guarded;          /* turns that it still lasts */
+        double guard_regret;
 } Race;
 
-/* Begins with the kernel's own policy; 1 to RACE_CANDIDATES_MAX candidates. */
-void race_init(Race *race, size_t n_candidates);
+/* Begins with the candidate that runs, of 1 to RACE_CANDIDATES_MAX. */
+void race_init(Race *race, size_t n_candidates, size_t present);
 
 /* The shadows have begun anew, as the size of the cache or the sample has changed: forgets what they
  * missed. Bans stay. */
 void race_reseed(Race *race);
 
-/* Whether a window is over, with so many requests in so much time, in a cache of n_cached pages. */
+/* How many requests make a window, in a cache of n_cached pages. */
+uint64_t race_window_requests(uint64_t n_cached);
+/* Whether a window is over, with so many requests in so much time. */
 bool race_window_over(uint64_t n_cached, uint64_t requests, uint64_t usec);
 
 /* Takes the result of a window. If it says RACE_SWITCH or RACE_ROLL_BACK the caller has ret->to run, and

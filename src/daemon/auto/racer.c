@@ -58,7 +58,7 @@ static void begin_anew(Racer *r, uint64_t now) {
 
 /* At half of the time that it takes to the end, if all goes on as it went. */
 static uint64_t find_next_look(const Racer *r, const Meter *m, uint64_t requests, uint64_t now) {
-        uint64_t wanted = m->n_cached * RACE_WINDOW_TURNS, passed = now - r->begin_usec;
+        uint64_t wanted = race_window_requests(m->n_cached), passed = now - r->begin_usec;
         double rest;
 
         if (requests == 0 || requests >= wanted)
@@ -94,7 +94,6 @@ static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
 
         r->window.expected = expected_of(&r->window, w);
         r->window.sampled = w->sampled;
-        r->window.n_pages = w->n_pages;
         for (guint i = 0; i < r->candidates->len; i++) {
                 names[i] = name_of(r, i);
                 r->window.shadow_misses[i] = w->candidates[i].misses;
@@ -128,9 +127,9 @@ static void end_window(Racer *r, const Meter *m, uint64_t now) {
 
         r->window = (RaceWindow) {
                 .present = r->present,
+                .n_cached = m->n_cached,
                 .requests = m->requests - r->begin.requests,
                 .misses = m->misses - r->begin.misses,
-                .usec = now - r->begin_usec,
         };
         e = r->backend->shadows_end_window(r->shadows);
         if (e < 0)
@@ -245,8 +244,8 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Rac
         r->candidates = g_ptr_array_ref(list);
         r->cgroup_id = u->cgroup_id;
         r->present = u->choice->chosen;
-        race_init(&r->race, list->len);
-        r->race.gain_min = u->choice->candidates.margin / 100;
+        race_init(&r->race, list->len, r->present);
+        r->race.margin = u->choice->candidates.margin / 100;
 
         for (guint i = 0; i < list->len; i++) {
                 const PolicyCandidate *c = list->pdata[i];

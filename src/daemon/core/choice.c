@@ -40,7 +40,7 @@ static guint find_candidate(const PolicyCandidates *c, const char *name) {
                 if (streq(((const PolicyCandidate *) c->list->pdata[i])->name, name))
                         return i;
 
-        return 0; /* the stock policy */
+        return c->first;
 }
 
 /* The configuration says something else, or the policies on disk are others. Who was chosen stays that, if
@@ -98,6 +98,7 @@ static void begin(Unit *u, const char *own) {
         UnitChoice *c = u->choice;
 
         c->begun = true;
+        c->chosen = c->candidates.first;
         for (guint i = 0; i < c->candidates.list->len; i++)
                 if (runs_candidate(u, own, c->candidates.list->pdata[i])) {
                         c->chosen = i;

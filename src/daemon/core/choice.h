@@ -9,7 +9,7 @@
 UnitChoice *unit_choice_free(UnitChoice *c);
 
 /* Finds the policy that is to run, and how. The kernel calls what is attached own; "": nothing is; NULL: it
- * was not asked. The first time it was, what is attached goes on if it is a candidate; else the stock policy
+ * was not asked. The first time it was, what is attached goes on if it is a candidate; else the first one
  * begins. -EINVAL: *ret_problem is a sentence that names file and line. */
 int unit_find_policy(Unit *u, const char *own, const Policy **ret_policy, PolicyConfig *ret,
                      char **ret_problem);

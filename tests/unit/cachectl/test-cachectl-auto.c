@@ -83,9 +83,9 @@ static void test_show_policy(void **state) {
         assert_int_equal(text.status, EXIT_SUCCESS);
         assert_string_equal(text.err, "");
         assert_contains(text.out, "auto\n");
-        assert_contains(text.out, "   Candidates: stock s3fifo wtinylfu lru lhd mru, unless "
+        assert_contains(text.out, "   Candidates: wtinylfu s3fifo lru lhd mru, and stock, unless "
                                   "CacheCandidates= names others\n");
-        assert_contains(text.out, "       Margin: a switch has to gain 1% of all requests, ");
+        assert_contains(text.out, "       Margin: a switch has to gain 0.5% of all requests, ");
 
         run(&json, "show-policy", "--json=short", "auto");
         assert_int_equal(json.status, EXIT_SUCCESS);
