@@ -120,7 +120,7 @@ static void use(Heap *h, uint32_t object, uint32_t next, uint32_t capacity, SimS
         stats->added++;
 }
 
-int belady_run(const Trace *trace, uint32_t capacity, SimStats *ret) {
+int belady_run(const Trace *trace, uint32_t capacity, size_t warm_up, SimStats *ret) {
         _cleanup_(heap_done) Heap h = {};
         _cleanup_free_ uint32_t *next = NULL;
         _cleanup_free_ bool *seen = NULL;
@@ -145,6 +145,8 @@ int belady_run(const Trace *trace, uint32_t capacity, SimStats *ret) {
                 uint8_t flags = trace_flags(trace, i);
                 uint32_t object = trace->objects[i];
 
+                if (i == warm_up)
+                        stats = (SimStats) {};
                 if (flags & TRACE_REMOVE) {
                         if (h.places[object] != NOT_CACHED) {
                                 heap_remove(&h, object);

@@ -275,7 +275,7 @@ int cache_begin(const SimPolicy *policy, const Trace *trace, const CacheSettings
         stats = (SimStats) {};
         r = host_start(policy, trace, settings.capacity);
         if (r >= 0)
-                r = stock_start(trace, settings.capacity);
+                r = stock_start(trace, settings.capacity, MAX(settings.scale, 1U));
         if (r < 0)
                 return r;
         maps_know(settings.learned);
@@ -337,6 +337,8 @@ static int run(const Trace *trace) {
         for (size_t i = 0; i < trace->n_requests; i++) {
                 bool missed;
 
+                if (i == settings.warm_up)
+                        stats = (SimStats) {};
                 if (i + PREFETCH_DISTANCE < trace->n_requests)
                         __builtin_prefetch(host.folios + trace->objects[i + PREFETCH_DISTANCE] + 1, 1);
                 missed = cache_request(trace->objects[i], trace_flags(trace, i),

@@ -44,6 +44,8 @@ typedef struct CacheSettings {
         Learned *learned;  /* what it knows of an earlier run, and then of this one; NULL: forget it */
         const SimAdvice *advice;
         size_t n_advice;
+        size_t warm_up;    /* so many requests come before it counts: they only fill the cache */
+        uint32_t scale;    /* the cache is a sample of one so many times as large; 0: is none */
         bool *missed;      /* for each request of the trace, set if it missed; NULL: nobody asks */
         /* An object left the cache, by reclaim, or because it was removed; NULL: nobody asks. */
         void (*left)(uint32_t object, bool reclaimed);

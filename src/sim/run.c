@@ -47,7 +47,7 @@ static uint64_t cpu_ns(void) {
 
 static const struct {
         const char *name;
-        int (*run)(const Trace *trace, uint32_t capacity, SimStats *ret);
+        int (*run)(const Trace *trace, uint32_t capacity, size_t warm_up, SimStats *ret);
 } limits[_SIM_LIMIT_MAX] = {
         [SIM_LIMIT_BELADY] = { "belady", belady_run },
         [SIM_LIMIT_STATIC] = { "static", static_run },
@@ -68,6 +68,8 @@ static int run_policy(const Trace *trace, const SimRun *run, Learned *learned, S
                                  .learned = learned,
                                  .advice = run->advice,
                                  .n_advice = run->n_advice,
+                                 .warm_up = run->warm_up,
+                                 .scale = run->scale,
                                  .missed = run->missed,
                          }, ret);
 }
@@ -96,7 +98,7 @@ static int run_and_learn(const Trace *trace, const SimRun *run, SimStats *ret) {
 
 static int execute(const Trace *trace, const SimRun *run, SimStats *ret) {
         if (!run->policy)
-                return limits[run->limit].run(trace, run->capacity, ret);
+                return limits[run->limit].run(trace, run->capacity, run->warm_up, ret);
 
         for (size_t i = 0; i < run->n_settings; i++) {
                 const SimTunable *t = run->settings[i].tunable;

@@ -33,6 +33,8 @@ typedef struct SimRun {
         /* A file with what the policy has learned in an earlier run, which gets what it has learned after
          * this one; it need not be there before. NULL: nothing is kept. */
         const char *learned;
+        size_t warm_up; /* as in CacheSettings; so is: */
+        uint32_t scale;
         bool *missed; /* as in CacheSettings, in memory that processes share; not for limits */
 } SimRun;
 

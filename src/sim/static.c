@@ -90,7 +90,7 @@ static void discard(Cache *c, uint32_t object, SimStats *stats) {
                 c->last = NOBODY;
 }
 
-int static_run(const Trace *trace, uint32_t capacity, SimStats *ret) {
+int static_run(const Trace *trace, uint32_t capacity, size_t warm_up, SimStats *ret) {
         _cleanup_(cache_done) Cache c = { .last = NOBODY };
         _cleanup_free_ bool *seen = NULL;
         SimStats stats = {};
@@ -113,6 +113,8 @@ int static_run(const Trace *trace, uint32_t capacity, SimStats *ret) {
                 uint8_t flags = trace_flags(trace, i);
                 uint32_t object = trace->objects[i];
 
+                if (i == warm_up)
+                        stats = (SimStats) {};
                 if (flags & TRACE_REMOVE)
                         discard(&c, object, &stats);
                 else if (flags & TRACE_READAHEAD)

@@ -34,14 +34,16 @@ static struct {
         Lru inactive, active;
         uint64_t age; /* mm/workingset.c: nonresident_age */
         uint32_t capacity;
+        uint32_t scale;
 } stock;
 
-int stock_start(const Trace *trace, uint32_t capacity) {
+int stock_start(const Trace *trace, uint32_t capacity, uint32_t scale) {
         stock.links = calloc((size_t) trace->n_objects + 1, sizeof(*stock.links));
         if (!stock.links)
                 return -ENOMEM;
 
         stock.capacity = capacity;
+        stock.scale = scale;
         return 0;
 }
 
@@ -131,7 +133,7 @@ void stock_forget(const struct cachebpf_folio *f) {
 /* inactive_is_low(): below 1 GB both lists are to have the same length, above the active one may be longer
  * by the root of ten times the gigabytes. */
 static bool inactive_is_low(void) {
-        uint64_t gb = ((uint64_t) stock.active.n + stock.inactive.n) >> 18;
+        uint64_t gb = ((uint64_t) stock.active.n + stock.inactive.n) * stock.scale >> 18;
         uint64_t ratio = 1;
 
         while (gb > 0 && (ratio + 1) * (ratio + 1) <= 10 * gb)

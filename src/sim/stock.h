@@ -17,7 +17,8 @@ struct cachebpf_folio;
  * mapped files or time: the balance with anon memory, reclaim priorities, page table references, batches on
  * their way to a list. */
 
-int stock_start(const Trace *trace, uint32_t capacity);
+/* "scale": what is simulated is a sample of a cache so many times as large. */
+int stock_start(const Trace *trace, uint32_t capacity, uint32_t scale);
 void stock_stop(void);
 
 typedef enum Refault {

@@ -8,9 +8,21 @@ static SimStats run(const char *letters, uint32_t capacity) {
         Trace *t = trace_of(letters);
         SimStats s;
 
-        assert_int_equal(belady_run(t, capacity, &s), 0);
+        assert_int_equal(belady_run(t, capacity, 0, &s), 0);
         trace_free(t);
         return s;
+}
+
+/* What comes before it counts fills the cache. */
+static void test_warm_up(void **state) {
+        Trace *t = trace_of("abcabcd");
+        SimStats s;
+
+        assert_int_equal(belady_run(t, 3, 3, &s), 0);
+        assert_int_equal(s.requests, 4);
+        assert_int_equal(s.misses, 1);
+        assert_int_equal(s.evicted, 1);
+        trace_free(t);
 }
 
 static void test_by_hand(void **state) {
@@ -87,7 +99,7 @@ static void test_is_optimal(void **state) {
                 assert_int_equal(trace_new(&t), 0);
                 for (unsigned i = 0; i < 16; i++)
                         assert_int_equal(trace_add(t, bpf_get_prandom_u32() % 7, 0), 0);
-                assert_int_equal(belady_run(t, capacity, &s), 0);
+                assert_int_equal(belady_run(t, capacity, 0, &s), 0);
                 assert_int_equal(s.misses, fewest(t->objects, t->n_requests, 0, capacity));
                 trace_free(t);
         }
@@ -96,6 +108,7 @@ static void test_is_optimal(void **state) {
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_by_hand),
+                cmocka_unit_test(test_warm_up),
                 cmocka_unit_test(test_removal_and_readahead),
                 cmocka_unit_test(test_is_optimal),
         };

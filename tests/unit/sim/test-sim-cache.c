@@ -103,6 +103,22 @@ static void test_hits_and_misses(void **state) {
         assert_int_equal(s.evict_calls, 0);
 }
 
+/* What comes before it counts is seen by the policy, and by nobody else. */
+static void test_warm_up(void **state) {
+        SimPolicy policy = { .name = "test", .ops = &t_fifo_ops };
+        SimStats s;
+
+        journal[0] = 0;
+        trace = trace_of("abcabd");
+        assert_int_equal(cache_run(&policy, trace,
+                                   &(CacheSettings) { .capacity = 3, .batch = 1, .warm_up = 3 }, &s), 0);
+        trace_free(trace);
+        assert_string_equal(journal, "+a+b+c=a2=b2?1-a+d");
+        assert_int_equal(s.requests, 3);
+        assert_int_equal(s.misses, 1);
+        assert_int_equal(s.cold_misses, 1);
+}
+
 static void test_batch(void **state) {
         SimStats s = run(&t_fifo_ops, "abcdeab", 4, 2);
 
@@ -217,6 +233,22 @@ static void test_stock_reclaim(void **state) {
         assert_int_equal(s.evict_calls, 0);
         assert_int_equal(s.evict_fallback, 0);
         assert_int_equal(s.evicted, 3);
+}
+
+/* In a large cache the active list may be longer than the inactive one, and keeps a to d. A small one is a
+ * sample of a large one if it is told so. */
+static void test_stock_sample(void **state) {
+        static const struct cachebpf_ops noop = { HEARS_ALL, .flags = CACHEBPF_F_STOCK_RECLAIM };
+        SimPolicy policy = { .name = "test", .ops = &noop };
+        SimStats s = run(&noop, "aabbccddefghijkla", 6, 1);
+
+        assert_int_equal(s.misses, 13);
+
+        trace = trace_of("aabbccddefghijkla");
+        assert_int_equal(cache_run(&policy, trace,
+                                   &(CacheSettings) { .capacity = 6, .batch = 1, .scale = 1 << 20 }, &s), 0);
+        trace_free(trace);
+        assert_int_equal(s.misses, 12);
 }
 
 /* ---- lists that the policy chooses */
@@ -397,12 +429,14 @@ static void test_refusal(void **state) {
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_hits_and_misses),
+                cmocka_unit_test(test_warm_up),
                 cmocka_unit_test(test_batch),
                 cmocka_unit_test(test_readahead),
                 cmocka_unit_test(test_removal),
                 cmocka_unit_test(test_fallback),
                 cmocka_unit_test(test_used_lists),
                 cmocka_unit_test(test_stock_reclaim),
+                cmocka_unit_test(test_stock_sample),
                 cmocka_unit_test(test_unlisted),
                 cmocka_unit_test(test_access_count),
                 cmocka_unit_test(test_access_count_saturates),

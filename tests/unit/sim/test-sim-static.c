@@ -9,7 +9,7 @@ static SimStats run(const char *letters, uint32_t capacity) {
         Trace *t = trace_of(letters);
         SimStats s;
 
-        assert_int_equal(static_run(t, capacity, &s), 0);
+        assert_int_equal(static_run(t, capacity, 0, &s), 0);
         trace_free(t);
         return s;
 }
@@ -69,8 +69,8 @@ static void test_limits(void **state) {
                 for (unsigned i = 0; i < 200; i++)
                         assert_int_equal(trace_add(t, bpf_get_prandom_u32() % 12,
                                                    bpf_get_prandom_u32() % 16 ? 0 : TRACE_REMOVE), 0);
-                assert_int_equal(static_run(t, capacity, &s), 0);
-                assert_int_equal(belady_run(t, capacity, &optimum), 0);
+                assert_int_equal(static_run(t, capacity, 0, &s), 0);
+                assert_int_equal(belady_run(t, capacity, 0, &optimum), 0);
                 assert_int_equal(s.requests, optimum.requests);
                 assert_int_equal(s.cold_misses, optimum.cold_misses);
                 assert_true(s.misses >= optimum.misses);
@@ -94,8 +94,11 @@ static void test_frequencies(void **state) {
 
                 assert_int_equal(trace_add(t, page, 0), 0);
         }
-        assert_int_equal(static_run(t, 5, &s), 0);
+        assert_int_equal(static_run(t, 5, 0, &s), 0);
         assert_true(s.misses > n * 0.49 && s.misses < n * 0.51);
+        assert_int_equal(static_run(t, 5, n / 2, &s), 0);
+        assert_int_equal(s.requests, n / 2);
+        assert_true(s.misses > n * 0.24 && s.misses < n * 0.26);
         trace_free(t);
 }
 
