@@ -5,14 +5,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <systemd/sd-event.h>
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "event-end.h"
 #include "exit-codes.h"
 #include "options.h"
-#include "record/recorder.h"
+#include "record-loop.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
 #include "shared/string-util.h"
@@ -149,36 +147,20 @@ static int output_finish(Output *o, uint64_t lost) {
 
 /* ---- recording */
 
-static int on_readable(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
-        int r;
-
-        r = recorder_process(userdata);
-        return r < 0 ? sd_event_exit(sd_event_source_get_event(s), r) : 0;
-}
-
-/* Until a signal, the end of the time, or an error. */
-static int wait_for_end(Recorder *recorder) {
-        _cleanup_(sd_event_unrefp) sd_event *event = NULL;
-        int r;
-
-        r = event_new_with_end(arg_duration, &event);
-        if (r >= 0)
-                r = sd_event_add_io(event, NULL, recorder_fd(recorder), EPOLLIN, on_readable, recorder);
-        if (r < 0)
-                return log_error_errno(r, "Cannot set up the event loop: %m");
-
-        return sd_event_loop(event);
-}
-
 static int record(const Cgroup *cgroup, Output *output) {
         _cleanup_(recorder_freep) Recorder *recorder = NULL;
-        _cleanup_free_ char *error = NULL;
         uint64_t lost;
         int r;
 
-        r = recorder_new(cgroup->id, cgroup->level, arg_readahead, on_access, output, &recorder, &error);
+        r = record_begin(cgroup,
+                         (RecorderSettings) {
+                                 .readahead = arg_readahead,
+                                 .sample = 1,
+                                 .func = on_access,
+                                 .userdata = output,
+                         }, &recorder);
         if (r < 0)
-                return log_error_errno(r, "Cannot record: %s.", error ?: strerror(-r));
+                return r;
 
         r = output_begin(output);
         if (r < 0)
@@ -189,9 +171,7 @@ static int record(const Cgroup *cgroup, Output *output) {
                 log_info("Recording %s to %s; Ctrl-C ends it.", cgroup->name,
                          output->path ?: "the standard output");
 
-        r = wait_for_end(recorder);
-        if (r >= 0)
-                r = recorder_stop(recorder);
+        r = record_until_end(recorder, arg_duration, /* tick= */ NULL, /* userdata= */ NULL);
         if (r < 0)
                 return output_error(output, r);
 
@@ -223,14 +203,9 @@ int verb_record(char **arguments, size_t n_arguments) {
                 return EXIT_USAGE;
         }
 
-        r = cgroup_find(arguments[0], &cgroup);
-        if (r == -ESRCH)
-                return EXIT_UNKNOWN;
-        if (r < 0)
+        r = record_find(arguments[0], &cgroup);
+        if (r != 0)
                 return r;
-
-        if (geteuid() != 0)
-                return log_error_errno(EPERM, "Only root may record what other processes do.");
 
         r = output_open(&output, cgroup.name);
         if (r != 0)

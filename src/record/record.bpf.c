@@ -20,6 +20,8 @@
 /* set before loading: the group, and how deep below the root it is */
 const volatile __u64 cgroup_id;
 const volatile __u32 cgroup_level;
+/* of so many pages, less one, one is recorded with all that is done to it: 0, or all bits set below a power of two */
+const volatile __u64 sample_mask;
 
 /* events for which there was no room */
 __u64 n_lost;
@@ -28,6 +30,17 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 16 << 20);
 } events SEC(".maps");
+
+/* Nobody is woken before so much waits: to read one event takes as long as to make ten. */
+#define WAKE_UP_AT	(2 << 20)
+
+/* pages that were read or written, be they recorded or not */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} accesses SEC(".maps");
 
 /* What a thread did last: one read or fault may pass a tracepoint more than once. */
 struct thread {
@@ -55,9 +68,34 @@ static struct thread *get_thread(struct task_struct *task)
 	return bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-static void send(enum record_kind kind, struct inode *inode, __u64 page, __u64 n_pages)
+static void count(__u64 n_pages)
+{
+	__u32 zero = 0;
+	__u64 *n = bpf_map_lookup_elem(&accesses, &zero);
+
+	if (n)
+		*n += n_pages;
+}
+
+/* The finalizer of MurmurHash3 (public domain): pages that are used together must not be in the sample together. */
+static bool is_sampled(struct inode *inode, __u64 page)
+{
+	__u64 x = inode->i_ino << 32 ^ page;
+
+	if (!sample_mask)
+		return true;
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdULL;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53ULL;
+	x ^= x >> 33;
+	return !(x & sample_mask);
+}
+
+static void send_all(enum record_kind kind, struct inode *inode, __u64 page, __u64 n_pages)
 {
 	struct record_event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	__u64 waiting;
 
 	if (!e) {
 		__sync_fetch_and_add(&n_lost, 1);
@@ -73,7 +111,33 @@ static void send(enum record_kind kind, struct inode *inode, __u64 page, __u64 n
 	e->tid = (__u32)bpf_get_current_pid_tgid();
 	e->kind = kind;
 	bpf_get_current_comm(e->thread, sizeof(e->thread));
-	bpf_ringbuf_submit(e, 0);
+	waiting = bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA);
+	bpf_ringbuf_submit(e, waiting < WAKE_UP_AT ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
+}
+
+struct pages {
+	enum record_kind kind;
+	struct inode *inode;
+	__u64 page;
+};
+
+static long send_one(__u32 i, struct pages *pages)
+{
+	if (is_sampled(pages->inode, pages->page + i))
+		send_all(pages->kind, pages->inode, pages->page + i, 1);
+	return 0;
+}
+
+static void send(enum record_kind kind, struct inode *inode, __u64 page, __u64 n_pages)
+{
+	struct pages pages = { .kind = kind, .inode = inode, .page = page };
+
+	if (kind == RECORD_READ || kind == RECORD_WRITE)
+		count(n_pages);
+	if (sample_mask)
+		bpf_loop(n_pages, send_one, &pages, 0);
+	else
+		send_all(kind, inode, page, n_pages);
 }
 
 /* ---- reads */
@@ -130,6 +194,18 @@ static __s64 first_page(struct task_struct *task, struct address_space *mapping,
 #endif
 }
 
+/* Most reads are short, and most of them not in the sample: this is what they cost. */
+static bool reads_one_page(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return (regs->orig_ax == 0 || regs->orig_ax == 17) && regs->dx <= 1 << PAGE_SHIFT; /* read, pread64 */
+#else
+	return false;
+#endif
+}
+
 /*
  * Pages @index to @last are wanted.  A long read comes here again and again
  * with the same end; reads are told apart by how many the thread completed.
@@ -146,6 +222,10 @@ int BPF_PROG(get_pages, struct address_space *mapping, unsigned long index, unsi
 
 	if (!wanted())
 		return 0;
+	if (index == last && !is_sampled(inode, index) && reads_one_page(task)) {
+		count(1);
+		return 0;
+	}
 	t = get_thread(task);
 	if (!t)
 		return 0;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
@@ -114,15 +115,16 @@ static int on_event(void *userdata, void *data, size_t size) {
 
 /* ---- beginning */
 
-static int load(Recorder *r, const struct btf *btf, uint64_t cgroup_id, uint32_t level, char **ret_error) {
+static int load(Recorder *r, const struct btf *btf, const RecorderSettings *settings, char **ret_error) {
         int k;
 
         r->bpf = record_bpf__open();
         if (!r->bpf)
                 return tracepoints_fail(errno, "the BPF programs are damaged", ret_error);
 
-        r->bpf->rodata->cgroup_id = cgroup_id;
-        r->bpf->rodata->cgroup_level = level;
+        r->bpf->rodata->cgroup_id = settings->cgroup_id;
+        r->bpf->rodata->cgroup_level = settings->level;
+        r->bpf->rodata->sample_mask = settings->sample - 1;
         bpf_program__set_autoload(r->bpf->progs.add_to_page_cache, r->readahead);
         bpf_program__set_autoload(r->bpf->progs.page_fault, tracepoint_exists(btf, "page_fault_user"));
 
@@ -141,13 +143,14 @@ static int load(Recorder *r, const struct btf *btf, uint64_t cgroup_id, uint32_t
         return 0;
 }
 
-int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFunc func, void *userdata,
-                 Recorder **ret, char **ret_error) {
+int recorder_new(const RecorderSettings *settings, Recorder **ret, char **ret_error) {
         _cleanup_(recorder_freep) Recorder *r = NULL;
         struct btf *btf;
         int k;
 
-        assert(func);
+        assert(settings);
+        assert(settings->func);
+        assert(settings->sample > 0 && (settings->sample & (settings->sample - 1)) == 0);
         assert(ret);
         assert(ret_error);
 
@@ -157,13 +160,13 @@ int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFun
 
         r = g_new0(Recorder, 1);
         r->managers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
-        r->func = func;
-        r->userdata = userdata;
-        if (readahead)
-                r->readahead = readahead_new(func, userdata);
+        r->func = settings->func;
+        r->userdata = settings->userdata;
+        if (settings->readahead)
+                r->readahead = readahead_new(r->func, r->userdata);
 
         btf = btf__load_vmlinux_btf();
-        k = load(r, btf, cgroup_id, level, ret_error);
+        k = load(r, btf, settings, ret_error);
         if (k < 0)
                 k = tracepoints_explain(k, btf, ret_error);
         btf__free(btf);
@@ -192,6 +195,18 @@ int recorder_stop(Recorder *r) {
         record_bpf__detach(r->bpf);
         k = recorder_process(r);
         return k >= 0 && r->readahead ? readahead_flush(r->readahead) : k;
+}
+
+uint64_t recorder_accesses(const Recorder *r) {
+        g_autofree uint64_t *counts = g_new0(uint64_t, libbpf_num_possible_cpus());
+        uint32_t key = 0;
+        uint64_t n = 0;
+
+        if (bpf_map_lookup_elem(bpf_map__fd(r->bpf->maps.accesses), &key, counts) < 0)
+                return 0;
+        for (int cpu = 0; cpu < libbpf_num_possible_cpus(); cpu++)
+                n += counts[cpu];
+        return n;
 }
 
 uint64_t recorder_lost(const Recorder *r) {

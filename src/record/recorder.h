@@ -9,13 +9,20 @@ typedef struct Recorder Recorder;
 /* Gets each access; a negative return value ends recorder_process() with it. */
 typedef int (*RecorderFunc)(const RecordAccess *a, void *userdata);
 
-/* Begins to record what the threads of the control group with that id do, and of those below it. "level" is
- * how many directories it is below the root. "readahead": also what is read ahead. On failure *ret_error
- * says why, or is NULL. */
-int recorder_new(uint64_t cgroup_id, uint32_t level, bool readahead, RecorderFunc func, void *userdata,
-                 Recorder **ret, char **ret_error);
+typedef struct RecorderSettings {
+        uint64_t cgroup_id; /* of the control group whose threads are recorded, and those of groups below it */
+        uint32_t level;     /* how many directories it is below the root */
+        bool readahead;     /* also what is read ahead */
+        uint32_t sample;    /* one page in so many is recorded, with all that is done to it; a power of two */
+        RecorderFunc func;
+        void *userdata;
+} RecorderSettings;
 
-/* Becomes readable when there is something to process. */
+/* Begins to record. On failure *ret_error says why, or is NULL. */
+int recorder_new(const RecorderSettings *settings, Recorder **ret, char **ret_error);
+
+/* Becomes readable when there is much to process. What is little waits for recorder_process() or
+ * recorder_stop(). */
 int recorder_fd(const Recorder *r);
 
 /* Hands over what was recorded up to now. */
@@ -23,6 +30,9 @@ int recorder_process(Recorder *r);
 
 /* Stops recording, and hands over the rest. */
 int recorder_stop(Recorder *r);
+
+/* Pages that were read or written up to now, be they in the sample or not. */
+uint64_t recorder_accesses(const Recorder *r);
 
 /* How many events there was no room for, because they came faster than they were processed. */
 uint64_t recorder_lost(const Recorder *r);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
@@ -26,6 +27,7 @@ static struct {
         bool no_btf, no_trace_run, no_accesses, no_faults;
         bool added_loaded, fault_loaded; /* programs that are left out otherwise */
         bool detached;
+        uint64_t accesses; /* on the first processor, and 1000 on the others */
         struct record_event events[8];
         size_t sizes[8], n_events;
 } kernel;
@@ -80,6 +82,17 @@ int ring_buffer__consume(struct ring_buffer *ring) {
         return r < 0 ? r : (int) i;
 }
 
+/* Each processor has its own counter. */
+int bpf_map_lookup_elem(int fd, const void *key, void *value) {
+        int n = libbpf_num_possible_cpus();
+
+        if (kernel.accesses == 0)
+                return -ENOENT;
+        for (int cpu = 0; cpu < n; cpu++)
+                ((uint64_t *) value)[cpu] = cpu == 0 ? kernel.accesses : 1000;
+        return 0;
+}
+
 /* ---- who listens */
 
 static char heard[1024];
@@ -126,11 +139,20 @@ static void event(enum record_kind kind, uint64_t page, uint64_t n_pages) {
         };
 }
 
+static RecorderSettings settings = {
+        .cgroup_id = 17,
+        .level = 2,
+        .sample = 1,
+        .func = on_access,
+        .userdata = heard,
+};
+
 static Recorder *begin(bool readahead) {
         _cleanup_free_ char *error = NULL;
         Recorder *r = NULL;
 
-        assert_int_equal(recorder_new(17, 2, readahead, on_access, heard, &r, &error), 0);
+        settings.readahead = readahead;
+        assert_int_equal(recorder_new(&settings, &r, &error), 0);
         assert_null(error);
         assert_true(recorder_fd(r) >= 0);
         return r;
@@ -158,6 +180,15 @@ static void test_accesses(void **state) {
         assert_int_equal(recorder_stop(r), 0);
         assert_true(kernel.detached);
         assert_string_equal(heard, "read 8:7.3 1+1 42 reader 1000");
+}
+
+/* Those of all processors. */
+static void test_number_of_accesses(void **state) {
+        _cleanup_(recorder_freep) Recorder *r = begin(false);
+
+        assert_int_equal(recorder_accesses(r), 0);
+        kernel.accesses = 7;
+        assert_int_equal(recorder_accesses(r), 7 + 1000 * (libbpf_num_possible_cpus() - 1));
 }
 
 /* By the name of the control group, or its number if it is gone. */
@@ -227,7 +258,8 @@ static void expect_failure(int error, const char *text) {
         _cleanup_free_ char *why = NULL;
         Recorder *r = NULL;
 
-        assert_int_equal(recorder_new(17, 2, false, on_access, heard, &r, &why), error);
+        settings.readahead = false;
+        assert_int_equal(recorder_new(&settings, &r, &why), error);
         assert_null(r);
         assert_non_null(why);
         assert_string_equal(why, text);
@@ -270,6 +302,7 @@ static void test_without_faults(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(test_accesses, setup),
+                cmocka_unit_test_setup(test_number_of_accesses, setup),
                 cmocka_unit_test_setup(test_managers, setup),
                 cmocka_unit_test_setup(test_strange_events, setup),
                 cmocka_unit_test_setup(test_listener_fails, setup),
