@@ -69,7 +69,7 @@ int by_process_wanted(bool *ret) {
 }
 
 static int watch_begin(Watch *w, char **names, size_t n_names) {
-        _cleanup_free_ char *error = NULL;
+        _cleanup_free_ char *error = NULL, *policy = NULL;
         int r;
 
         if (n_names > 1) {
@@ -88,7 +88,8 @@ static int watch_begin(Watch *w, char **names, size_t n_names) {
                 return log_error_errno(EPERM, "Only root may watch what other processes do.");
 
         w->counts = g_hash_table_new_full(NULL, NULL, NULL, counts_free);
-        w->policy = cgroup_has_policy(&w->cgroup);
+        policy = cgroup_policy(&w->cgroup);
+        w->policy = policy;
         r = processes_new(w->cgroup.id, w->cgroup.level, w->policy, &w->processes, &error);
         if (r < 0)
                 return log_error_errno(r, "Cannot watch processes: %s.", error ?: strerror(-r));

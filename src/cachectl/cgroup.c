@@ -23,11 +23,14 @@ void cgroup_done(Cgroup *c) {
         *c = (Cgroup) {};
 }
 
-bool cgroup_has_policy(const Cgroup *c) {
+char *cgroup_policy(const Cgroup *c) {
         g_autofree char *path = g_strconcat(c->path, "/memory.cachebpf.policy", NULL), *text = NULL;
+        const char *name;
 
-        return g_file_get_contents(path, &text, NULL, NULL) && startswith(text, "policy ") &&
-               !startswith(text, "policy none\n");
+        if (!g_file_get_contents(path, &text, NULL, NULL))
+                return NULL;
+        name = startswith(text, "policy ");
+        return !name || startswith(name, "none\n") ? NULL : g_strndup(name, strcspn(name, "\n"));
 }
 
 /* The D-Bus interface of that kind of unit, NULL if it can have no control group. */

@@ -21,8 +21,8 @@ int cgroup_find(const char *name, Cgroup *ret);
 
 void cgroup_done(Cgroup *c);
 
-/* Whether the kernel says that it has a policy, its own or that of a group above it. */
-bool cgroup_has_policy(const Cgroup *c);
+/* The name of the policy that the kernel says it has, its own or that of a group above it; NULL: none. */
+char *cgroup_policy(const Cgroup *c);
 
 /* Whether systemd says that files of the unit have changed since it read them; false if it says nothing. */
 bool unit_needs_reload(const char *unit);

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <glib.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "json-print.h"
 #include "options.h"
 #include "pager.h"
 #include "shared/cleanup.h"
@@ -15,10 +15,7 @@
 #include "sim/plot.h"
 #include "simulate-output.h"
 #include "table.h"
-#include "terminal.h"
 #include "text.h"
-
-DEFINE_TRIVIAL_CLEANUP_FUNC_VOID(struct json_object *, json_object_put);
 
 /* Share of its evictions that a policy may leave to stock reclaim without anybody being told. */
 #define NOTABLE_FALLBACK 0.01
@@ -194,7 +191,6 @@ static struct json_object *result_to_json(const Simulation *s, size_t row, size_
         const SimResult *result = simulation_result(s, row, size);
         const SimRun *run = simulation_run(s, row, size);
         struct json_object *o = json_object_new_object();
-        char ratio[G_ASCII_DTOSTR_BUF_SIZE];
 
         json_object_object_add(o, "policy", json_object_new_string(simulation_row_name(s, row)));
         json_object_object_add(o, "size", json_object_new_string(s->sizes[size].label));
@@ -205,9 +201,7 @@ static struct json_object *result_to_json(const Simulation *s, size_t row, size_
                 return o;
         }
 
-        /* not %.17g, which is what JSON-C would print */
-        (void) g_ascii_formatd(ratio, sizeof(ratio), "%.6f", miss_ratio(result));
-        json_object_object_add(o, "miss_ratio", json_object_new_double_s(miss_ratio(result), ratio));
+        json_object_object_add(o, "miss_ratio", json_ratio(miss_ratio(result)));
         for (size_t i = 0; i < ELEMENTSOF(counters); i++) {
                 const uint64_t *value =
                         (const uint64_t *) ((const char *) &result->stats + counters[i].offset);
@@ -226,7 +220,6 @@ int simulation_print_json(const Simulation *s, const char *path) {
         _cleanup_(json_object_putp) struct json_object *o = json_object_new_object();
         struct json_object *results = json_object_new_array();
         _cleanup_free_ char *name = g_utf8_make_valid(path, -1);
-        int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
 
         assert(s);
 
@@ -238,42 +231,31 @@ int simulation_print_json(const Simulation *s, const char *path) {
                         json_object_array_add(results, result_to_json(s, i, j));
         json_object_object_add(o, "results", results);
 
-        if (arg_json & SD_JSON_FORMAT_PRETTY)
-                flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
-        if (arg_pager)
-                pager_open();
-        if (terminal_colors())
-                flags |= JSON_C_TO_STRING_COLOR;
-        printf("%s\n", json_object_to_json_string_ext(o, flags));
-        return EXIT_SUCCESS;
+        return json_print(o);
 }
 
 /* ---- for both */
 
-int simulation_plot(const Simulation *s, const char *path, const char *plot_path) {
+int simulation_draw(const Simulation *s, const char *title, const char *const *names, const double *ratios,
+                    const char *path) {
         _cleanup_free_ PlotSeries *series = NULL;
         _cleanup_free_ PlotSize *sizes = NULL;
-        _cleanup_free_ double *ratios = NULL;
-        _cleanup_free_ char *title = text_escape(path);
         int r;
 
         assert(s);
+        assert(ratios);
 
         sizes = g_new(PlotSize, s->n_sizes);
         for (size_t j = 0; j < s->n_sizes; j++)
                 sizes[j] = (PlotSize) { .label = s->sizes[j].label, .pages = s->sizes[j].pages };
 
         series = g_new(PlotSeries, s->n_rows);
-        ratios = g_new(double, s->n_rows * s->n_sizes);
-        for (size_t i = 0; i < s->n_rows; i++) {
+        for (size_t i = 0; i < s->n_rows; i++)
                 series[i] = (PlotSeries) {
-                        .name = simulation_row_name(s, i),
+                        .name = names[i],
                         .optimum = i == s->n_rows - 1,
                         .ratios = ratios + i * s->n_sizes,
                 };
-                for (size_t j = 0; j < s->n_sizes; j++)
-                        ratios[i * s->n_sizes + j] = miss_ratio(simulation_result(s, i, j));
-        }
 
         r = plot_write(&(Plot) {
                                .title = title,
@@ -281,8 +263,21 @@ int simulation_plot(const Simulation *s, const char *path, const char *plot_path
                                .n_sizes = s->n_sizes,
                                .series = series,
                                .n_series = s->n_rows,
-                       }, plot_path);
+                       }, path);
         if (r < 0)
-                return log_error_errno(r, "Cannot write %s: %m", plot_path);
+                return log_error_errno(r, "Cannot write %s: %m", path);
         return EXIT_SUCCESS;
+}
+
+int simulation_plot(const Simulation *s, const char *path, const char *plot_path) {
+        _cleanup_free_ const char **names = g_new(const char *, s->n_rows);
+        _cleanup_free_ double *ratios = g_new(double, s->n_rows * s->n_sizes);
+        _cleanup_free_ char *title = text_escape(path);
+
+        for (size_t i = 0; i < s->n_rows; i++) {
+                names[i] = simulation_row_name(s, i);
+                for (size_t j = 0; j < s->n_sizes; j++)
+                        ratios[i * s->n_sizes + j] = miss_ratio(simulation_result(s, i, j));
+        }
+        return simulation_draw(s, title, names, ratios, plot_path);
 }

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <glib.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache-size.h"
 #include "options.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
@@ -35,7 +35,7 @@ void simulation_done(Simulation *s) {
 
 /* ---- the trace */
 
-static int setup_trace(Simulation *s, const char *path) {
+int simulation_read_trace(const char *path, Trace **ret) {
         _cleanup_(trace_options_done) TraceOptions options = TRACE_OPTIONS_DEFAULT;
         TraceFormat format = TRACE_FORMAT_AUTO;
         _cleanup_free_ char *error = NULL;
@@ -47,7 +47,7 @@ static int setup_trace(Simulation *s, const char *path) {
                         return log_error_errno(r, "%s", error);
         }
 
-        r = trace_read(path, format, &options, &s->trace, &error);
+        r = trace_read(path, format, &options, ret, &error);
         if (r == -ENOMEM)
                 return log_oom();
         if (r < 0)
@@ -55,151 +55,7 @@ static int setup_trace(Simulation *s, const char *path) {
         return 0;
 }
 
-/* ---- policies */
-
-static char *list_policies(void) {
-        GString *names = g_string_new(NULL);
-
-        for (const SimPolicy *p = sim_policies(); p; p = p->next)
-                g_string_append_printf(names, "%s ", p->name);
-        g_string_append_printf(names, "all, %s", sim_limit_to_string(SIM_LIMIT_STATIC));
-        return g_string_free(names, FALSE);
-}
-
-static void add_row(Simulation *s, SimulationRow row) {
-        for (size_t i = 0; i < s->n_rows; i++)
-                if (s->rows[i].policy == row.policy && s->rows[i].limit == row.limit)
-                        return;
-        s->rows[s->n_rows++] = row;
-}
-
-/* A file, not one of those that are here. */
-static bool is_file(const char *name) {
-        return strchr(name, '/');
-}
-
-static int load_policies(char **names) {
-        for (; *names; names++) {
-                _cleanup_free_ char *error = NULL;
-                const SimPolicy *policy;
-                int r;
-
-                if (!is_file(*names))
-                        continue;
-
-                r = sim_policy_load(*names, &policy, &error);
-                if (r < 0)
-                        return log_error_errno(EINVAL, "Option --policy=: %s.", error);
-        }
-
-        return 0;
-}
-
-static bool is_limit(const char *name) {
-        for (SimLimit l = 0; l < _SIM_LIMIT_MAX; l++)
-                if (streq(name, sim_limit_to_string(l)))
-                        return true;
-        return false;
-}
-
-static int add_policies(Simulation *s, const char *name) {
-        _cleanup_free_ char *known = NULL, *error = NULL;
-        const SimPolicy *policy;
-
-        if (is_limit(name)) /* they come last */
-                return 0;
-        if (streq(name, "all")) {
-                for (const SimPolicy *p = sim_policies(); p; p = p->next)
-                        add_row(s, (SimulationRow) { .policy = p });
-                return 0;
-        }
-
-        policy = sim_policy_find(name);
-        if (policy || (is_file(name) && sim_policy_load(name, &policy, &error) >= 0)) {
-                add_row(s, (SimulationRow) { .policy = policy });
-                return 0;
-        }
-
-        known = list_policies();
-        return log_error_errno(EINVAL, "Option --policy=: unknown policy \"%s\"; the simulator has %s, and "
-                                      "loads a file if there is a slash in its name.", name, known);
-}
-
-static int setup_policies(Simulation *s) {
-        _cleanup_strv_free_ char **names = g_strsplit(arg_policy ?: "all", ",", -1);
-        size_t n = _SIM_LIMIT_MAX;
-        int r;
-
-        r = load_policies(names);
-        if (r < 0)
-                return r;
-
-        for (const SimPolicy *p = sim_policies(); p; p = p->next)
-                n++;
-        s->rows = g_new0(SimulationRow, n);
-
-        if (!*names)
-                return log_error_errno(EINVAL, "Option --policy= names no policy.");
-        for (char **name = names; *name; name++) {
-                r = add_policies(s, *name);
-                if (r < 0)
-                        return r;
-        }
-
-        if (g_strv_contains((const char *const *) names, sim_limit_to_string(SIM_LIMIT_STATIC)))
-                add_row(s, (SimulationRow) { .limit = SIM_LIMIT_STATIC });
-        add_row(s, (SimulationRow) { .limit = SIM_LIMIT_BELADY });
-        return 0;
-}
-
 /* ---- sizes */
-
-/* "10%" is a share of the pages of the trace, "64M" bytes.
- * Returns pages, rounded down; negative: malformed. */
-static double parse_size(const char *text, uint32_t n_objects) {
-        static const char units[] = "KMGT";
-        double value, factor = 1.0 / TRACE_PAGE_SIZE;
-        const char *unit;
-        char *end;
-
-        /* "inf", "0x10" and signs are numbers for strtod() */
-        if (!g_ascii_isdigit(text[0]) || strspn(text, "0123456789.") + 1 < strlen(text))
-                return -1;
-        value = g_ascii_strtod(text, &end);
-        if (streq(end, "%"))
-                factor = n_objects / 100.0;
-        else if (*end) {
-                unit = strchr(units, *end);
-                if (!unit || end[1])
-                        return -1;
-                for (const char *u = units; u <= unit; u++)
-                        factor *= 1024;
-        }
-        return floor(value * factor + 1e-9);
-}
-
-static int setup_size(Simulation *s, const char *text) {
-        double pages = parse_size(text, s->trace->n_objects);
-        SimulationSize *size = s->sizes + s->n_sizes;
-
-        if (pages < 0)
-                return log_error_errno(EINVAL,
-                                       "Option --size=: \"%s\" is no size; "
-                                       "it can be a percentage of the pages in the "
-                                       "trace (10%%), or bytes (64M, with K, M, G or T).", text);
-        if (pages < 1)
-                return log_error_errno(EINVAL, "Option --size=: \"%s\" is less than one page of %u bytes%s.",
-                                       text, TRACE_PAGE_SIZE,
-                                       endswith(text, "%") ? ", of those in the trace" : "");
-        if (pages > UINT32_MAX)
-                return log_error_errno(EINVAL, "Option --size=: \"%s\" is more than %" PRIu32 " pages.",
-                                       text, UINT32_MAX);
-
-        size->label = g_strdup(text);
-        size->pages = pages;
-        s->n_sizes++;
-        return 0;
-}
 
 static int setup_sizes(Simulation *s) {
         _cleanup_strv_free_ char **texts = g_strsplit(arg_size ?: DEFAULT_SIZES, ",", -1);
@@ -210,11 +66,12 @@ static int setup_sizes(Simulation *s) {
                 int r;
 
                 /* a default that is too small for a tiny trace is nobody's mistake */
-                if (!given && parse_size(*text, s->trace->n_objects) < 1)
+                if (!given && cache_size_pages(*text, s->trace->n_objects) < 1)
                         continue;
-                r = setup_size(s, *text);
+                r = cache_size_parse(*text, s->trace->n_objects, &s->sizes[s->n_sizes].pages);
                 if (r < 0)
                         return r;
+                s->sizes[s->n_sizes++].label = g_strdup(*text);
         }
         if (s->n_sizes == 0)
                 return log_error_errno(EINVAL, given ? "Option --size= names no size." :
@@ -308,7 +165,7 @@ static int check_learned(const Simulation *s) {
         return log_error_errno(EINVAL, "Option --learned= needs --policy= and --size= with one of each.");
 }
 
-static void setup_runs(Simulation *s) {
+void simulation_setup_runs(Simulation *s) {
         size_t n = s->n_rows * s->n_sizes;
 
         s->runs = g_new(SimRun, n);
@@ -326,8 +183,8 @@ static void setup_runs(Simulation *s) {
                         .learned = row->policy ? arg_learned : NULL,
                         .settings = s->settings,
                         .n_settings = s->n_settings,
-                        .advice = (const SimAdvice *) s->advice->data,
-                        .n_advice = s->advice->len,
+                        .advice = s->advice ? (const SimAdvice *) s->advice->data : NULL,
+                        .n_advice = s->advice ? s->advice->len : 0,
                 };
         }
 }
@@ -341,11 +198,11 @@ int simulation_setup(Simulation *s, const char *path) {
         /* what takes long, and what needs it, at last */
         r = setup_batch(s);
         if (r >= 0)
-                r = setup_policies(s);
+                r = simulation_setup_policies(s, arg_policy ?: "all");
         if (r >= 0)
                 r = setup_settings(s);
         if (r >= 0)
-                r = setup_trace(s, path);
+                r = simulation_read_trace(path, &s->trace);
         if (r >= 0)
                 r = setup_sizes(s);
         if (r >= 0)
@@ -353,6 +210,34 @@ int simulation_setup(Simulation *s, const char *path) {
         if (r >= 0)
                 r = simulation_setup_managers(s);
         if (r >= 0)
-                setup_runs(s);
+                simulation_setup_runs(s);
         return r;
+}
+
+/* ---- running */
+
+/* Says which runs have failed; returns how many. */
+static int report_failures(const Simulation *s) {
+        int n = 0;
+
+        for (size_t i = 0; i < s->n_rows; i++)
+                for (size_t j = 0; j < s->n_sizes; j++) {
+                        const SimResult *result = simulation_result(s, i, j);
+
+                        if (result->done)
+                                continue;
+                        log_error("Policy %s at %s: %s.", simulation_row_name(s, i), s->sizes[j].label,
+                                  result->message);
+                        n++;
+                }
+        return n;
+}
+
+int simulation_execute(Simulation *s) {
+        int r;
+
+        assert(s);
+
+        r = sim_run_all(s->trace, s->runs, s->n_rows * s->n_sizes, /* n_parallel= */ 0, s->results);
+        return r < 0 ? log_error_errno(r, "Cannot run the simulation: %m") : report_failures(s);
 }

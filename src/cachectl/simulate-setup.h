@@ -44,6 +44,18 @@ void simulation_done(Simulation *s);
 /* Fills a simulation from the arguments. Complaints are logged, and are -EINVAL; -ENOMEM is logged, too. */
 int simulation_setup(Simulation *s, const char *path);
 
+/* The trace that a file has, in the form that --format= names. Negative errno, as above. */
+int simulation_read_trace(const char *path, Trace **ret);
+
+/* Adds rows for policies, whose names are separated by commas, and the limits. -EINVAL (logged). */
+int simulation_setup_policies(Simulation *s, const char *list);
+
+/* Trace, rows and sizes are there: makes the runs, each with what the command line says. */
+void simulation_setup_runs(Simulation *s);
+
+/* Does all runs. Returns how many have failed, which is logged, or a negative errno (logged). */
+int simulation_execute(Simulation *s);
+
 /* What managers say; the trace is there. simulate-managers.c */
 int simulation_setup_managers(Simulation *s);
 
