@@ -40,6 +40,8 @@ _cachectl() {
                 [monitor]="--json= -j -q --quiet -H --host= -M --machine="
                 [policies]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [record]="-q --quiet -o --output= --duration= --readahead --text"
+                [advise]="--json= -j --no-pager --no-legend -q --quiet --duration= --input= --format= --size= --plot="
+                [size]="--json= -j --no-pager --no-legend -q --quiet --duration= --input= --format= --size= --policy= --plot="
                 [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --level= --files= --admission --learned= --format= --plot="
                 [show-policy]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [new-policy]="-q --quiet -o --output="
@@ -58,7 +60,7 @@ _cachectl() {
                 [version]="--json= -j -H --host= -M --machine="
                 [help]=""
         )
-        local verbs="status list stats top monitor policies show-policy new-policy show set hold run reset forget reload verify features files threads classify record simulate version help"
+        local verbs="status list stats top monitor policies show-policy new-policy show set hold run reset forget reload verify features files threads classify advise size record simulate version help"
         local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
 
         COMPREPLY=()
@@ -113,7 +115,7 @@ _cachectl() {
                         words="$(__cachectl_units)"
                         compopt -o default 2>/dev/null # files
                         ;;
-                status | list | stats | files | top | monitor | record | show | reset | forget) words="$(__cachectl_units)" ;;
+                status | list | stats | files | top | monitor | advise | size | record | show | reset | forget) words="$(__cachectl_units)" ;;
                 simulate) compopt -o default 2>/dev/null ;; # files
                 policies) words="$(__cachectl_policies)" ;;
                 show-policy) words="$(__cachectl_policies) auto" ;;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 set -g __cachectl_verbs status list stats top monitor policies show-policy new-policy show set hold run reset forget reload \
-    verify features files threads classify record simulate version help
+    verify features files threads classify advise size record simulate version help
 
 function __cachectl_units
     cachectl list --no-legend --no-pager 2>/dev/null | string replace -r ' .*' ''
@@ -97,6 +97,8 @@ complete -c cachectl -n __cachectl_no_verb -a features -d 'show what the kernel 
 complete -c cachectl -n __cachectl_no_verb -a files -d 'show which files go first, and who said so'
 complete -c cachectl -n __cachectl_no_verb -a threads -d 'list threads and the classes they were given'
 complete -c cachectl -n __cachectl_no_verb -a classify -d 'tell policies what threads do'
+complete -c cachectl -n __cachectl_no_verb -a advise -d 'record a unit, and say which policy it needs'
+complete -c cachectl -n __cachectl_no_verb -a size -d 'record a unit, and say how much cache it needs'
 complete -c cachectl -n __cachectl_no_verb -a record -d 'record a trace of accesses to the page cache'
 complete -c cachectl -n __cachectl_no_verb -a simulate -d 'compare the misses of policies on a trace'
 complete -c cachectl -n __cachectl_no_verb -a version -d 'show the versions of client and daemon'
@@ -105,7 +107,7 @@ complete -c cachectl -n __cachectl_no_verb -a help -d 'show this help, or that o
 # What the verbs take.
 complete -c cachectl -n '__cachectl_verb status list stats files top monitor show reset forget' -n 'not __cachectl_no_verb' \
     -a '(__cachectl_units)' -d unit
-complete -c cachectl -n '__cachectl_first record set hold' -a '(__cachectl_units)' -d unit
+complete -c cachectl -n '__cachectl_first advise size record set hold' -a '(__cachectl_units)' -d unit
 complete -c cachectl -n '__cachectl_verb policies show-policy' -a '(__cachectl_policies)' -d policy
 complete -c cachectl -n '__cachectl_later set hold' -a '(__cachectl_policies) auto' -d policy
 complete -c cachectl -n '__cachectl_verb show-policy' -a auto -d policy
@@ -122,17 +124,17 @@ complete -c cachectl -n __cachectl_in_command -a '(__cachectl_command)'
 # Options, each with the verbs that have it.
 complete -c cachectl -n 'not __cachectl_in_command' -s h -l help -d 'show help'
 complete -c cachectl -n 'not __cachectl_in_command' -l version -d 'show the version of cachectl'
-complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features files threads simulate version' \
+complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features files threads advise size simulate version' \
     -l json -x -a 'pretty short off' -d 'show JSON'
-complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features files threads simulate version' \
+complete -c cachectl -n '__cachectl_verb status list stats monitor policies show-policy show features files threads advise size simulate version' \
     -s j -d 'show JSON, pretty on a terminal'
-complete -c cachectl -n '__cachectl_verb status list stats policies show-policy show features files threads simulate' \
+complete -c cachectl -n '__cachectl_verb status list stats policies show-policy show features files threads advise size simulate' \
     -l no-pager -d 'do not use a pager'
-complete -c cachectl -n '__cachectl_verb list stats top policies show-policy show features threads simulate' \
+complete -c cachectl -n '__cachectl_verb list stats top policies show-policy show features threads advise size simulate' \
     -l no-legend -d 'show no headers and footers'
 complete -c cachectl -n '__cachectl_verb list stats top policies show-policy show threads' \
     -s l -l full -d 'do not shorten columns'
-complete -c cachectl -n '__cachectl_verb status monitor set hold run reset forget reload verify classify record new-policy' \
+complete -c cachectl -n '__cachectl_verb status monitor set hold run reset forget reload verify classify advise size record new-policy' \
     -s q -l quiet -d 'print only errors'
 complete -c cachectl -n '__cachectl_verb status list stats top monitor policies show-policy show set reset forget reload features files threads classify version' \
     -s H -l host -x -a '(__fish_complete_user_at_hosts)' -d 'ask the daemon of another machine'
@@ -155,12 +157,13 @@ complete -c cachectl -n '__cachectl_verb hold' -l reason -x -d 'reason for the h
 complete -c cachectl -n '__cachectl_verb verify' -l root -x -a '(__fish_complete_directories)' \
     -d 'check the system below this directory'
 complete -c cachectl -n '__cachectl_verb threads classify' -s t -l thread -d 'the numbers are threads'
-complete -c cachectl -n '__cachectl_verb stats record' -l duration -x -d 'stop after this time'
+complete -c cachectl -n '__cachectl_verb stats advise size record' -l duration -x -d 'stop after this time'
 complete -c cachectl -n '__cachectl_verb record' -l readahead -d 'record also what is read ahead'
 complete -c cachectl -n '__cachectl_verb record' -l text -d 'write the text form of traces'
-complete -c cachectl -n '__cachectl_verb simulate' -l policy -x -a 'all static (__cachectl_policies)' \
+complete -c cachectl -n '__cachectl_verb advise size' -l input -r -F -d 'take this trace'
+complete -c cachectl -n '__cachectl_verb size simulate' -l policy -x -a 'all static (__cachectl_policies)' \
     -d 'simulate these policies'
-complete -c cachectl -n '__cachectl_verb simulate' -l size -x -d 'simulate caches of these sizes'
+complete -c cachectl -n '__cachectl_verb advise size simulate' -l size -x -d 'simulate caches of these sizes'
 complete -c cachectl -n '__cachectl_verb simulate' -l batch -x -d 'evict this many pages at a time'
 complete -c cachectl -n '__cachectl_verb simulate' -l option -x -d 'set a tunable'
 complete -c cachectl -n '__cachectl_verb run simulate' -l level -x -d 'what is said of a level'
@@ -168,6 +171,6 @@ complete -c cachectl -n '__cachectl_verb run simulate' -l files -x -d 'what is s
 complete -c cachectl -n '__cachectl_verb run' -l done-with -x -d 'give back what is read of files'
 complete -c cachectl -n '__cachectl_verb simulate' -l admission -d 'turn on the admission filter'
 complete -c cachectl -n '__cachectl_verb simulate' -l learned -r -F -d 'keep there what the policy learns'
-complete -c cachectl -n '__cachectl_verb simulate' -l format -x -a 'text oracleGeneral csv blkparse record' \
+complete -c cachectl -n '__cachectl_verb advise size simulate' -l format -x -a 'text oracleGeneral csv blkparse record' \
     -d 'form of the trace'
-complete -c cachectl -n '__cachectl_verb simulate' -l plot -r -F -d 'draw the miss ratios as SVG'
+complete -c cachectl -n '__cachectl_verb advise size simulate' -l plot -r -F -d 'draw the miss ratios as SVG'

@@ -21,8 +21,7 @@ static const char *const group_titles[_VERB_GROUP_MAX] = {
         [VERB_GROUP_LOOK] = "Look",
         [VERB_GROUP_CHANGE] = "Change",
         [VERB_GROUP_WATCH] = "Watch",
-        [VERB_GROUP_SIMULATE] = "Simulate and record",
-        [VERB_GROUP_WRITE] = "Write policies",
+        [VERB_GROUP_TRY] = "Choose and write policies",
 };
 
 /* All on one screen: what only some verbs have is in their own help. */

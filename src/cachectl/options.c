@@ -40,6 +40,7 @@ GSList *arg_levels = NULL;
 GSList *arg_files = NULL;
 GSList *arg_done_with = NULL;
 const char *arg_output = NULL;
+const char *arg_input = NULL;
 uint64_t arg_duration = UINT64_MAX;
 bool arg_readahead = false;
 bool arg_text = false;
@@ -119,6 +120,8 @@ static const struct {
           "Draw the miss ratios into an SVG file", .value = &arg_plot },
         { OPTION_OUTPUT, 'o', "output", "PATH",
           "Write to this file, - (stdout), or directory", .value = &arg_output },
+        { OPTION_INPUT, 0, "input", "FILE",
+          "Take this trace, and record nothing", .value = &arg_input },
         { OPTION_DURATION, 0, "duration", "TIME",
           "Stop after this time, such as 30, 500ms, 10min, 2h" },
         { OPTION_READAHEAD, 0, "readahead", NULL,

@@ -30,6 +30,9 @@ extern uint64_t arg_duration;  /* usec; UINT64_MAX: not given; of "stats" as wel
 extern bool arg_readahead;
 extern bool arg_text;
 
+/* Of "advise" and "size". */
+extern const char *arg_input; /* NULL: not given */
+
 /* Of "run". */
 extern GSList *arg_done_with; /* strings, in the order in which they were given */
 
@@ -38,7 +41,7 @@ extern const char *arg_format; /* of "stats" as well */
 extern const char *arg_policy;
 extern const char *arg_size;
 extern const char *arg_batch;
-extern const char *arg_plot;
+extern const char *arg_plot; /* of "advise" and "size" as well, as --policy= and --size= */
 extern bool arg_admission;
 extern const char *arg_learned;
 extern GSList *arg_options; /* strings, in the order in which they were given; so are: */
@@ -95,6 +98,7 @@ typedef enum OptionMask {
         OPTION_DONE_WITH = INT64_C(1) << 33,
         OPTION_LEARNED   = INT64_C(1) << 34,
         OPTION_BY        = INT64_C(1) << 35,
+        OPTION_INPUT     = INT64_C(1) << 36,
 
         /* of all that talk to the daemon */
         OPTION_REMOTE    = OPTION_HOST | OPTION_MACHINE,

@@ -275,8 +275,39 @@ const Verb verbs[] = {
                 .run = verb_monitor,
         },
         {
+                .name = "advise",
+                .group = VERB_GROUP_TRY,
+                .arguments = "[UNIT|CGROUP]",
+                .max_arguments = 1,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_QUIET |
+                           OPTION_DURATION | OPTION_INPUT | OPTION_FORMAT | OPTION_SIZE | OPTION_PLOT,
+                .summary = "Record a unit, and say which policy it needs",
+                .details = "Records for a minute or --duration= what the unit, or a control group (/PATH),\n"
+                           "does to the page cache, simulates policies on that, and says whether one\n"
+                           "would miss less than the kernel's own, and what to write where. The cache is\n"
+                           "what limits of memory leave, what is cached now, or --size=. Of a large one\n"
+                           "only a part of the pages is recorded. Needs root and Linux 6.12 or later, but\n"
+                           "no kernel with cachebpf.\n",
+                .run = verb_advise,
+        },
+        {
+                .name = "size",
+                .group = VERB_GROUP_TRY,
+                .arguments = "[UNIT|CGROUP]",
+                .max_arguments = 1,
+                .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_QUIET |
+                           OPTION_DURATION | OPTION_INPUT | OPTION_FORMAT | OPTION_SIZE | OPTION_POLICY |
+                           OPTION_PLOT,
+                .summary = "Record a unit, and say how much cache it needs",
+                .details = "Records as \"advise\" does, and shows what the kernel's own policy and the\n"
+                           "best one, or --policy=, would miss with smaller and larger caches than now,\n"
+                           "and the smallest memory with which at most 5% more is read. --size= is the\n"
+                           "present size. Needs what \"advise\" needs.\n",
+                .run = verb_size,
+        },
+        {
                 .name = "record",
-                .group = VERB_GROUP_SIMULATE,
+                .group = VERB_GROUP_TRY,
                 .arguments = "UNIT|CGROUP",
                 .max_arguments = 1,
                 .options = OPTION_OUTPUT | OPTION_DURATION | OPTION_READAHEAD | OPTION_TEXT | OPTION_QUIET,
@@ -290,7 +321,7 @@ const Verb verbs[] = {
         },
         {
                 .name = "simulate",
-                .group = VERB_GROUP_SIMULATE,
+                .group = VERB_GROUP_TRY,
                 .arguments = "TRACE",
                 .max_arguments = 1,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_POLICY | OPTION_SIZE |
@@ -306,7 +337,7 @@ const Verb verbs[] = {
         },
         {
                 .name = "new-policy",
-                .group = VERB_GROUP_WRITE,
+                .group = VERB_GROUP_TRY,
                 .arguments = "NAME",
                 .min_arguments = 1,
                 .max_arguments = 1,

@@ -10,8 +10,7 @@ typedef enum VerbGroup {
         VERB_GROUP_LOOK,
         VERB_GROUP_CHANGE,
         VERB_GROUP_WATCH,
-        VERB_GROUP_SIMULATE,
-        VERB_GROUP_WRITE,
+        VERB_GROUP_TRY,
         _VERB_GROUP_MAX,
 } VerbGroup;
 
@@ -45,6 +44,8 @@ int verb_monitor(char **arguments, size_t n_arguments);
 int verb_policies(char **arguments, size_t n_arguments);
 int verb_new_policy(char **arguments, size_t n_arguments);
 int verb_record(char **arguments, size_t n_arguments);
+int verb_advise(char **arguments, size_t n_arguments);
+int verb_size(char **arguments, size_t n_arguments);
 int verb_simulate(char **arguments, size_t n_arguments);
 int verb_files(char **names, size_t n_names);
 int verb_threads(char **arguments, size_t n_arguments);

@@ -73,7 +73,7 @@ static void test_help(void **state) {
         run(&help, "--help");
         assert_int_equal(help.status, EXIT_SUCCESS);
         assert_contains(help.out, "\nLook:\n  status      [UNIT...] ");
-        assert_contains(help.out, "\nWrite policies:\n  new-policy  NAME ");
+        assert_contains(help.out, "\nChoose and write policies:\n  advise      [UNIT|CGROUP]   Record ");
         assert_contains(help.out, "  policies    [NAME...]");
 
         run(&verb, "help", "list");
