@@ -92,7 +92,7 @@ double forecast_cold_ratio(const Sample *sample, const Simulation *s, size_t row
 }
 
 const char *forecast_name(const Simulation *s, size_t row) {
-        if (!s->rows[row].policy)
+        if (row == s->n_rows - 1)
                 return "optimum";
         return streq(simulation_row_name(s, row), FORECAST_STOCK) ? "stock" : simulation_row_name(s, row);
 }

@@ -139,7 +139,7 @@ static void test_advice_json(void **state) {
 }
 
 static void test_size(void **state) {
-        _cleanup_(outcome_done) Outcome o = {}, ascii = {};
+        _cleanup_(outcome_done) Outcome o = {}, bare = {}, limits = {};
 
         run(&o, "size", "web", loop_option, "--size=1M");
         assert_int_equal(o.status, EXIT_SUCCESS);
@@ -154,9 +154,12 @@ static void test_size(void **state) {
                                "    mru: 0.1 MiB\n");
         assert_lacks(o.out, "MemoryHigh="); /* it is not known what other memory the unit has */
 
-        run(&ascii, "size", loop_option, "--size=1M", "--policy=lru", "--no-legend");
-        assert_contains(ascii.out, "1.0M 100.0% 100.0%");
-        assert_lacks(ascii.out, "CACHE");
+        run(&bare, "size", loop_option, "--size=1M", "--policy=lru", "--no-legend");
+        assert_contains(bare.out, "1.0M 100.0% 100.0%");
+        assert_lacks(bare.out, "CACHE");
+
+        run(&limits, "size", loop_option, "--size=1M", "--policy=lru,static");
+        assert_contains(limits.out, "CACHE  stock    lru static optimum MISSES");
 }
 
 static void test_size_json(void **state) {

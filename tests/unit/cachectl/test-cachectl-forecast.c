@@ -252,6 +252,18 @@ static void test_too_short(void **state) {
         assert_non_null(strstr(other, "Try a trace that is "));
 }
 
+/* More pages than the cache has, but few requests for each. */
+static void test_too_few(void **state) {
+        _cleanup_(sample_done) Sample sample = sample_of(scans, 1, 60000);
+        _cleanup_(forecast_done) Simulation s = {};
+        Advice a = advise(&sample, &s);
+        g_autofree char *text = advice_to_string(&sample, &s, &a);
+
+        assert_int_equal(a.kind, ADVICE_TOO_SHORT);
+        assert_string_equal(text, "This was too short to tell: 781.2 MiB of requests for a cache of 234.4 MiB. "
+                                  "Try --duration=2min.");
+}
+
 static void test_nothing(void **state) {
         _cleanup_(sample_done) Sample sample = { .rate = 4, .pages = 8192 };
         _cleanup_(forecast_done) Simulation s = {};
@@ -273,6 +285,7 @@ int main(void) {
                 cmocka_unit_test(test_curve_of_samples),
                 cmocka_unit_test(test_smallest),
                 cmocka_unit_test(test_too_short),
+                cmocka_unit_test(test_too_few),
                 cmocka_unit_test(test_nothing),
         };
 
