@@ -33,6 +33,8 @@ void sample_print_title(const Sample *sample) {
                source_of(sample));
         if (sample->rate > 1)
                 printf("Recorded was one page in %" PRIu32 ".\n", sample->rate);
+        if (sample->multi_gen)
+                printf("This kernel has MGLRU; what it would miss without is shown as stock.\n");
         if (sample->lost > 0)
                 printf("%" PRIu64 " events came too fast and were lost.\n", sample->lost);
         putchar('\n');
@@ -48,6 +50,7 @@ struct json_object *sample_to_json(const Sample *sample) {
         json_object_object_add(o, "sampled", json_object_new_uint64(sample->sampled));
         json_object_object_add(o, "lost", json_object_new_uint64(sample->lost));
         json_object_object_add(o, "one_page_in", json_object_new_uint64(sample->rate));
+        json_object_object_add(o, "mglru", json_object_new_boolean(sample->multi_gen));
         json_object_object_add(o, "used_bytes", json_object_new_uint64((uint64_t) sample->trace->n_objects *
                                                                        sample->rate * TRACE_PAGE_SIZE));
         json_object_object_add(o, "cache_bytes",

@@ -163,6 +163,14 @@ static uint64_t count_requests(const Trace *t) {
         return n;
 }
 
+/* Whether the kernel's own policy is MGLRU: the lowest bit of a hexadecimal number. */
+static bool kernel_is_multi_gen(void) {
+        g_autofree char *text = NULL;
+
+        return g_file_get_contents("/sys/kernel/mm/lru_gen/enabled", &text, NULL, NULL) &&
+               strtoull(text, NULL, 16) & 1;
+}
+
 /* ---- both */
 
 static int check_arguments(size_t n_arguments) {
@@ -211,6 +219,7 @@ int sample_take(char **arguments, size_t n_arguments, Sample *ret) {
                 r = simulation_read_trace(arg_input, &s.trace);
         else {
                 s.rate = choose_rate(s.pages);
+                s.multi_gen = kernel_is_multi_gen();
                 r = record_and_read(&s, &cgroup);
         }
         if (r < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ typedef struct Sample {
         uint64_t usec;     /* how long it took; 0: not known */
         UnitCache cache;   /* nothing is known of it if --size= was given */
         uint32_t pages;    /* of the cache */
+        bool multi_gen;    /* the unit was recorded on a kernel with MGLRU, which is not what is simulated */
 } Sample;
 
 /* Records the unit that is named, or reads the file that --input= names. Returns 0, an exit status, or a

@@ -14,6 +14,14 @@ if [[ $output == *CONFIG_BPF_EVENTS* ]]; then
         done_testing
 fi
 
+# Debian's kernel has MGLRU, which is not what is simulated.
+generations=/sys/kernel/mm/lru_gen/enabled
+if [[ -e $generations ]] && (($(<"$generations") & 1)); then
+        like "$(cachectl advise --size=1M --duration=1ms / 2>/dev/null)" 'This kernel has MGLRU' 'MGLRU is told'
+        echo n >"$generations"
+fi
+unlike "$(cachectl advise --size=1M --duration=1ms / 2>/dev/null)" 'This kernel has MGLRU' 'and that there is none'
+
 directory=$(mktemp -d /var/tmp/advise.XXXXXX)
 counts=$directory/counts
 dd if=/dev/urandom of="$directory/data" bs=1M count=64 status=none

@@ -260,8 +260,8 @@ static void test_too_few(void **state) {
         g_autofree char *text = advice_to_string(&sample, &s, &a);
 
         assert_int_equal(a.kind, ADVICE_TOO_SHORT);
-        assert_string_equal(text, "This was too short to tell: 781.2 MiB of requests for a cache of 234.4 MiB. "
-                                  "Try --duration=2min.");
+        assert_string_equal(text, "This was too short to tell: 781.2 MiB of requests for a cache of "
+                                  "234.4 MiB. Try --duration=2min.");
 }
 
 static void test_nothing(void **state) {
