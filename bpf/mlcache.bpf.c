@@ -8,10 +8,12 @@
  * all is scaled by.  A use rewards the page with S, and punishes the other cached pages
  * of its file, which lose a part of that together.  Score and plays of a page that is gone
  * are remembered, even for the next run.  A new one has the score 0, and was played once.
+ * One that comes back soon was played wrongly: that rewards it more than a use does.
  *
  * Pages are on a ladder, lib/ladder.bpf.h, by what the formula said when they were looked
- * at last; some of the lowest rungs are compared exactly.  The newest 128th of the cache is
- * not played: what was read ahead has to have a chance to be read.
+ * at last.  Those of the lowest rung go that belong there still.  The newest 128th of the
+ * cache is not played: what was read ahead has to have a chance to be read.  What reclaim
+ * keeps counts as used: mostly it is, by a mapping.
  *
  * Source: Costa and Pazos, "MLCache: a multi-armed bandit policy for an operating system
  * page cache", section 2.
@@ -23,7 +25,6 @@
 
 CACHEBPF_TUNABLE(__u32, punishment, "0..100", "% of a reward",
 		 "that the other cached pages of its file lose together") = 25;
-CACHEBPF_TUNABLE(__u32, nr_scan, "32..65536", "folios", "compared per request") = 256;
 CACHEBPF_TUNABLE(__u8, inverted, "0..1", "boolean",
 		 "evicts what has least of it instead, to see what scores are worth; section 4") = 0;
 
@@ -32,17 +33,20 @@ CACHEBPF_TUNABLE(__u8, inverted, "0..1", "boolean",
 #define REWARD		(S << FRACTION)
 #define LOSS		(REWARD / 100 * punishment)
 #define MAX_PLAYS	63U	/* that are told apart */
-#define NR_LOOKED	32	/* at, of the best and of one rung, in each request */
+#define RETURNED	2	/* rewards more, for a page that was evicted and comes back */
+#define NR_LOOKED	8	/* at, of the best and of one rung, in each request */
 #define MAX_NEW		512	/* that come on the ladder in one request */
 
 /* in the bytes of a folio */
 struct arm {
 	__s64 score;	/* and what each page of its file had lost when it came */
 	__u32 key;	/* the upper half */
-	__u16 file, n;
+	__u16 file;
+	__u8 n;
+	bool proposed;	/* and if it is still there, kept */
 };
 
-static __u32 newcomers, next;
+static __u32 newcomers;
 static __u64 t = 1, log_t, bonus[MAX_PLAYS + 1];
 
 __s32 CACHEBPF_SLEEPABLE_OP(mlcache_init, struct cachebpf_policy *policy)
@@ -70,15 +74,20 @@ static __always_inline __s64 score(struct cachebpf_folio *folio, struct arm *arm
 void CACHEBPF_OP(mlcache_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	struct plays plays = scores_recall(policy, folio);
+	__u32 key = bpf_cachebpf_key(folio) >> 32;
+	struct plays plays = plays_recall(policy, key);
 	struct arm *arm = folio_data(folio, struct arm);
 	struct file *file;
 
 	if (!arm)
 		return;
-	arm->key = scores_key(folio);
+	if (plays.number)
+		plays.score += RETURNED * S;
+	else
+		plays = scores_before(key);
+	arm->key = key;
 	arm->file = file_number(folio);
-	arm->n = plays.number + 1;
+	arm->n = min(plays.number + 1, 255);
 	file = file_of(arm->file);
 	file->uses++; /* somebody wants it */
 	arm->score = file_lost(file, LOSS) + REWARD + plays.score * (1LL << FRACTION);
@@ -106,7 +115,8 @@ void CACHEBPF_OP(mlcache_removed, struct cachebpf_policy *policy, struct cachebp
 	/* what was read ahead and not used is not missed */
 	if (why != CACHEBPF_REMOVED_RECLAIM || !was_used(folio))
 		return;
-	scores_remember(policy, folio, plays);
+	plays_remember(policy, arm->key, plays);
+	scores_note(arm->key, plays);
 	t++;
 }
 
@@ -124,11 +134,23 @@ static void compute_bonus(void)
 }
 
 /* The negative of the formula: what is worth least goes. */
-static __always_inline __s64 worth_of(struct cachebpf_folio *folio)
+static __always_inline __s64 worth(struct cachebpf_folio *folio, struct arm *arm)
+{
+	return score(folio, arm) + bonus[min(arm->n, MAX_PLAYS) & MAX_PLAYS];
+}
+
+/* Returns whether @folio is on its rung of the ladder; else it is from now on. */
+static bool put(struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
 	struct arm *arm = folio_data(folio, struct arm);
 
-	return arm ? score(folio, arm) + bonus[min(arm->n, MAX_PLAYS) & MAX_PLAYS] : 0;
+	if (!arm)
+		return false;
+	if (arm->proposed) {
+		arm->proposed = false;
+		arm->score += inverted ? -REWARD : REWARD;
+	}
+	return ladder_put(policy, folio, worth(folio, arm), file_of(arm->file)->pace);
 }
 
 static __noinline void look_at(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
@@ -138,37 +160,39 @@ static __noinline void look_at(struct cachebpf_policy *policy, struct cachebpf_e
 	struct arm *arm;
 
 	for_each_folio(folio, evict, list, nr, CACHEBPF_ITER_ROTATE) {
-		ladder_put(policy, folio, worth_of(folio));
+		put(policy, folio);
 		arm = folio_data(folio, struct arm);
 		if (arm)
 			scores_note(arm->key, (struct plays) { score(folio, arm), arm->n });
 	}
 }
 
-/* Compare nr_scan pages, those worth least as far as is known. */
-static __noinline void compare(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+/* Propose what belongs to the rung @list.  Returns whether the request is full. */
+static __noinline bool propose(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
+			       __u32 list)
 {
-	__u64 len, nr, gone, left = nr_scan;
 	struct cachebpf_folio *folio;
+	struct arm *arm;
+
+	for_each_folio(folio, evict, list, 0, CACHEBPF_ITER_ROTATE) {
+		arm = folio_data(folio, struct arm);
+		if (!arm || !put(policy, folio))
+			continue;
+		arm->proposed = true;
+		if (bpf_cachebpf_evict(evict, folio))
+			return true;
+	}
+	return false;
+}
+
+/* From the lowest rung to the highest one, or the other way. */
+static __noinline void propose_worst(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
 	__u32 i, list;
-	__s64 worth;
 
 	bpf_for(i, 0, NR_RUNGS + 1) {
 		list = ladder_rung(inverted ? NR_RUNGS - i : i);
-		len = bpf_cachebpf_list_len(policy, list);
-		nr = min(len, left ?: NR_LOOKED);
-		if (!nr)
-			continue;
-		for_each_folio(folio, evict, list, nr, CACHEBPF_ITER_ROTATE) {
-			worth = worth_of(folio);
-			if (ladder_put(policy, folio, worth))
-				bpf_cachebpf_rank(evict, folio, inverted ? -worth : worth);
-		}
-		/* what is elsewhere now was not compared */
-		gone = len - min(len, bpf_cachebpf_list_len(policy, list));
-		left -= min(left, nr - min(nr, gone));
-		/* all may be on another node */
-		if (!left && evict->nr_proposed)
+		if (bpf_cachebpf_list_len(policy, list) && propose(policy, evict, list))
 			break;
 	}
 }
@@ -183,12 +207,12 @@ void CACHEBPF_OP(mlcache_evict, struct cachebpf_policy *policy, struct cachebpf_
 	if (nr_new > max_new)
 		look_at(policy, evict, newcomers, min(nr_new - max_new, MAX_NEW));
 	look_at(policy, evict, ladder_above, NR_LOOKED);
-	look_at(policy, evict, ladder_rung(next++ % NR_RUNGS), NR_LOOKED);
+	look_at(policy, evict, ladder_next(), NR_LOOKED);
 	ladder_rise(policy);
-	compare(policy, evict);
-	/* all of them may be elsewhere now */
+	propose_worst(policy, evict);
+	/* all may be on higher rungs now */
 	if (!evict->nr_proposed)
-		compare(policy, evict);
+		propose_worst(policy, evict);
 }
 
 CACHEBPF_POLICY(mlcache, "Learns what each page is worth, evicts the one worth least",

@@ -13,6 +13,9 @@
 #include "../cachebpf.bpf.h"
 
 #define NR_FILES	1024U
+#define PACE		16
+/* some lose much faster for a while: to be believed, that has to last */
+#define PACE_MAX	(2 * PACE)
 
 struct file {
 	/* by each page, since ever, */
@@ -21,6 +24,10 @@ struct file {
 	__u32 known, uses;
 	/* that are cached */
 	__s64 nr_pages;
+	/* how many times as fast as all files it loses, in units of PACE */
+	__u64 pace;
+	/* what it and all had lost when that was computed */
+	__s64 lost_then, any_then;
 };
 
 static struct file files[NR_FILES];
@@ -49,6 +56,18 @@ static __always_inline __u64 file_part(const struct file *file, __u64 loss)
 	return loss / (nr > 0 ? nr : 1);
 }
 
+/* Compute the pace of @file anew, if pages of all files have lost @loss each since the last time. */
+static __always_inline void file_set_pace(struct file *file, __u64 loss)
+{
+	__u64 any = any_file.lost - file->any_then;
+
+	if (any < loss)
+		return;
+	file->pace = min((file->lost - file->lost_then) * PACE / (any ?: 1), PACE_MAX);
+	file->lost_then = file->lost;
+	file->any_then = any_file.lost;
+}
+
 /* What each page of @file has lost since ever, if together they lose @loss for each use. */
 static __always_inline __s64 file_lost(struct file *file, __u64 loss)
 {
@@ -58,6 +77,7 @@ static __always_inline __s64 file_lost(struct file *file, __u64 loss)
 		file->known += nr;
 		file->lost += nr * file_part(file, loss);
 		any_file.lost += nr * file_part(&any_file, loss);
+		file_set_pace(file, loss);
 	}
 	return file->lost;
 }

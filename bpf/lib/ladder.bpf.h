@@ -2,23 +2,25 @@
 /*
  * A ladder: folios roughly in the order of what they are worth, in O(1).
  *
- * It has 64 rungs, lists for RUNG_WORTH each, and one more, "above", for what is worth
+ * It has 512 rungs, lists for RUNG_WORTH each, and one more, "above", for what is worth
  * more than that.  Who is worth less than the lowest rung is on it, at its head.  A folio
  * stays where it was put: when the policy comes to it, it says what it is worth now.
  *
  * What all folios are worth may fall with time, by ladder_fallen.  That moves no folio: the
  * rungs have numbers, which count from where worth was at first, and the lowest number
- * that is in use rises.
+ * rises, so that a quarter of the rungs are free below the lowest one that has folios.
+ * What a folio is worth may fall faster: it is put lower, where its turn comes in time.
  */
 #pragma once
 
-#include "../cachebpf.bpf.h"
+#include "files.bpf.h"
 
-#define NR_RUNGS	64U
-#define RUNG_SHIFT	5
+#define NR_RUNGS	512U
+#define NR_FREE		(NR_RUNGS / 4)
+#define RUNG_SHIFT	2
 #define RUNG_WORTH	(1 << RUNG_SHIFT)
 
-static __u32 ladder_above, ladder_first, ladder_lowest;
+static __u32 ladder_above, ladder_first, ladder_lowest, ladder_turn;
 static __s64 ladder_fallen;
 
 /* In policy_init(). */
@@ -39,24 +41,44 @@ static __always_inline __u32 ladder_rung(__u32 nr)
 	return nr < NR_RUNGS ? ladder_first + (ladder_lowest + nr) % NR_RUNGS : ladder_above;
 }
 
-/* Returns whether @folio is where it belongs by its @worth; else it is from now on. */
-static bool ladder_put(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __s64 worth)
+/* Each time another rung. */
+static __always_inline __u32 ladder_next(void)
 {
-	__s32 nr = (__u32)((worth + ladder_fallen) >> RUNG_SHIFT) - ladder_lowest;
-	__u32 list = nr < 0 ? ladder_rung(0) : ladder_rung(nr);
+	return ladder_rung(ladder_turn++ % NR_RUNGS);
+}
 
+/*
+ * Returns whether @folio is where it belongs by its @worth, which falls @pace times as fast
+ * as that of all, in units of PACE; else it is from now on.
+ */
+static bool ladder_put(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __s64 worth,
+		       __u64 pace)
+{
+	/* above those that go next */
+	__s64 high = worth + ladder_fallen - (__s64)(ladder_lowest + NR_FREE) * RUNG_WORTH;
+	__u32 list;
+	__s32 nr;
+
+	if (pace > PACE && high > 0)
+		high = high * PACE / pace;
+	nr = (high >> RUNG_SHIFT) + NR_FREE;
+	list = nr < 0 ? ladder_rung(0) : ladder_rung(nr);
 	if (folio->list == list)
 		return true;
 	bpf_cachebpf_list_move(policy, folio, list, nr < 0 ? HEAD : TAIL);
 	return false;
 }
 
-/* In evict_folios(): the lowest rung that has folios is the lowest in use. */
+/* In evict_folios(), before folios are put anywhere: the lowest number rises. */
 static __always_inline void ladder_rise(struct cachebpf_policy *policy)
 {
-	bpf_repeat(NR_RUNGS) {
-		if (bpf_cachebpf_list_len(policy, ladder_rung(0)))
-			break;
-		ladder_lowest++;
+	__u32 nr;
+
+	bpf_for(nr, 0, NR_RUNGS) {
+		if (!bpf_cachebpf_list_len(policy, ladder_rung(nr)))
+			continue;
+		if (nr > NR_FREE)
+			ladder_lowest += nr - NR_FREE;
+		break;
 	}
 }

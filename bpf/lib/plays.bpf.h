@@ -2,10 +2,10 @@
 /*
  * Plays: of pages that are gone, their score and how often they were evicted.
  *
- * Each takes 5 bytes in the bucket that its key hashes to: a fingerprint, the score,
- * and the number.  What came back leaves its place to another one; a bucket that is full
- * forgets the page that has been gone longest.  Buckets are searched without branches,
- * see lib/ghost.bpf.h.
+ * Each takes 5 bytes in the bucket of its page's key, of which the upper half does here: a
+ * fingerprint, the score, and the number.  A bucket has the twelve that were evicted last,
+ * also those that have come back since.  Buckets are searched without branches, see
+ * lib/ghost.bpf.h.
  */
 #pragma once
 
@@ -13,16 +13,17 @@
 #include "branchless.bpf.h"
 
 #define PLAYS_PER_BUCKET	12
-/* of five pages for each that is cached, and more, since they are not spread evenly */
-#define PLAYS_BYTES		32
+/* of half as many pages more as are cached */
+#define PLAYS_BYTES		8
 
-/* The newest come first. */
 struct plays_bucket {
 	__s16 scores[PLAYS_PER_BUCKET];
 	__u16 fingerprints[PLAYS_PER_BUCKET];
 	/* 0: there is nothing */
 	__u8 numbers[PLAYS_PER_BUCKET];
-	__u8 unused[4];
+	/* the place of the next one */
+	__u8 next;
+	__u8 unused[3];
 };
 
 struct plays {
@@ -37,50 +38,46 @@ static __always_inline __s16 plays_clamp(__s32 score)
 	return score > 32767 ? 32767 : score < -32768 ? -32768 : score;
 }
 
-/* In folio_removed(): remember @plays, as far as its numbers fit, of @folio. */
-static __always_inline void plays_remember(struct cachebpf_policy *policy,
-					   struct cachebpf_folio *folio, struct plays plays)
+static __always_inline struct plays_bucket *plays_bucket(struct cachebpf_policy *policy, __u32 key)
 {
-	__u64 key = bpf_cachebpf_key(folio), unused = PLAYS_PER_BUCKET - 1, moves;
-	struct plays_bucket *b = (void *)bpf_cachebpf_bucket(policy, key, sizeof(*b));
-
-	if (!b || !key)
-		return;
-	__unrolled
-	for (int i = 0; i < PLAYS_PER_BUCKET; i++)
-		unused = bl_min(unused, i + PLAYS_PER_BUCKET * bl_less(0, b->numbers[i]));
-	/* what is newer than that moves on */
-	__unrolled
-	for (int i = PLAYS_PER_BUCKET - 1; i > 0; i--) {
-		moves = 1 - bl_less(unused, i);
-		b->scores[i] += (b->scores[i - 1] - b->scores[i]) * moves;
-		b->fingerprints[i] += (b->fingerprints[i - 1] - b->fingerprints[i]) * moves;
-		b->numbers[i] += (b->numbers[i - 1] - b->numbers[i]) * moves;
-	}
-	b->scores[0] = plays_clamp(plays.score);
-	b->fingerprints[0] = key;
-	b->numbers[0] = min(plays.number, 255);
+	return (void *)bpf_cachebpf_bucket(policy, (__u64)key << 32, sizeof(struct plays_bucket));
 }
 
-/* In folio_added(): what is remembered of @folio, and is not any more. */
-static __always_inline struct plays plays_recall(struct cachebpf_policy *policy,
-						 struct cachebpf_folio *folio)
+/* Remember @plays, as far as its numbers fit, of the page with @key. */
+static __always_inline void plays_remember(struct cachebpf_policy *policy, __u32 key,
+					   struct plays plays)
 {
-	__u64 key = bpf_cachebpf_key(folio), found = PLAYS_PER_BUCKET;
-	struct plays_bucket *b = (void *)bpf_cachebpf_bucket(policy, key, sizeof(*b));
+	struct plays_bucket *b = plays_bucket(policy, key);
+	__u32 place;
+
+	if (!b)
+		return;
+	place = b->next < PLAYS_PER_BUCKET ? b->next : 0;
+	b->next = place + 1;
+	b->scores[place] = plays_clamp(plays.score);
+	b->fingerprints[place] = key;
+	b->numbers[place] = min(plays.number, 255);
+}
+
+/* What is remembered of the page with @key, and is not any more. */
+static __always_inline struct plays plays_recall(struct cachebpf_policy *policy, __u32 key)
+{
+	struct plays_bucket *b = plays_bucket(policy, key);
 	struct plays plays = {};
+	__u32 place = 0;
 
 	if (!b)
 		return plays;
 	__unrolled
 	for (int i = 0; i < PLAYS_PER_BUCKET; i++)
-		found = bl_min(found, i + PLAYS_PER_BUCKET *
-				      (bl_less(0, b->fingerprints[i] ^ (__u16)key) |
-				       bl_less(b->numbers[i], 1)));
-	if (found >= PLAYS_PER_BUCKET)
+		place |= bl_less((__u16)(b->fingerprints[i] ^ key), 1) * i;
+	/* two of the same fingerprint look like a third one; that is rare */
+	if (place >= PLAYS_PER_BUCKET || b->fingerprints[place] != (__u16)key)
 		return plays;
-	plays.score = b->scores[found];
-	plays.number = b->numbers[found];
-	b->numbers[found] = 0;
+	plays.score = b->scores[place];
+	plays.number = b->numbers[place];
+	/* it may be remembered once more, at another place */
+	b->fingerprints[place] = 0;
+	b->numbers[place] = 0;
 	return plays;
 }

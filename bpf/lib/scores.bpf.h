@@ -56,23 +56,23 @@ static __always_inline __u64 scores_say(__s64 score)
 	return bl_max(score, -score);
 }
 
-/* Of @folio, which is kept where scores_note() is called. */
-static __always_inline __u32 scores_key(struct cachebpf_folio *folio)
-{
-	return bpf_cachebpf_key(folio) >> 32;
-}
-
 /* 1 if @slot is that of @key, else 0. */
 static __always_inline __u64 scores_is(const struct scores_slot *slot, __u32 key)
 {
 	return bl_less((__u16)(slot->fingerprint ^ key), 1) & bl_less(0, slot->number);
 }
 
+static __always_inline struct scores_line *scores_line(__u32 key)
+{
+	__u32 nr = (__u64)key * SCORES_LINES >> 32;
+
+	return bpf_map_lookup_elem(&cachebpf_learned, &nr);
+}
+
 /* The slot of @key, or the one that it could take; NULL: there are none. */
 static __always_inline struct scores_slot *scores_find(__u32 key)
 {
-	__u32 nr = (__u64)key * SCORES_LINES >> 32;
-	struct scores_line *line = bpf_map_lookup_elem(&cachebpf_learned, &nr);
+	struct scores_line *line = scores_line(key);
 	struct scores_slot *slots;
 	__u64 best = ~0U;
 
@@ -110,28 +110,23 @@ static __always_inline void scores_note(__u32 key, struct plays plays)
 	};
 }
 
-/* In folio_added(): what is known of @folio, by this run or by those before. */
-static __always_inline struct plays scores_recall(struct cachebpf_policy *policy,
-						  struct cachebpf_folio *folio)
+/* What is known of the page with @key from the runs before. */
+static __always_inline struct plays scores_before(__u32 key)
 {
-	struct plays plays = plays_recall(policy, folio);
-	__u32 key = scores_key(folio);
+	struct scores_line *line = scores_line(key);
+	struct plays plays = {};
 	struct scores_slot *slot;
+	__u32 nr = 0;
 
-	if (plays.number)
+	if (!line)
 		return plays;
-	slot = scores_find(key);
-	if (slot && scores_is(slot, key) && slot->run != scores_run) {
+	__unrolled
+	for (int i = 0; i < SCORES_SLOTS; i++)
+		nr |= scores_is(line->slots + i, key) * i;
+	slot = line->slots + nr % SCORES_SLOTS;
+	if (scores_is(slot, key) && slot->run != scores_run) {
 		plays.score = slot->score;
 		plays.number = slot->number;
 	}
 	return plays;
-}
-
-/* In folio_removed(): remember @plays of @folio, in this run and for the next. */
-static __always_inline void scores_remember(struct cachebpf_policy *policy,
-					    struct cachebpf_folio *folio, struct plays plays)
-{
-	plays_remember(policy, folio, plays);
-	scores_note(scores_key(folio), plays);
 }

@@ -148,7 +148,8 @@ static uint64_t misses_after(const char *policy, double exponent, uint32_t n_pag
 }
 
 /* A service that was restarted has at most so much of the misses of one that learns anew. Who knows how
- * popular each page is, and evicts the least popular one, has 0.86 to 0.90 of those of W-TinyLFU. */
+ * popular each page is, and evicts the least popular one, has 0.86 to 0.90 of those of W-TinyLFU. mlcache
+ * learns anew sooner since what comes back is rewarded more: before, it had 0.88 of more misses. */
 static void test_restart(void **state) {
         static const struct {
                 const char *policy;
@@ -161,9 +162,9 @@ static void test_restart(void **state) {
                 { "wtinylfu", 0.99, 5000, 0.915 },
                 { "wtinylfu", 0.99, 10000, 0.91 },
                 { "wtinylfu", 1.2, 2000, 0.92 },
-                { "mlcache", 0.8, 10000, 0.90 },
-                { "mlcache", 0.99, 10000, 0.90 },
-                { "mlcache", 1.2, 2000, 0.90 },
+                { "mlcache", 0.8, 10000, 0.94 },
+                { "mlcache", 0.99, 10000, 0.94 },
+                { "mlcache", 1.2, 2000, 0.93 },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(loads); i++) {

@@ -6,21 +6,27 @@
  *
  * What the paper leaves open is as the project has it. A page that is new has the score 0, and counts as
  * played once. A use takes a part of its reward from the other cached pages of the file, each the same; that
- * which brings a page in is one. The time is the number of plays. What was read ahead and not read does not
- * count as played. So many times the pages of the cache are remembered. */
+ * which brings a page in is one. If that was evicted not long ago, to evict it was wrong: it has further
+ * rewards. The time is the number of plays. What was read ahead and not read does not count as played. The
+ * newest pages are not played. A page is remembered until twelve others of its bucket are evicted. */
 
 #include <math.h>
 
 #include "reference.h"
 
 #define SCALE 100
-#define REMEMBERED 5
+#define BYTES_PER_PAGE 8
+#define BYTES_PER_BUCKET 64
+#define PLAYS_PER_BUCKET 12
+#define FIRST_BUCKETS 128
+#define RETURNED 2
+#define NEWEST 128
 #define MOST_PLAYS 64
 
 typedef struct Page {
         double score; /* in the cache: and what its file's pages had lost */
         uint32_t plays;
-        uint64_t gone; /* when; 0: it is not remembered */
+        uint64_t gone; /* after so many others of its bucket, from 1; 0: it is not remembered */
         uint64_t came;
 } Page;
 
@@ -35,19 +41,26 @@ typedef struct State {
         GArray *cached;
         uint32_t *at; /* where a page is in there */
         uint64_t plays, arrivals;
-        GArray *gone; /* played pages in order, of which so many at the beginning do not count */
-        uint32_t n_forgotten, n_remembered;
+        uint64_t *n_gone; /* of each bucket */
+        uint32_t n_buckets;
 } State;
 
 static void *begin(const Cache *c) {
         State *s = g_new0(State, 1);
+        unsigned n_doubled = 0;
 
         s->pages = g_new0(Page, c->n_pages);
         s->files = g_new0(File, c->n_pages);
         s->at = g_new0(uint32_t, c->n_pages);
         s->cached = row_new();
-        s->gone = row_new();
         s->plays = 1;
+        s->n_buckets = MAX(c->capacity * BYTES_PER_PAGE / BYTES_PER_BUCKET, 1U);
+        while (s->n_buckets > FIRST_BUCKETS) {
+                s->n_buckets /= 2;
+                n_doubled++;
+        }
+        s->n_buckets <<= n_doubled;
+        s->n_gone = g_new0(uint64_t, s->n_buckets);
         return s;
 }
 
@@ -57,9 +70,14 @@ static void end(void *state) {
         g_free(s->pages);
         g_free(s->files);
         g_free(s->at);
+        g_free(s->n_gone);
         g_array_unref(s->cached);
-        g_array_unref(s->gone);
         g_free(s);
+}
+
+/* How many were evicted so far of those that are remembered in one place with this one. */
+static uint64_t *n_gone(State *s, const Cache *c, uint32_t page) {
+        return s->n_gone + ((c->keys[page] >> 32) * s->n_buckets >> 32);
 }
 
 static void used(void *state, const Cache *c, uint32_t page) {
@@ -76,10 +94,10 @@ static void added(void *state, const Cache *c, uint32_t page) {
         File *f = s->files + c->files[page];
         Page *p = s->pages + page;
 
-        if (p->gone == 0)
-                p->score = p->plays = 0;
+        if (p->gone > 0 && *n_gone(s, c, page) - p->gone < PLAYS_PER_BUCKET)
+                p->score += RETURNED * SCALE;
         else
-                s->n_remembered--;
+                p->score = p->plays = 0;
         p->gone = 0;
         p->plays++;
         p->came = s->arrivals++;
@@ -105,22 +123,6 @@ static void removed(void *state, const Cache *c, uint32_t page) {
 
         take(s, c, page);
         s->pages[page].gone = 0;
-}
-
-static void remember(State *s, const Cache *c, uint32_t page) {
-        s->pages[page].gone = s->plays++;
-        row_add(s->gone, page);
-        if (++s->n_remembered <= REMEMBERED * c->capacity)
-                return;
-        for (;;) {
-                Page *oldest = s->pages + row_at(s->gone, s->n_forgotten++);
-
-                if (oldest->gone == s->n_forgotten) {
-                        oldest->gone = 0;
-                        s->n_remembered--;
-                        return;
-                }
-        }
 }
 
 typedef struct Candidate {
@@ -151,6 +153,8 @@ static uint32_t evict(void *state, const Cache *c, uint32_t wanted, uint32_t *vi
                 double score = floor(p->score - s->files[c->files[page]].lost);
                 Candidate x = { -score - bonus[MIN(p->plays, MOST_PLAYS - 1U)], page };
 
+                if (s->arrivals - p->came <= s->cached->len / NEWEST)
+                        continue;
                 if (inverted)
                         x.formula = -x.formula;
                 if (n == wanted && !goes_before(s, x, first[n - 1]))
@@ -164,15 +168,17 @@ static uint32_t evict(void *state, const Cache *c, uint32_t wanted, uint32_t *vi
         for (uint32_t i = 0; i < n; i++) {
                 victims[i] = first[i].page;
                 take(s, c, victims[i]);
-                if (c->uses[victims[i]] > 0)
-                        remember(s, c, victims[i]);
+                if (c->uses[victims[i]] > 0) {
+                        s->pages[victims[i]].gone = ++*n_gone(s, c, victims[i]);
+                        s->plays++;
+                }
         }
         return n;
 }
 
 const Model model_mlcache = {
         .policy = "mlcache",
-        .bytes_per_page = 32,
+        .bytes_per_page = BYTES_PER_PAGE,
         .begin = begin,
         .end = end,
         .added = added,
