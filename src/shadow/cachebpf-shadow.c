@@ -2,9 +2,10 @@
 
 /* Runs a policy on a small cache, for cachebpfd:
  *
- *      cachebpf-shadow POLICY PAGES BATCH [NAME=VALUE…]
+ *      cachebpf-shadow POLICY PAGES SCALE BATCH [NAME=VALUE…]
  *
- * Standard input is a socket, see shadow-message.h. What is wrong is said on standard error. */
+ * What it stands for is SCALE times as large. Standard input is a socket, see shadow-message.h. What is
+ * wrong is said on standard error. */
 
 #include <glib.h>
 #include <stdio.h>
@@ -54,15 +55,16 @@ static void set_option(const SimPolicy *policy, const char *option) {
 static void begin(char *argv[]) {
         const SimPolicy *policy = sim_policy_find(argv[1]);
         uint32_t capacity = parse_number(argv[2], SHADOW_CAPACITY_MAX);
-        uint32_t batch = parse_number(argv[3], CACHEBPF_BATCH);
+        uint32_t scale = parse_number(argv[3], UINT32_MAX);
+        uint32_t batch = parse_number(argv[4], CACHEBPF_BATCH);
         int r;
 
         if (!policy)
                 fail_with("there is no policy '%s'", argv[1]);
-        for (char **option = argv + 4; *option; option++)
+        for (char **option = argv + 5; *option; option++)
                 set_option(policy, *option);
 
-        r = pages_begin(policy, capacity, batch);
+        r = pages_begin(policy, capacity, scale, batch);
         if (r < 0)
                 fail_with("policy '%s' refuses to start: %s", policy->name, strerror(-r));
 }
@@ -105,8 +107,8 @@ int main(int argc, char *argv[]) {
         ssize_t n;
         int r;
 
-        if (argc < 4)
-                fail("usage: cachebpf-shadow POLICY PAGES BATCH [NAME=VALUE...]");
+        if (argc < 5)
+                fail("usage: cachebpf-shadow POLICY PAGES SCALE BATCH [NAME=VALUE...]");
 
         r = sandbox_enter();
         if (r < 0)

@@ -36,7 +36,7 @@ static void left(uint32_t object, bool reclaimed) {
         g_queue_push_head_link(&free_pages, &p->link);
 }
 
-int pages_begin(const SimPolicy *policy, uint32_t capacity, uint32_t batch) {
+int pages_begin(const SimPolicy *policy, uint32_t capacity, uint32_t scale, uint32_t batch) {
         /* Those that are cached, those that are remembered, and the one that comes. */
         uint32_t n = 2 * capacity + 1;
 
@@ -51,6 +51,7 @@ int pages_begin(const SimPolicy *policy, uint32_t capacity, uint32_t batch) {
 
         return cache_begin(policy, &trace, &(CacheSettings) {
                                    .capacity = capacity,
+                                   .scale = scale,
                                    .batch = batch,
                                    .left = left,
                            });
@@ -61,7 +62,9 @@ static Page *take_page(uint64_t key) {
 
         if (g_hash_table_lookup(by_key, &p->key) == p)
                 forget(p);
-        p->key = trace.keys[number_of(p)] = key;
+        p->key = key;
+        /* the keys of a sample are small numbers; policies take their buckets from the upper bits */
+        trace.keys[number_of(p)] = trace_key(key);
         g_hash_table_insert(by_key, &p->key, p);
         return p;
 }

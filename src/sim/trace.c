@@ -23,7 +23,9 @@ typedef struct TraceIndex {
 } TraceIndex;
 
 /* The finalizer of MurmurHash3 (public domain): ids are often consecutive numbers, and a key is a hash. */
-static uint64_t mix(uint64_t x) {
+uint64_t trace_key(uint64_t id) {
+        uint64_t x = id;
+
         x ^= x >> 33;
         x *= UINT64_C(0xff51afd7ed558ccd);
         x ^= x >> 33;
@@ -62,7 +64,7 @@ static int index_grow(TraceIndex *x) {
 
                 if (x->buckets[i].number == 0)
                         continue;
-                for (to = mix(x->buckets[i].id) & (n - 1); grown.buckets[to].number != 0;)
+                for (to = trace_key(x->buckets[i].id) & (n - 1); grown.buckets[to].number != 0;)
                         to = (to + 1) & (n - 1);
                 grown.buckets[to] = x->buckets[i];
         }
@@ -75,7 +77,7 @@ static int index_grow(TraceIndex *x) {
 
 /* The bucket that an object has, or the free one that it would have. */
 static size_t find_bucket(const TraceIndex *x, uint64_t id) {
-        size_t i = mix(id) & (x->n_buckets - 1);
+        size_t i = trace_key(id) & (x->n_buckets - 1);
 
         while (x->buckets[i].number != 0 && x->buckets[i].id != id)
                 i = (i + 1) & (x->n_buckets - 1);
@@ -120,7 +122,7 @@ static int number_of(Trace *t, uint64_t id, uint32_t *ret) {
                 x->n_keys_allocated = n;
         }
 
-        t->keys[t->n_objects] = mix(id);
+        t->keys[t->n_objects] = trace_key(id);
         t->ids[t->n_objects] = id;
         x->buckets[i].id = id;
         x->buckets[i].number = t->n_objects + 1;

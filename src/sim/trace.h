@@ -78,6 +78,9 @@ typedef enum TraceFormat {
 /* An empty trace, to be filled with trace_add(); -ENOMEM. */
 int trace_new(Trace **ret);
 
+/* The key of the object of that id. */
+uint64_t trace_key(uint64_t id);
+
 /* Appends a request for one page. "id" identifies the page within this trace: any number, or a hash where
  * the identity is more than 64 bits (device, inode, page index). The removal of a page that was not asked
  * for is left out. -E2BIG: more requests or objects than there are numbers; -ENOMEM. */

@@ -44,7 +44,7 @@ struct ShadowProcess {
 };
 
 /* As in args. */
-enum { ARG_PROGRAM, ARG_POLICY, ARG_CAPACITY, ARG_BATCH, ARG_OPTIONS };
+enum { ARG_PROGRAM, ARG_POLICY, ARG_CAPACITY, ARG_SCALE, ARG_BATCH, ARG_OPTIONS };
 
 /* ---- its end */
 
@@ -223,8 +223,9 @@ static void set_number(ShadowProcess *p, size_t arg, uint32_t n) {
         p->args[arg] = g_strdup_printf("%" PRIu32, n);
 }
 
-void shadow_process_start(ShadowProcess *p, uint32_t capacity) {
+void shadow_process_start(ShadowProcess *p, uint32_t capacity, uint32_t scale) {
         set_number(p, ARG_CAPACITY, capacity);
+        set_number(p, ARG_SCALE, scale);
         set_number(p, ARG_BATCH, MAX(MIN(capacity / BATCH_PART, BATCH_MAX), 1U));
         let_go(p);
         (void) sd_event_source_set_enabled(p->again, SD_EVENT_OFF);
@@ -274,6 +275,7 @@ ShadowProcess *shadow_process_new(sd_event *event, const char *program, const ch
         p->args[ARG_PROGRAM] = g_path_get_basename(program);
         p->args[ARG_POLICY] = g_strdup(policy);
         set_number(p, ARG_CAPACITY, 1);
+        set_number(p, ARG_SCALE, 1);
         set_number(p, ARG_BATCH, 1);
         for (size_t i = 0; i < n_options; i++)
                 p->args[ARG_OPTIONS + i] = g_strdup(options[i]);

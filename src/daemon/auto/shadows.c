@@ -218,7 +218,7 @@ static int begin(Shadows *s, uint64_t n_pages, uint32_t one_in) {
         (void) sd_event_source_set_enabled(s->timeout, SD_EVENT_OFF);
         (void) sd_event_source_set_enabled(s->tell, SD_EVENT_OFF);
         for (size_t i = 0; i < s->n_processes; i++)
-                shadow_process_start(s->processes[i], rate_capacity(one_in, n_pages));
+                shadow_process_start(s->processes[i], rate_capacity(one_in, n_pages), one_in);
         begin_window(s);
         return 0;
 }

@@ -53,7 +53,7 @@ static Shadow start_quietly(const char *const *args, bool quiet) {
 }
 
 static Shadow start(const char *policy) {
-        return start_quietly((const char *[]) { program, policy, "200", "4", NULL }, false);
+        return start_quietly((const char *[]) { program, policy, "200", "1", "4", NULL }, false);
 }
 
 /* Returns its exit status, or 256 and the number of the signal that ended it. */
@@ -127,7 +127,7 @@ static void play(const Trace *t, const Shadow *s, size_t from, size_t n) {
                 /* messages of all sizes */
                 for (size_t size = 1 + i % SHADOW_EVENTS_MAX; m.n < size && i < from + n; i++)
                         m.events[m.n++] = (ShadowEvent) {
-                                .key = t->keys[t->objects[i]],
+                                .key = t->ids[t->objects[i]], /* small, as in a sample */
                                 .gone = trace_flags(t, i) & TRACE_REMOVE,
                         };
                 say(s, &m);
@@ -159,7 +159,7 @@ static void test_misses(void **state) {
 /* ---- what makes no sense */
 
 static int status_of_message(const void *data, size_t size) {
-        Shadow s = start_quietly((const char *[]) { program, "lru", "200", "4", NULL }, true);
+        Shadow s = start_quietly((const char *[]) { program, "lru", "200", "1", "4", NULL }, true);
 
         (void) ask(&s, 1); /* it has begun */
         assert_int_equal(send(s.fd, data, size, MSG_NOSIGNAL), size);
@@ -183,26 +183,28 @@ static void test_messages(void **state) {
         assert_int_equal(status_of_message(&window, head + 1), EXIT_FAILURE);
 }
 
-static void assert_status(int status, const char *policy, const char *pages, const char *batch,
-                          const char *option) {
-        Shadow s = start_quietly((const char *[]) { program, policy, pages, batch, option, NULL }, true);
+static void assert_status(int status, const char *policy, const char *pages, const char *scale,
+                          const char *batch, const char *option) {
+        Shadow s = start_quietly((const char *[]) { program, policy, pages, scale, batch, option, NULL },
+                                 true);
 
         assert_int_equal(end(&s), status);
 }
 
 static void test_command_lines(void **state) {
-        assert_status(0, "lfu", "1", "1", NULL);
-        assert_status(0, "lfu", "65536", "32", "nr_scan=256");
-        assert_status(EXIT_FAILURE, "nosuch", "1", "1", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "0", "1", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "65537", "1", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "1x", "1", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "1", "33", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "1", NULL, NULL);
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", "nr_scan");
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", "nr_scan=much");
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", "nr_scan=-1");
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", "nosuch=1");
+        assert_status(0, "lfu", "1", "1", "1", NULL);
+        assert_status(0, "lfu", "65536", "4294967295", "32", "nr_scan=256");
+        assert_status(EXIT_FAILURE, "nosuch", "1", "1", "1", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "0", "1", "1", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "65537", "1", "1", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "1x", "1", "1", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "1", "0", "1", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", "33", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", NULL, NULL);
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", "1", "nr_scan");
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", "1", "nr_scan=much");
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", "1", "nr_scan=-1");
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", "1", "nosuch=1");
 }
 
 /* ---- what it may do */
