@@ -10,7 +10,8 @@
  * kernel's own policy misses does not depend on older ones. There is one such cache in a process, as there
  * is one run of the simulator. */
 
-/* Begins with an empty cache, which stands for one "scale" times as large; the batch is at most CACHEBPF_BATCH. Errors are those of cache_begin(). */
+/* Begins with an empty cache, which stands for one "scale" times as large; the batch is at most
+ * CACHEBPF_BATCH. Errors are those of cache_begin(). */
 int pages_begin(const SimPolicy *policy, uint32_t capacity, uint32_t scale, uint32_t batch);
 
 /* A page is used. Returns whether it missed. */

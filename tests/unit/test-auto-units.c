@@ -73,7 +73,7 @@ static void test_to_another_policy_and_back(void **state) {
 
         configure(u, "auto");
         run();
-        assert_runs(u, "noop");
+        assert_runs(u, "s3fifo"); /* the first by default that there is */
         assert_non_null(played.shadows[1]);
         assert_int_equal(fixture->kernel.n_attach, 1);
 
@@ -94,7 +94,7 @@ static void test_candidates_change(void **state) {
         assert_string_equal(shadows_of(u)->candidates, "stock, lru, mru nr_scan=64, s3fifo");
 
         set(u, "CacheCandidates", "", 10);
-        set(u, "CacheCandidates", "mru", 11);
+        set(u, "CacheCandidates", "stock mru", 11);
         assert_runs(u, "noop");
         assert_string_equal(shadows_of(u)->candidates, "stock, mru");
         assert_int_equal(u->choice->n_switches, 1);
@@ -106,6 +106,7 @@ static void test_candidates_change_in_a_switch(void **state) {
 
         unit_choose(u, MRU, "from stock to mru: figures");
         set(u, "CacheCandidates", "", 9);
+        set(u, "CacheCandidates", "stock s3fifo", 10);
         assert_runs(u, "noop");
         strcpy(((Policy *) policies_find(fixture->manager->policies, "noop"))->digest, "other");
         manager_mark_dirty(fixture->manager, u);

@@ -107,7 +107,7 @@ static void test_choice(void **state) {
                               "\"candidates\":[{\"name\":\"stock\"},"
                               "{\"name\":\"lru\",\"missRatio\":2.500000000000000000000e-01},"
                               "{\"name\":\"mru nr_scan=64\",\"banned\":2,\"out\":true}],"
-                              "\"verdict\":\"stays with lru: no other policy would miss less\","
+                              "\"verdict\":\"stays with lru: no other policy gains more than the margin\","
                               "\"switches\":1,"
                               "\"switchReason\":\"from stock to lru: figures\",\"switchedUSec\":");
         assert_contains(text, "\"verified\":\"lru\",\"state\":\"attached\"");

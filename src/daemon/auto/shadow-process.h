@@ -21,8 +21,8 @@ ShadowProcess *shadow_process_new(sd_event *event, const char *program, const ch
 ShadowProcess *shadow_process_free(ShadowProcess *p);
 DEFINE_TRIVIAL_CLEANUP_FUNC(ShadowProcess *, shadow_process_free);
 
-/* Starts it with a cache of that many pages, which stands for one "scale" times as large, in place of the one
- * that runs or is about to be started. */
+/* Starts it with a cache of that many pages, which stands for one "scale" times as large, in place of the
+ * one that runs or is about to be started. */
 void shadow_process_start(ShadowProcess *p, uint32_t capacity, uint32_t scale);
 
 /* -ENOTCONN: it does not run. Others, such as -EAGAIN: it did not read what came before, and misses this. */
