@@ -308,7 +308,8 @@ static void test_choice(void **state) {
         assert_non_null(strstr(heard->str, "EffectivePolicy=lru|"));
         assert_non_null(strstr(heard->str, "Chosen=lru|"));
         assert_non_null(strstr(heard->str, "<stock -1 0 0><lru 0.25 0 0><mru nr_scan=64 -1 2 1>"));
-        assert_non_null(strstr(heard->str, "Verdict=stays with lru: no other policy gains more than the margin|"));
+        assert_non_null(strstr(heard->str, "Verdict=stays with lru: no other policy gains more than the "
+                                           "margin|"));
         assert_non_null(strstr(heard->str, "SwitchReason=from stock to lru: figures|"));
         assert_non_null(strstr(heard->str, "Switches=1|"));
         assert_null(strstr(heard->str, "SwitchTimestamp=0|"));

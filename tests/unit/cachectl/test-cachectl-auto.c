@@ -16,7 +16,7 @@ static void test_status(void **state) {
                                     "    Effective: auto (s3fifo small_percent=20)\n"
                                     "     Verified: s3fifo (id 5 in the kernel)\n"
                                     "       Window: stays with s3fifo small_percent=20: no other policy "
-                                    "would miss less\n"
+                                    "gains more than the margin\n"
                                     "       Switch: from stock to s3fifo small_percent=20: figures; ");
         assert_contains(chosen.out, " ago, 3 so far\n");
         assert_contains(chosen.out,
