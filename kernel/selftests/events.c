@@ -272,8 +272,6 @@ static void test_mapped(void)
 	with_both_lrus(mapped);
 }
 
-#define HIGH_FRACTION	"/proc/sys/vm/percpu_pagelist_high_fraction"
-
 /*
  * Migration keeps what belongs to a folio.  Every other stretch of a
  * region is made free, so that compaction has holes to fill.

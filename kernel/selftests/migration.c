@@ -10,8 +10,6 @@
 /* of those that moved, how many may be lost to the policy, in per cent */
 #define MOST_LOST	1
 
-#define HIGH_FRACTION	"/proc/sys/vm/percpu_pagelist_high_fraction"
-
 static long long nr_migrated(void)
 {
 	return cg_key("/proc", "vmstat", "pgmigrate_success");

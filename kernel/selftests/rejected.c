@@ -291,8 +291,6 @@ static long long nr_migrated(void)
 	return strtoll(flat_key(read_text("/proc/vmstat"), "pgmigrate_success") ?: "0", NULL, 10);
 }
 
-#define HIGH_FRACTION	"/proc/sys/vm/percpu_pagelist_high_fraction"
-
 /* Compaction moves rejected folios, which stay rejected ones. */
 static void test_migrated(void)
 {

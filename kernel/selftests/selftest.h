@@ -151,6 +151,8 @@ volatile char *file_map(const struct file *file);
 int file_read_mapped(void *file);
 int file_keep_mapped(void *file);
 size_t file_cached(const struct file *file, bool *cached);
+/* How large per-CPU lists of free pages may be; "100000": hardly, "0": as by default. */
+#define HIGH_FRACTION	"/proc/sys/vm/percpu_pagelist_high_fraction"
 /* Where its pages, all cached, are in memory; that is no use of them. */
 uint64_t *file_frames(const struct file *file);
 /* Read in the current process and compare; 0 or an errno. */
