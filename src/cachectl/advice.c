@@ -41,7 +41,7 @@ static size_t find_best(const Sample *sample, const Simulation *s, size_t stock)
 /* How many times as long a recording must be that fills the cache twice, with enough requests. */
 static unsigned find_times(const Sample *sample) {
         double used = (double) sample->trace->n_objects * sample->rate;
-        double times = MAX(2 * sample->pages / MAX(used, 1),
+        double times = MAX(2.0 * sample->pages / MAX(used, 1),
                            TURNS_MIN * (double) sample->pages / MAX(sample->requests, 1U));
 
         return CLAMP(ceil(times), 2, 1000);
