@@ -20,6 +20,9 @@ const char *const policy_candidates_default[] = {
 /* Those that were compiled for it, by meson. */
 static const char *const simulated[] = { SIMULATED_POLICIES, NULL };
 
+/* What these decide by a sample does not tell: managers, names of threads, numbers of pages, files. */
+static const char *const unsampled[] = { "acfs", "get-scan", "mglru", "mlcache", NULL };
+
 static void candidate_free(void *p) {
         PolicyCandidate *c = p;
 
@@ -104,6 +107,10 @@ static int check(const PolicyCandidate *c, const PolicyWord *w, GPtrArray *polic
         if (!g_strv_contains(simulated, p->name))
                 return problemf(ret_problem, "policy '%s' (" SOURCE_FORMAT ") cannot be a candidate: the "
                                 "simulator does not have it", p->name,
+                                SOURCE_ARGUMENTS(w->file, w->line));
+        if (g_strv_contains(unsampled, p->name))
+                return problemf(ret_problem, "policy '%s' (" SOURCE_FORMAT ") cannot be a candidate: a "
+                                "sample of pages does not tell what it decides by", p->name,
                                 SOURCE_ARGUMENTS(w->file, w->line));
         return 0;
 }

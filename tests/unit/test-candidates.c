@@ -37,6 +37,7 @@ static int setup(void **state) {
                 add_policy(policy_candidates_default[i], NULL);
         add_policy("noop", NULL);
         add_policy("mine", NULL);
+        add_policy("mlcache", NULL);
         add_policy("broken", "it is not a BPF object file");
         return 0;
 }
@@ -153,6 +154,9 @@ static void test_problems(void **state) {
         check_problem("CacheCandidates", "lru:small_percent=0",
                       "'small_percent=0' (/etc/x.slice:4): tunable 'small_percent' of policy 'lru' takes a "
                       "number from 1 to 90");
+        check_problem("CacheCandidates", "mlcache",
+                      "policy 'mlcache' (/etc/x.slice:4) cannot be a candidate: a sample of pages does not "
+                      "tell what it decides by");
         check_problem("CacheCandidates", "a/b", "'a/b' (/etc/x.slice:4) is not a policy name (at most 15 "
                                                 "letters, digits, '-' and '_')");
         check_problem("CachePolicyOptions", "a=1", "policy 'auto' takes no CachePolicyOptions= "
