@@ -38,11 +38,21 @@ void auto_restart(void) {
         start_auto();
 }
 
+void warm_up(Unit *u) {
+        PlayedShadows *s = played.shadows[u->cgroup_id];
+
+        for (unsigned i = 0; s && i < 4; i++)
+                play_window(u, 500, 500, 500, 500);
+        if (s)
+                s->n_ended = s->n_answered = 0;
+}
+
 Unit *add_auto_unit(const char *name, uint64_t cgroup_id) {
         Unit *u = add_unit(name, "auto", cgroup_id);
 
         set(u, "CacheCandidates", AUTO_CANDIDATES, 8);
         assert_state(u, UNIT_ATTACHED);
+        warm_up(u);
         return u;
 }
 

@@ -18,7 +18,9 @@ void auto_restart(void);
 
 #define AUTO_TEST(f) cmocka_unit_test_setup_teardown(f, auto_setup, auto_teardown)
 
-/* A unit with these candidates, attached. */
+/* Windows pass, until shadows that have begun count. */
+void warm_up(Unit *u);
+/* A unit with these candidates, attached; its shadows are warm. */
 Unit *add_auto_unit(const char *name, uint64_t cgroup_id);
 
 /* A window passes in which the unit misses so many of 1000 requests, and the shadows so many; what comes of

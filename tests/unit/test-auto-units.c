@@ -25,6 +25,7 @@ static void test_unit_stops_in_a_window(void **state) {
         run();
         assert_runs(u, "noop");
         assert_int_equal(u->choice->n_switches, 0);
+        warm_up(u);
         switch_to_mru(u);
 }
 
@@ -156,6 +157,7 @@ static void test_hold(void **state) {
         manager_remove_hold(fixture->manager, &h);
         run();
         assert_runs(u, "noop");
+        warm_up(u);
         switch_to_mru(u);
         policy_setting_done(&h.setting);
 }

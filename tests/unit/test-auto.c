@@ -23,7 +23,6 @@ static void test_begins_with_stock(void **state) {
         assert_string_equal(u->effective, "noop");
         assert_string_equal(shadows_of(u)->candidates, "stock, lru, mru nr_scan=64");
         assert_int_equal(shadows_of(u)->n_pages, 1000);
-        assert_null(u->choice->verdict);
         assert_int_equal(u->choice->n_switches, 0);
         assert_int_equal(fixture->kernel.n_attach, 1);
 }
@@ -168,6 +167,7 @@ static void test_reseeded(void **state) {
         s->n_answered++; /* it never is */
         s->handlers->reseeded((Shadows *) s, s->userdata);
         assert_false(u->choice->figures[MRU].known);
+        warm_up(u);
         play_window(u, 500, 500, 500, 300);
         assert_runs(u, "noop");
         play_window(u, 500, 500, 500, 300);
@@ -178,6 +178,7 @@ static void test_margin(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
 
         set(u, "CacheAutoMargin", "25", 9);
+        warm_up(u);
         for (unsigned i = 0; i < 3; i++)
                 play_window(u, 500, 500, 500, 300);
         assert_runs(u, "noop");

@@ -17,8 +17,15 @@ enum { STOCK, LRU, FIFO, N };
 static Race race;
 static RaceStep last;
 
+/* With shadows that are warm. */
+static void begin(size_t present) {
+        race_init(&race, N, present);
+        for (size_t i = 0; i < N; i++)
+                race.candidates[i].warm = RACE_WARM_TURNS;
+}
+
 static int setup(void **state) {
-        race_init(&race, N, STOCK);
+        begin(STOCK);
         return 0;
 }
 
@@ -89,7 +96,7 @@ static void test_best(void **state) {
 
 /* It begins with what runs. */
 static void test_begins(void **state) {
-        race_init(&race, N, FIFO);
+        begin(FIFO);
         assert_stays(window(500, 500, 500, 500), RACE_BEST);
         assert_int_equal(last.from, FIFO);
         assert_int_equal(count_windows(500, 500, 300, 500), 2);
@@ -106,7 +113,7 @@ static void test_confirmed(void **state) {
 /* The more it would miss less, the sooner. */
 static void test_sum(void **state) {
         assert_int_equal(count_windows(500, 500, 450, 500), 8); /* 0.02 each */
-        race_init(&race, N, STOCK);
+        begin(STOCK);
         assert_int_equal(count_windows(500, 500, 100, 500), 1); /* 0.195 */
 }
 
@@ -159,7 +166,7 @@ static void test_slower(void **state) {
 
 /* The kernel's own policy needs half as much. */
 static void test_back_to_stock(void **state) {
-        race_init(&race, N, FIFO);
+        begin(FIFO);
         assert_int_equal(count_windows(500, 450, 500, 500), 4);
         assert_int_equal(race.present, STOCK);
 }
@@ -198,6 +205,16 @@ static void test_expected(void **state) {
         w.expected = 2 * SAMPLE;
         assert_stays(w, RACE_BEST);
         assert_true(last.to_ratio > 0.249 && last.to_ratio < 0.251);
+}
+
+/* Of large folios the sample has more than the unit counts: nobody misses more than all. */
+static void test_more_than_expected(void **state) {
+        RaceWindow w = window(500, 900, 800, 900);
+
+        w.expected = SAMPLE / 16;
+        assert_stays(w, RACE_UNCONFIRMED);
+        assert_true(last.from_ratio > 0.899 && last.from_ratio < 0.901);
+        assert_true(last.to_ratio > 0.799 && last.to_ratio < 0.801);
 }
 
 static void test_no_sample(void **state) {
@@ -307,6 +324,8 @@ static void test_reseed(void **state) {
         race_reseed(&race);
         assert_int_equal(race.candidates[LRU].banned, 16);
         assert_true(race.candidates[FIFO].regret == 0);
+        for (unsigned i = 0; i < 4; i++)
+                assert_stays(window(500, 1000, 1000, 1000), RACE_NO_SHADOW);
         assert_stays(window(500, 800, 900, 900), RACE_BEST);
         assert_true(last.from_ratio > 0.799);
 }
@@ -318,22 +337,47 @@ static RaceWindow silent_window(unsigned real, unsigned stock, unsigned lru, uns
         return w;
 }
 
+/* One that was ended and begins anew is cold: what it misses then is nobody's regret, for two turns. */
+static void test_cold(void **state) {
+        switch_to_lru();
+        assert_stays(silent_window(300, 500, 0, 500, LRU), RACE_NO_SHADOW);
+        for (unsigned i = 0; i < 4; i++)
+                assert_stays(window(300, 500, 1000, 500), RACE_NO_SHADOW);
+        assert_stays(window(300, 500, 300, 500), RACE_BEST);
+        assert_true(race.candidates[STOCK].regret == 0);
+        assert_true(race.bias < 0.001);
+}
+
+/* The guard waits while shadows are cold. */
+static void test_guard_waits(void **state) {
+        switch_to_lru();
+        race_reseed(&race);
+        for (unsigned i = 0; i < 4; i++)
+                assert_stays(window(1000, 1000, 1000, 1000), RACE_NO_SHADOW);
+        while (play(window(1000, 500, 300, 500)) == RACE_STAY)
+                assert_true(race.guarded > 0);
+        assert_int_equal(last.action, RACE_ROLL_BACK);
+}
+
 /* Who says nothing does not win by that; who said something before is known by that. */
 static void test_silent(void **state) {
         for (unsigned i = 0; i < 10; i++)
                 assert_stays(silent_window(500, 500, 0, 500, LRU), RACE_BEST);
         assert_false(race.candidates[LRU].begun);
 
+        for (unsigned i = 0; i < 4; i++)
+                assert_stays(window(500, 500, 0, 500), RACE_BEST);
         assert_stays(window(500, 500, 300, 500), RACE_UNCONFIRMED);
         assert_stays(silent_window(500, 500, 0, 500, LRU), RACE_UNCONFIRMED);
         assert_true(race.candidates[LRU].ratio > 0.299);
-        assert_switches(window(500, 500, 300, 500), LRU);
 }
 
 /* Nothing can be compared with that. */
 static void test_present_is_silent(void **state) {
         assert_stays(window(500, 500, 300, 500), RACE_UNCONFIRMED);
         assert_stays(silent_window(500, 0, 300, 500, STOCK), RACE_NO_SHADOW);
+        for (unsigned i = 0; i < 4; i++)
+                assert_stays(window(500, 1000, 300, 500), RACE_NO_SHADOW);
         assert_switches(window(500, 500, 300, 500), LRU);
 }
 
@@ -377,7 +421,7 @@ static void test_words(void **state) {
         stays = race_step_to_string(&last, names);
         assert_string_equal(stays, "stays with stock: no other policy gains more than the margin");
 
-        race_init(&race, N, STOCK);
+        begin(STOCK);
         play(window(500, 500, 300, 500));
         more = race_step_to_string(&last, names);
         assert_string_equal(more, "stays with stock, which would miss 50.0 % of all requests, lru 30.0 %: "
@@ -414,6 +458,7 @@ int main(void) {
                 race_test(test_average),
                 race_test(test_figures),
                 race_test(test_expected),
+                race_test(test_more_than_expected),
                 race_test(test_no_sample),
                 race_test(test_rolls_back),
                 race_test(test_guard_ends),
@@ -423,6 +468,8 @@ int main(void) {
                 race_test(test_ban_is_forgotten),
                 race_test(test_present_changes),
                 race_test(test_reseed),
+                race_test(test_cold),
+                race_test(test_guard_waits),
                 race_test(test_silent),
                 race_test(test_present_is_silent),
                 race_test(test_guard_without_shadow),

@@ -30,11 +30,12 @@ static void forget_regrets(Race *race) {
 void race_reseed(Race *race) {
         assert(race);
 
-        for (size_t i = 0; i < race->n_candidates; i++)
+        for (size_t i = 0; i < race->n_candidates; i++) {
                 race->candidates[i].begun = false;
+                race->candidates[i].warm = 0;
+        }
         forget_regrets(race);
         race->begun = false;
-        race->guarded = 0;
 }
 
 uint64_t race_window_requests(uint64_t n_cached) {
@@ -51,8 +52,10 @@ static double average(bool begun, double old, double new) {
         return begun ? old + RACE_ALPHA * (new - old) : new;
 }
 
+/* What is missing of the expected sample counts as hits. There can be more than was expected: the unit
+ * counts uses of folios, which may be large, and the sample those of pages. */
 static double shadow_ratio(const RaceWindow *w, size_t candidate) {
-        return MIN((double) w->shadow_misses[candidate] / w->expected, 1.0);
+        return (double) w->shadow_misses[candidate] / MAX(w->expected, w->sampled);
 }
 
 static double real_ratio(const RaceWindow *w) {
@@ -65,6 +68,19 @@ static double turns_of(const RaceWindow *w) {
 }
 
 /* ---- windows pass */
+
+static void hush_cold_shadows(Race *race, RaceWindow *w) {
+        for (size_t i = 0; i < race->n_candidates; i++) {
+                RaceCandidate *c = race->candidates + i;
+
+                if (w->silent[i])
+                        c->warm = 0;
+                else if (c->warm < RACE_WARM_TURNS) {
+                        c->warm += turns_of(w);
+                        w->silent[i] = true;
+                }
+        }
+}
 
 static void pass_bans(Race *race) {
         for (size_t i = 0; i < race->n_candidates; i++) {
@@ -145,12 +161,10 @@ void race_readmit(Race *race) {
 static bool disappoints(Race *race, const RaceWindow *w, RaceStep *ret) {
         double before;
 
-        if (race->guarded <= 0)
+        if (race->guarded <= 0 || w->silent[race->before])
                 return false;
         race->guarded -= turns_of(w);
 
-        if (w->silent[race->before])
-                return false;
         before = shadow_ratio(w, race->before) + race->before_bias;
         race->guard_regret += (real_ratio(w) - before - RACE_GUARD_LOSS) * turns_of(w);
         race->guard_regret = MAX(race->guard_regret, 0.0);
@@ -207,15 +221,18 @@ static RaceReason find_reason(const Race *race, size_t best) {
                                                                         RACE_BECAUSE_OF_FIGURES;
 }
 
-void race_step(Race *race, const RaceWindow *w, RaceStep *ret) {
+void race_step(Race *race, const RaceWindow *window, RaceStep *ret) {
         RaceReason obstacle;
+        RaceWindow warm, *w = &warm;
         size_t best;
 
         assert(race);
-        assert(w);
-        assert(w->present < race->n_candidates);
+        assert(window);
+        assert(window->present < race->n_candidates);
         assert(ret);
 
+        warm = *window;
+        hush_cold_shadows(race, w);
         pass_bans(race);
         /* somebody else has changed the policy, or a switch did not succeed */
         if (race->present != w->present)

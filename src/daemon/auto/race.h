@@ -34,6 +34,9 @@
 /* A window with fewer requests in the sample says nothing. */
 #define RACE_SAMPLE_MIN 64
 
+/* For so many turns a shadow that has begun says nothing, as it misses what the others have cached. */
+#define RACE_WARM_TURNS 2.0
+
 /* What is shown of a candidate is an average over windows, of which the last one counts so much. */
 #define RACE_ALPHA 0.3
 
@@ -79,7 +82,7 @@ typedef enum RaceAction {
 typedef enum RaceReason {
         RACE_BECAUSE_OF_FIGURES, /* it does not stay */
         RACE_NO_SAMPLE,          /* there were too few requests */
-        RACE_NO_SHADOW,          /* the shadow of the present one is silent */
+        RACE_NO_SHADOW,          /* the shadow of the present one is silent, or not warm */
         RACE_BEST,               /* none is better by more than the margin */
         RACE_UNCONFIRMED,        /* one is, but not for long enough */
         _RACE_REASON_MAX,
@@ -100,6 +103,7 @@ typedef struct RaceCandidate {
         double ratio;            /* average of its shadow, … */
         bool begun;              /* … which there is */
         bool out;                /* for good */
+        double warm;             /* turns since its shadow began, up to RACE_WARM_TURNS */
         double regret;           /* that another one runs; and since it is more than 0 … */
         double turns;            /* … how long that is, … */
         double missed;           /* … and what its shadow missed, … */

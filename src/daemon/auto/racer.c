@@ -28,7 +28,7 @@ static void show(Racer *r, const char *verdict) {
                 c->figures[i] = (CandidateFigures) {
                         .known = x->begun,
                         .miss_ratio = x->ratio,
-                        .banned = x->banned,
+                        .banned = x->banned > 0 ? x->banned - 1 : 0, /* after this window */
                         .out = x->out,
                 };
         }

@@ -31,8 +31,7 @@ typedef struct ShadowCandidate {
 /* What happened from one shadows_end_window() to the next. */
 typedef struct ShadowsWindow {
         uint64_t sampled;            /* requests in the sample, without those that were lost on the way */
-        uint64_t lost;               /* events that found no room in the ring buffer, or on the way to a
-                                      * process */
+        uint64_t lost;               /* events that found no room in the ring buffer */
         uint64_t n_pages;            /* about how many different pages the sample asked for */
         uint32_t one_in;             /* the rate: one page in so many */
         struct {
