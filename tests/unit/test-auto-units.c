@@ -59,6 +59,36 @@ static void test_shadows_cannot_begin(void **state) {
         assert_non_null(played.shadows[1]);
 }
 
+/* Without a race: the stock policy has to do, and the first candidate is not tried again. */
+static void test_first_is_refused(void **state) {
+        Unit *u;
+
+        fixture->kernel.attach_error = -EINVAL;
+        u = add_unit("a.slice", "auto", 1);
+        run();
+        assert_state(u, UNIT_FAILED);
+        fixture->kernel.attach_error = 0;
+        unit_reset_retry(u);
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_runs(u, "noop");
+        assert_state(u, UNIT_ATTACHED);
+        assert_contains(u->choice->because, "from s3fifo to stock: ");
+}
+
+static void test_ejected_without_race(void **state) {
+        Unit *u;
+
+        played.shadows_error = -EBUSY;
+        u = add_unit("a.slice", "auto", 1);
+        run();
+        assert_runs(u, "s3fifo");
+        fake_cgroup_eject(&fixture->kernel, 1);
+        run();
+        assert_runs(u, "noop");
+        assert_contains(u->choice->because, "from s3fifo to stock: the kernel ");
+}
+
 /* ---- the configuration changes */
 
 static void test_to_another_policy_and_back(void **state) {
@@ -260,6 +290,8 @@ int main(void) {
                 AUTO_TEST(test_unit_stops_in_a_window),
                 AUTO_TEST(test_units_come_and_go),
                 AUTO_TEST(test_shadows_cannot_begin),
+                AUTO_TEST(test_first_is_refused),
+                AUTO_TEST(test_ejected_without_race),
                 AUTO_TEST(test_to_another_policy_and_back),
                 AUTO_TEST(test_candidates_change),
                 AUTO_TEST(test_candidates_change_in_a_switch),

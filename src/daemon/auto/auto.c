@@ -3,6 +3,7 @@
 #include "auto.h"
 #include "daemon/core/choice.h"
 #include "daemon/core/registry.h"
+#include "daemon/core/unit.h"
 #include "racer.h"
 #include "shared/log.h"
 
@@ -95,6 +96,15 @@ static void begin(Auto *a, Unit *u) {
         a->retry_at = now + RETRY_USEC;
 }
 
+/* There is no race that says what else to try. */
+static void fall_back(Unit *u) {
+        g_autofree char *why = g_strdup_printf("from %s to " CANDIDATE_STOCK ": %s", unit_chosen_name(u),
+                                               strna(u->reason));
+
+        unit_reset_retry(u);
+        unit_choose(u, RACE_STOCK, why);
+}
+
 static void look_at(Auto *a, Unit *u) {
         Racer *r = g_hash_table_lookup(a->racers, u);
 
@@ -107,6 +117,9 @@ static void look_at(Auto *a, Unit *u) {
                 racer_reconciled(r, g_get_monotonic_time());
         else if (u->choice && u->state == UNIT_ATTACHED)
                 begin(a, u);
+        else if (u->choice && u->choice->chosen != RACE_STOCK && !u->link &&
+                 (u->state == UNIT_FAILED || u->state == UNIT_LOST))
+                fall_back(u);
 }
 
 static void note(Auto *a, Unit *u) {
