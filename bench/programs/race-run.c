@@ -13,17 +13,6 @@
 #include "sim/cache.h"
 #include "sim/host-state.h"
 
-/* As cachebpfd wants at least. */
-#define SAMPLED_PAGES 1024U
-
-unsigned race_one_in(uint32_t capacity) {
-        unsigned one_in = 1;
-
-        while (capacity / (one_in * 2) >= SAMPLED_PAGES)
-                one_in *= 2;
-        return one_in;
-}
-
 static void *share(size_t size) {
         void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 

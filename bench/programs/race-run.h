@@ -33,9 +33,6 @@ typedef struct RaceResult {
         unsigned n_switches;
 } RaceResult;
 
-/* The rate that cachebpfd begins with in a cache of so many pages. */
-unsigned race_one_in(uint32_t capacity);
-
 /* missed is set for each request that auto missed, in memory that processes share; NULL: nobody asks.
  * Switches are told as lines of TAP if they are to be printed. Ends the process with a message if something
  * fails. */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/auto/rate.h"
 #include "race-run.h"
 #include "sim/trace-options.h"
 
@@ -34,7 +35,7 @@ static void run_one(const char *name, const Trace *t, unsigned percent, const Ra
         RaceCourse course = {
                 .trace = t,
                 .capacity = capacity,
-                .one_in = race_one_in(capacity),
+                .one_in = rate_of(capacity),
                 .entrants = entrants,
                 .n_entrants = N,
                 .first = FIRST,
