@@ -5,7 +5,7 @@
  *      shadow-run CGROUP PAGES POLICY…
  *
  * A line of input ends a window. The answer is a line: one page in how many is in the sample, requests, what
- * was lost, different pages, and for each policy its misses, with a '?' if they do not count; or "reseeded".
+ * was lost, and for each policy its misses, with a '?' if they do not count; or "reseeded".
  * It ends with its input. */
 
 #include <error.h>
@@ -23,7 +23,7 @@ static const KernelPaths paths = { .sysfs = "/sys/kernel/cachebpf", .cgroup = "/
 static size_t n_candidates;
 
 static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
-        printf("%" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64, w->one_in, w->sampled, w->lost, w->n_pages);
+        printf("%" PRIu32 " %" PRIu64 " %" PRIu64, w->one_in, w->sampled, w->lost);
         for (size_t i = 0; i < n_candidates; i++)
                 printf(" %" PRIu64 "%s", w->candidates[i].misses, w->candidates[i].valid ? "" : "?");
         printf("\n");

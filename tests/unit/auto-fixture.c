@@ -71,7 +71,6 @@ void answer_window(Unit *u, unsigned stock, unsigned lru, unsigned mru) {
         PlayedShadows *s = played.shadows[u->cgroup_id];
         ShadowsWindow w = {
                 .sampled = SAMPLED,
-                .n_pages = 1000000,
                 .one_in = REQUESTS / SAMPLED,
                 .candidates = {
                         { .misses = SAMPLED / 1000 * stock, .valid = true },

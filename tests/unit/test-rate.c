@@ -4,7 +4,6 @@
 
 #include "test-util.h"
 
-#include "daemon/auto/distinct.h"
 #include "daemon/auto/rate.h"
 #include "shared/shadow-message.h"
 
@@ -45,38 +44,10 @@ static void test_adapt(void **state) {
         assert_int_equal(rate_adapt(16, n, 0, usec), 16);
 }
 
-/* SplitMix64, by S. Vigna (public domain) */
-static uint64_t key_of(uint64_t i) {
-        uint64_t x = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-        x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-        return x ^ x >> 31;
-}
-
-static void test_distinct(void **state) {
-        static const uint64_t numbers[] = { 0, 1, 100, 4000, 100000, 400000 };
-        Distinct full;
-
-        for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
-                uint64_t n = numbers[i];
-                Distinct d = {};
-
-                for (uint64_t k = 0; k < 2 * n; k++)
-                        distinct_add(&d, key_of(k % n));
-                assert_in_range(distinct_count(&d), n - n / 20, n + n / 20);
-        }
-
-        /* more than can be told */
-        memset(&full, 0xff, sizeof(full));
-        assert_in_range(distinct_count(&full), 700000, 800000);
-}
-
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rate),
                 cmocka_unit_test(test_adapt),
-                cmocka_unit_test(test_distinct),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

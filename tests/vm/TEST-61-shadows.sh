@@ -42,14 +42,14 @@ has_lines() {
         [[ $(wc -l <"$output") -ge $1 ]]
 }
 
-# Sets rate, sampled, lost, different, and counts: the misses of each policy.
+# Sets rate, sampled, lost, and counts: the misses of each policy.
 end_window() {
         local n
         n=$(wc -l <"$output")
         echo >&7
         eventually has_lines $((n + 1)) || diag "$(journalctl --unit=shadows.service --lines=20)"
-        read -r rate sampled lost different counts < <(tail -n 1 "$output")
-        diag "one in $rate, $sampled requests, $lost lost, $different pages: $counts"
+        read -r rate sampled lost counts < <(tail -n 1 "$output")
+        diag "one in $rate, $sampled requests, $lost lost: $counts"
 }
 
 sample_of() { # SLICE

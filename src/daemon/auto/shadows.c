@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include "distinct.h"
 #include "rate.h"
 #include "sampler.h"
 #include "shadow-process.h"
@@ -42,7 +41,6 @@ struct Shadows {
         uint64_t n_events;    /* that came, with removals */
         uint64_t lost_before; /* in the ring buffer, until its begin */
         ShadowsWindow now;
-        Distinct pages;
 
         /* the one that ended */
         uint32_t number;
@@ -77,10 +75,7 @@ static void on_sample(uint64_t cgroup_id, uint64_t key, bool gone, void *userdat
                 return;
 
         s->n_events++;
-        if (!gone) {
-                s->now.sampled++;
-                distinct_add(&s->pages, key);
-        }
+        s->now.sampled += !gone;
         s->events.events[s->events.n++] = (ShadowEvent) { .key = key, .gone = gone };
         if (s->events.n == SHADOW_EVENTS_MAX)
                 flush(s);
@@ -93,7 +88,6 @@ static void begin_window(Shadows *s) {
         s->n_events = 0;
         s->lost_before = sampler_lost(s->host->sampler, s->cgroup_id);
         s->now = (ShadowsWindow) { .one_in = s->one_in };
-        s->pages = (Distinct) {};
 }
 
 /* It is told from the event loop, when nobody is in the middle of something. */
@@ -165,7 +159,6 @@ int shadows_end_window(Shadows *s) {
         flush(s);
         lost = sampler_lost(s->host->sampler, s->cgroup_id) - s->lost_before;
         s->now.lost += lost;
-        s->now.n_pages = distinct_count(&s->pages);
         s->next_one_in = rate_adapt(s->one_in, s->n_pages, s->n_events + lost, now_usec(s) - s->begin_usec);
         s->ended = s->now;
         begin_window(s);

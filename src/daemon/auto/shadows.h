@@ -32,7 +32,6 @@ typedef struct ShadowCandidate {
 typedef struct ShadowsWindow {
         uint64_t sampled;            /* requests in the sample, without those that were lost on the way */
         uint64_t lost;               /* events that found no room in the ring buffer */
-        uint64_t n_pages;            /* about how many different pages the sample asked for */
         uint32_t one_in;             /* the rate: one page in so many */
         struct {
                 uint64_t misses;
