@@ -131,6 +131,27 @@ def second_run(load, name, figures):
             "(within a tenth of that)")
 
 
+def auto(load, medians):
+    """Nearly as fast as the best policy that one could have named, which nobody knows before; and few switches, or,
+    where the load changes, soon."""
+    chosen = medians[load.POLICY]
+    others = {name: figures for name, figures in medians.items() if name != load.POLICY}
+    for key, title in load.RATIOS:
+        if key == "disk_mib":
+            continue
+        more = key in load.MORE_IS_BETTER
+        best = (max if more else min)(others, key=lambda name, key=key: others[name][key])
+        value = chosen[key] / others[best][key]
+        yield goal(value, *(("at least", 0.95) if more else ("at most", 1.05)),
+                   f"{load.TITLE}: {title}, {value:.3f} of that under {best}, the best")
+    if load.MOST_SWITCHES is not None:
+        switches = chosen["switches"]
+        yield goal(switches, "at most", load.MOST_SWITCHES, f"{load.TITLE}: {switches:.0f} switches")
+    for i in getattr(load, "PHASES", ()):
+        value = chosen[f"found_{i}"] / load.WINDOW
+        yield goal(value, "at most", 2, f"{load.TITLE}: phase {i}, chosen after {value:.1f} windows")
+
+
 def acfs_readn(load, medians):
     """A fool may cost another nothing.  If nothing were done it would cost one of them much: some readers lose little,
     and some do not fit beside the other one anyway."""

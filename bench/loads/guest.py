@@ -172,6 +172,10 @@ def write_unit(name, lines):
 
 LEARNING = "CacheLearning=yes"
 
+# The policy that the daemon chooses, and may change while it is measured; and its entry in the journal when it does.
+AUTO = "auto"
+SWITCHED = "6ca1e825b6ca4f9d8deade76a000fdfb"
+
 
 class Slice:
     """An ordinary slice: a unit file with MemoryMax= and, under a policy, CachePolicy=, or other settings alone, for
@@ -250,8 +254,8 @@ class Slice:
             done = subprocess.run(["cachectl", "status", "--quiet", self.name], check=False,
                                   capture_output=True)
             kernel = self.kernel_policy()
-            if done.returncode == 0 and kernel.get("policy") == self.attached:
-                return kernel["id"]
+            if done.returncode == 0 and (self.attached == AUTO or kernel.get("policy") == self.attached):
+                return kernel.get("id")
             if time.monotonic() > deadline:
                 raise DemoError(f"{self.name}: the policy {self.attached} did not come into effect "
                                 f"within {ATTACH_TIMEOUT:.0f} s; the kernel says \"{kernel.get('policy', '')}\"\n"
@@ -259,6 +263,9 @@ class Slice:
             time.sleep(0.05)
 
     def check_still_attached(self):
+        if self.attached == AUTO:
+            self.choice()
+            return
         kernel = self.kernel_policy()
         if kernel.get("policy") != self.attached or kernel.get("id") != self.identity:
             raise DemoError(f"{self.name}: the policy {self.attached} (attachment {self.identity}) was lost "
@@ -271,6 +278,19 @@ class Slice:
 
     def status_json(self):
         return json.loads(run("cachectl", "--json=short", "status", self.name))["units"][0]
+
+    def choice(self):
+        """What AUTO has chosen, and what of."""
+        choice = self.status_json().get("choice")
+        if not choice:
+            raise DemoError(f"{self.name}: no policy is chosen any more\n{self.status()}")
+        return choice
+
+    def switches(self):
+        """When AUTO switched, in seconds of CLOCK_MONOTONIC."""
+        lines = run("journalctl", "--quiet", "--output=json", "--boot", f"MESSAGE_ID={SWITCHED}").splitlines()
+        return [int(entry["__MONOTONIC_TIMESTAMP"]) / 1e6 for entry in map(json.loads, lines)
+                if entry["MESSAGE"].startswith(f"{self.name}:")]
 
     def memory(self):
         """Bytes of what the slice is charged for, by kind.  The kernel's "file" has shared memory in it, which is no

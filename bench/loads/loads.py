@@ -18,6 +18,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "evaluation
 import goals
 import workloads
 import workloads_acfs
+import workloads_auto
 import workloads_dispatch
 import workloads_isolation
 import workloads_memory
@@ -47,6 +48,7 @@ LOADS = {
     **{name: (load, reporter(goals.acfs_together)) for name, load in workloads_acfs.TOGETHER.items()},
     **{name: (load, reporter(goals.acfs_beside)) for name, load in workloads_acfs.BESIDE.items()},
     **{name: (load, report_mlcache) for name, load in workloads_mlcache.LOADS.items()},
+    **{name: (load, reporter(goals.auto)) for name, load in workloads_auto.LOADS.items()},
     "isolation": (workloads_isolation.Isolation, reporter(goals.isolation)),
     "dispatch": (workloads_dispatch.Dispatch, reporter(goals.dispatch)),
     "memory": (workloads_memory.Memory, reporter(goals.memory)),
@@ -73,7 +75,7 @@ def named(*beginnings):
 
 
 # One word for several.
-GROUPS = {"acfs": named("acfs-"), "mlcache": named("mlcache-")}
+GROUPS = {"acfs": named("acfs-"), "mlcache": named("mlcache-"), "auto": named("auto-")}
 
 # What is in none of them is reported at the end.
 SECTIONS = (
@@ -86,6 +88,7 @@ SECTIONS = (
     Section("Isolation", "figure 10", named("isolation")),
     Section("Control by programs", "ACFS, tables 1 to 6 and figures 4 to 6", named("acfs-")),
     Section("Learning what pages are worth", "MLCache, figures 4 and 5", named("mlcache-")),
+    Section("A policy that is chosen", "", named("auto-")),
     Section("Compaction and admission", "application-informed admission", ("admission",)),
     Section("Overhead", "table 4", ("cost",)),
     Section("Dispatch to user space", "table 1", named("dispatch")),

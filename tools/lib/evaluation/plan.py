@@ -8,7 +8,8 @@ import loads
 
 # How long a job may take, which is what the time left is made of; what took place already corrects it.
 MINUTES = {"file-search": 9, "cost": 11, "get-scan": 10.5, "admission": 6, "dispatch": 1.5,
-           **{name: 10 for name in loads.LOADS if name.startswith(("acfs-", "mlcache-"))}}
+           **{name: 10 for name in loads.LOADS if name.startswith(("acfs-", "mlcache-"))},
+           **{name: 20 for name in loads.LOADS if name.startswith("auto-")}}
 DEFAULT_MINUTES = 4
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
