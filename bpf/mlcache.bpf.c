@@ -190,7 +190,7 @@ static __noinline void propose_worst(struct cachebpf_policy *policy, struct cach
 {
 	__u32 i, list;
 
-	bpf_for(i, 0, NR_RUNGS + 1) {
+	bpf_for(i, inverted ? 0 : ladder_find_lowest(policy), NR_RUNGS + 1) {
 		list = ladder_rung(inverted ? NR_RUNGS - i : i);
 		if (bpf_cachebpf_list_len(policy, list) && propose(policy, evict, list))
 			break;

@@ -21,6 +21,8 @@
 #define RUNG_WORTH	(1 << RUNG_SHIFT)
 
 static __u32 ladder_above, ladder_first, ladder_lowest, ladder_turn;
+/* no rung below that has folios; as ladder_lowest, it counts from where worth was at first */
+static __u32 ladder_bottom;
 static __s64 ladder_fallen;
 
 /* In policy_init(). */
@@ -65,20 +67,30 @@ static bool ladder_put(struct cachebpf_policy *policy, struct cachebpf_folio *fo
 	list = nr < 0 ? ladder_rung(0) : ladder_rung(nr);
 	if (folio->list == list)
 		return true;
+	ladder_bottom = min(ladder_bottom, nr < 0 ? ladder_lowest : ladder_lowest + nr);
 	bpf_cachebpf_list_move(policy, folio, list, nr < 0 ? HEAD : TAIL);
 	return false;
+}
+
+/* The lowest rung that has folios, NR_RUNGS if none has. */
+static __always_inline __u32 ladder_find_lowest(struct cachebpf_policy *policy)
+{
+	__u32 nr = ladder_bottom - ladder_lowest;
+
+	bpf_repeat(NR_RUNGS) {
+		if (nr >= NR_RUNGS || bpf_cachebpf_list_len(policy, ladder_rung(nr)))
+			break;
+		nr++;
+	}
+	ladder_bottom = ladder_lowest + nr;
+	return nr;
 }
 
 /* In evict_folios(), before folios are put anywhere: the lowest number rises. */
 static __always_inline void ladder_rise(struct cachebpf_policy *policy)
 {
-	__u32 nr;
+	__u32 nr = ladder_find_lowest(policy);
 
-	bpf_for(nr, 0, NR_RUNGS) {
-		if (!bpf_cachebpf_list_len(policy, ladder_rung(nr)))
-			continue;
-		if (nr > NR_FREE)
-			ladder_lowest += nr - NR_FREE;
-		break;
-	}
+	if (nr > NR_FREE && nr < NR_RUNGS)
+		ladder_lowest += nr - NR_FREE;
 }
