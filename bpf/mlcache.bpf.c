@@ -162,7 +162,7 @@ static __noinline void look_at(struct cachebpf_policy *policy, struct cachebpf_e
 	for_each_folio(folio, evict, list, nr, CACHEBPF_ITER_ROTATE) {
 		put(policy, folio);
 		arm = folio_data(folio, struct arm);
-		if (arm)
+		if (arm && (list != newcomers || arm->n > 1))
 			scores_note(arm->key, (struct plays) { score(folio, arm), arm->n });
 	}
 }
