@@ -4,7 +4,7 @@
  *
  * A map called cachebpf_learned is saved by the daemon, and filled again for the
  * instance of the policy that follows, maybe after a boot: see cachebpf(3).  This
- * one is a table of lines of 8 slots, of which a key has one line.  A slot is a
+ * one is a table of lines of 4 slots, of which a key has one line.  A slot is a
  * fingerprint of the key, its plays as in lib/plays.bpf.h, and the run that wrote
  * it: a run asks only for what was before, so what it notes changes nothing in it.
  *
@@ -17,8 +17,8 @@
 #include "plays.bpf.h"
 
 /* 512 KiB: those pages that are worth most and least, of a cache of any size */
-#define SCORES_LINES		8192
-#define SCORES_SLOTS		8
+#define SCORES_LINES		16384
+#define SCORES_SLOTS		4
 
 struct scores_slot {
 	__u16 fingerprint;
