@@ -16,7 +16,7 @@ HALF_BATCH=16
 try_policy() { # POLICY [OPTION=VALUE…]
         local slice=t35-${1//-/_}.slice percent=$PERCENT options=("${@:2}") id taken
         [[ $1 != noop ]] || percent=$NOOP_PERCENT
-        make_slice "$slice" $'MemoryMax=32M\nMemorySwapMax=0\nCachePolicy='"$1"$'\nCachePolicyOptions='"${options[*]}"
+        make_slice "$slice" $'MemoryMax=16M\nMemorySwapMax=0\nCachePolicy='"$1"$'\nCachePolicyOptions='"${options[*]}"
         systemctl start "$slice"
         unit_runs "$slice" "$1"
         id=$(policy_key "$slice" id)
@@ -36,7 +36,7 @@ try_policy() { # POLICY [OPTION=VALUE…]
         systemctl stop "$slice"
 }
 
-make_trace 80000 81920 4 2000
+make_trace 40000 40960 4 1000
 mapfile -t policies < <(cachectl policies --no-legend | awk '{ print $1 }')
 compare "${#policies[@]}" -ge 12 'there are policies'
 for policy in "${policies[@]}"; do
