@@ -92,13 +92,15 @@ done_testing() {
         exit
 }
 
-# wait_until SECONDS COMMAND…: true as soon as COMMAND is, false when it was not for that long.
+# wait_until SECONDS COMMAND…: true as soon as COMMAND is, false when it was not for that long. To look takes time from
+# what is waited for, so the pauses become longer: from 0.1 to 0.9 seconds.
 wait_until() {
-        local end=$((SECONDS + $1))
+        local end=$((SECONDS + $1)) tenths=1
         shift
         until "$@" >/dev/null 2>&1; do
                 [[ $SECONDS -lt $end ]] || return 1
-                sleep 0.2
+                sleep "0.$tenths"
+                ((tenths == 9)) || ((tenths++))
         done
 }
 
