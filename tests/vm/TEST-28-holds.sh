@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product debug
-# timeout: 900
+# timeout: 400
 # Settings that a client holds: in effect while its command runs, gone with it however it ends, in place both
 # times; over D-Bus; who may; the end of the daemon.
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product
-# timeout: 900
+# timeout: 400
 # CachePolicy=auto: a unit that reads a loop larger than its cache gets MRU, within some windows; when it reads data
 # that it uses unevenly, it gets another policy. Killed, the daemon leaves what it chose, goes on with it, and says what
 # the kernel says.
