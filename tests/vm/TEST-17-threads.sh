@@ -32,7 +32,7 @@ uncache() { # NAME
 }
 
 cached() { # NAME: pages of it that are in the cache
-        python3 - "$dir/$1" <<'PYTHON'
+        python3 -IS - "$dir/$1" <<'PYTHON'
 import ctypes, os, sys
 everything, counts = (ctypes.c_uint64 * 2)(), (ctypes.c_uint64 * 5)()
 fd = os.open(sys.argv[1], os.O_RDONLY)
@@ -155,7 +155,7 @@ eventually updates_are t17-off.slice 1 # the program is there before it is in us
 is "$(policy_key t17-off.slice updates)" 1 'turned on, the policy is replaced in place'
 while_reading t17-off.slice a read_as t17-off.slice a scan
 was_rejected a 'and filters'
-make_dropin t17-off.slice 50-admission $'[Slice]\nCacheAdmission=no'
+edit_dropin t17-off.slice 50-admission $'[Slice]\nCacheAdmission=no'
 eventually updates_are t17-off.slice 2
 eventually filters_are 0
 is "$(policy_key t17-off.slice updates)" 2 'turned off, it is replaced again'

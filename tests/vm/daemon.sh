@@ -50,6 +50,13 @@ make_slices() {
         reload_for "$@"
 }
 
+# edit_dropin UNIT NAME CONTENT: other content for a drop-in that systemd knows. The daemon, if it runs, reads it anew;
+# systemd is not reloaded, which takes several seconds of an emulated processor.
+edit_dropin() {
+        printf '%s\n' "$3" >"/run/systemd/system/$1.d/$2.conf"
+        systemctl try-reload-or-restart cachebpfd.service
+}
+
 # systemd unloads a unit that stopped as soon as nobody needs it, and the daemon forgets it then.
 has_ended() { # UNIT
         [[ $(unit_key "$1" state) =~ ^(|inactive)$ ]]
