@@ -145,8 +145,7 @@ monitor=$!
 heard() { # of a change; one that comes before the monitor is ready is not seen
         local policy
         for policy in lru fifo; do
-                make_dropin t10.slice 70-policy $'[Slice]\nCachePolicy='"$policy"
-                eventually runs t10.slice "$policy"
+                cachectl set --quiet t10.slice "$policy" # without a reload of systemd
         done
         grep -q '"ConfiguredPolicy"' "$MARK.signal"
 }
@@ -156,6 +155,7 @@ wait "$monitor" 2>/dev/null
 unit_runs t10.slice fifo
 like "$(cat "$MARK.signal")" '"ConfiguredPolicy"' 'PropertiesChanged tells of a change'
 rm -f "$MARK.signal"
+cachectl reset --quiet t10.slice
 
 # --- the interface describes itself, and the daemon's answers keep to it (varlinkctl checks them)
 
