@@ -10,7 +10,7 @@
 UNIT=/run/systemd/system/t18.slice.d/50-options.conf
 
 options() { # SETTINGS: the unit's, in place of those before
-        make_dropin t18.slice 50-options $'[Slice]\n'"$1"
+        edit_dropin t18.slice 50-options $'[Slice]\n'"$1"
 }
 
 # nr_scan as the loaded program has it.
@@ -43,7 +43,7 @@ systemctl start t18.slice
 unit_runs t18.slice lfu
 is "$(running_value)" 512 'without options the default runs'
 attached=$(kernel_stat attached)
-options 'CachePolicyOptions=nr_scan=64'
+make_dropin t18.slice 50-options $'[Slice]\nCachePolicyOptions=nr_scan=64'
 eventually updates_are t18.slice 1
 is "$(running_value)" 64 'an option is what the program runs with'
 is "$(kernel_stat attached)" "$attached" 'it was changed in place'
@@ -55,7 +55,6 @@ is "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit PolicyOptions
         'so does D-Bus'
 
 options $'CachePolicyOptions=nr_scan=64\nMemoryHigh=60M'
-systemctl reload cachebpfd.service
 daemon_kill
 daemon_start
 unit_runs t18.slice lfu
@@ -69,13 +68,15 @@ is "$(running_value)" 65 'what is not is changed'
 
 # --- wrong ones
 
+reason_is() { # REGEX
+        [[ $(unit_key t18.slice reason) =~ $1 ]]
+}
+
 wrong() { # OPTIONS REASON: the policy that runs goes on, and the reason names file and line
         options "CachePolicyOptions=$1"
-        eventually state_is t18.slice failed
+        eventually reason_is "$2"
         like "$(unit_key t18.slice reason)" "$2" "$1"
         is "$(policy_key t18.slice policy) $(policy_key t18.slice updates)" 'lfu 2' '... and lfu goes on'
-        options 'CachePolicyOptions=nr_scan=65'
-        eventually state_is t18.slice attached
 }
 wrong nr_scna=64 "^policy 'lfu' has no tunable 'nr_scna' \($UNIT:2\); it has nr_scan"
 range='from 8 to 65536 \(folios\)'
@@ -85,7 +86,7 @@ wrong nr_scan=many "^'nr_scan=many' \($UNIT:2\): tunable 'nr_scan'"
 wrong nr_scan "^'nr_scan' \($UNIT:2\) is no option, which is NAME=VALUE"
 is "$(daemon_log "t18.slice: Cache policy 'lfu' failed: 'nr_scan=7'" | wc -l)" 1 'said once in the journal'
 options $'CachePolicyOptions=nr_scan=65\nCacheAdmission=maybe'
-eventually state_is t18.slice failed
+eventually reason_has t18.slice maybe
 like "$(unit_key t18.slice reason)" "^'maybe' \($UNIT:3\) is neither yes nor no nor a class of threads" \
         'a wrong CacheAdmission='
 options $'CachePolicyOptions=nr_scan=65\nCacheScanThreads=a-name-that-no-thread-has'
@@ -117,7 +118,7 @@ is "$(unit_json t18-rule.slice | jq -c .options)" '["nr_scan=128"]' 'a rule has 
 make_dropin t18-rule.slice 50 $'[Slice]\nCachePolicyOptions=nr_scan=33'
 eventually updates_are t18-rule.slice 1
 is "$(unit_json t18-rule.slice | jq -c .options)" '["nr_scan=33"]' 'those of the unit replace them'
-make_dropin t18-rule.slice 50 $'[Slice]\nCachePolicy=mru'
+edit_dropin t18-rule.slice 50 $'[Slice]\nCachePolicy=mru'
 unit_runs t18-rule.slice mru
 is "$(unit_json t18-rule.slice | jq -c .options)" null 'and a policy in the unit replaces the whole rule'
 printf '[Match]\nUnit=t18-rule.slice\n[Policy]\nCachePolicy=lfu\nCachePolicyOptions=nr_scan=1\n' \
