@@ -14,7 +14,7 @@ work=$(mktemp -d)
 clean_up() {
         rm -rf "$work" /run/systemd/system/$SERVICE.d /run/cachebpf/policies.d/38-t38.conf
         remove_test_units
-        systemctl daemon-reload
+        reload_for $SERVICE
 }
 trap clean_up EXIT
 
@@ -33,9 +33,9 @@ unit_runs t38.slice lfu
 
 # --- preset, tmpfiles, sandbox
 
-systemctl disable --quiet $SERVICE cachebpfd-varlink.socket
+systemctl disable --quiet --no-reload $SERVICE cachebpfd-varlink.socket
 fails 'it can be switched off' systemctl is-enabled $SERVICE
-systemctl preset --quiet $SERVICE cachebpfd-varlink.socket
+systemctl preset --quiet --no-reload $SERVICE cachebpfd-varlink.socket
 succeeds 'but the preset is on' systemctl is-enabled $SERVICE cachebpfd-varlink.socket
 succeeds 'also by the name on the bus' systemctl is-enabled dbus-org.cachebpf1.service
 is "$(stat -c '%U %a' "$PIN_ROOT")" 'root 700' 'only root sees the pins'
@@ -95,11 +95,11 @@ event 5e789ee9f2154352af4c4a061c71fbc5 lfu attached 't38.slice evicts by the pol
 make_dropin t38.slice 50-policy $'[Slice]\nCachePolicy=mru'
 unit_runs t38.slice mru
 event b01d6b0f045545279910acc0486afe6c mru attached 't38.slice has another policy now: mru'
-make_dropin t38.slice 50-policy $'[Slice]\nCachePolicy=nosuch'
+edit_dropin t38.slice 50-policy $'[Slice]\nCachePolicy=nosuch'
 unit_is t38.slice failed
 event 11ac88399c7940a6ba5b79864dd0503e nosuch failed \
         't38.slice does not get the policy that it is to have'
-make_dropin t38.slice 50-policy $'[Slice]\nCachePolicy=lfu'
+edit_dropin t38.slice 50-policy $'[Slice]\nCachePolicy=lfu'
 unit_runs t38.slice lfu
 id=$(policy_key t38.slice id)
 bpftool link detach pinned "$(pin_of t38.slice)/link"
@@ -108,19 +108,18 @@ attached_anew() {
 }
 succeeds 'a policy detached by somebody else comes back' eventually attached_anew
 event c71e1737a8724a1db20eff7c71cafac8 lfu lost 'The kernel took the policy lfu away from t38.slice'
-make_dropin t38.slice 50-policy $'[Slice]\nCachePolicy='
+edit_dropin t38.slice 50-policy $'[Slice]\nCachePolicy='
 unit_is t38.slice unconfigured
 event a1947ad7ff78412d9d098cd1ed940277 lfu unconfigured 't38.slice has no policy of its own any more'
-rm -r /run/systemd/system/t38.slice.d
-systemctl daemon-reload
-unit_runs t38.slice lfu
 
 # --- the watchdog: a daemon that hangs is replaced, and its policies do not notice
 
 is "$(property WatchdogUSec)" 3min 'systemd watches it'
-mkdir -p /run/systemd/system/$SERVICE.d
+rm -r /run/systemd/system/t38.slice.d
+mkdir /run/systemd/system/$SERVICE.d
 printf '[Service]\nWatchdogSec=15s\nLimitCORE=0\n' >/run/systemd/system/$SERVICE.d/50-t38.conf
 systemctl daemon-reload
+unit_runs t38.slice lfu
 systemctl restart $SERVICE
 unit_runs t38.slice lfu
 event 3e8a4df3d2b942cb870e97b119a7d025 lfu attached 't38.slice keeps the policy lfu'
@@ -136,7 +135,20 @@ another_runs() {
 succeeds 'without them another one is started' wait_until 90 another_runs
 is "$(policy_key t38.slice id)" "$id" 'and finds the policy attached as before'
 rm -r /run/systemd/system/$SERVICE.d
-systemctl daemon-reload
+
+# --- units that are linked from a home directory, and the journal of a unit
+
+mkdir -p /home/t38
+printf '[Slice]\nCachePolicy=mru\n' >/home/t38/t38-home.slice
+systemctl link --quiet --runtime /home/t38/t38-home.slice # has systemd reload, for the watchdog as well
+systemctl start t38-home.slice
+unit_runs t38-home.slice mru
+journalctl --quiet --sync
+like "$(journalctl --quiet --no-pager -u t38-home.slice)" "Cache policy 'mru' is attached" \
+        'what the daemon says of a unit is in its journal'
+systemctl stop t38-home.slice
+systemctl disable --quiet --runtime t38-home.slice
+rm -r /home/t38
 
 # --- another one, by hand
 
@@ -185,21 +197,6 @@ is "$(systemctl stop $SERVICE && busctl --timeout=120 get-property $BUS UnitsAtt
 systemctl stop $SERVICE
 is "$(unit_key t38.slice state)" attached 'and so does the call on varlink'
 is "$(policy_key t38.slice id)" "$id" 'which was attached all the time'
-
-# --- units that are linked from a home directory, and the journal of a unit
-
-mkdir -p /home/t38
-printf '[Slice]\nCachePolicy=mru\n' >/home/t38/t38-home.slice
-systemctl link --quiet --runtime /home/t38/t38-home.slice
-systemctl start t38-home.slice
-unit_runs t38-home.slice mru
-journalctl --quiet --sync
-like "$(journalctl --quiet --no-pager -u t38-home.slice)" "Cache policy 'mru' is attached" \
-        'what the daemon says of a unit is in its journal'
-systemctl stop t38-home.slice
-systemctl disable --quiet --runtime t38-home.slice
-rm -r /home/t38
-systemctl daemon-reload
 
 # --- somebody removes the pins
 
