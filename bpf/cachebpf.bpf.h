@@ -409,6 +409,26 @@ struct cachebpf_folio *bpf_iter_cachebpf_advice_next(struct bpf_iter_cachebpf_ad
 void bpf_iter_cachebpf_advice_destroy(struct bpf_iter_cachebpf_advice *it) __ksym;
 
 /*
+ * Move folios of the range that advise() was not called for yet, one after the other,
+ * from the list @from to the tail of @to, and set the first 8 of the policy's bytes of
+ * each to @data.  It ends where one is on another list, or after 1024 of them; there
+ * it goes on the next time, or the next call of advise() does.  List 0 cannot be @from.
+ * Returns the pages that were moved; -ENOENT: no such list.
+ * In advise().  Cost: O(1) for each, much less than a call of advise() and a move; the
+ * lock, for 64 folios at a time.
+ */
+int bpf_cachebpf_advice_move(struct cachebpf_advice *advice, __u32 from, __u32 to,
+			     __u64 data) __ksym;
+
+/*
+ * The same, but each is put where bpf_cachebpf_list_insert() would put it, on a list in
+ * order; what it is sorted by is its stamp, which the first 8 bytes become.
+ * In advise().  Cost: the same, and that of the searches where they do not belong at
+ * the tail; these count as 64 folios each.
+ */
+int bpf_cachebpf_advice_insert(struct cachebpf_advice *advice, __u32 from, __u32 to) __ksym;
+
+/*
  * Begin a walk; what for_each_folio() is made of, for two walks at a time.  Returns 0;
  * -ENOENT: no such list; -EINVAL: unknown flags; in any case _destroy() has to follow.
  * In evict_folios().  Cost: O(1), the lock.

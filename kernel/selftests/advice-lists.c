@@ -7,6 +7,8 @@
 /* folios that bpf_cachebpf_first() and bpf_cachebpf_list_insert() look at */
 #define MAX_PASSED	64
 #define MAX_SORTED	128
+/* and that bpf_cachebpf_advice_move() looks at */
+#define MAX_MOVED	1024
 
 #define NEW_TAIL	2
 #define USED_TAIL	8
@@ -321,6 +323,96 @@ static void test_insert_own_bound(void)
 	expect_bound(10, 10);
 }
 
+/* Have the kernel do @action with the next pages of @file on the list 1, to list 2, in each call. */
+static void act_next(const struct file *file, __u32 action)
+{
+	state->action = action;
+	state->from = 1;
+	state->to = 2;
+	state->nr_seen = state->nr_calls = state->nr_moved = 0;
+	EXPECT_EQ(say(cg, file, 0, 0, OWN), 0);
+	EXPECT_EQ(state->action_error, 0);
+}
+
+/* One on another list ends it, and is shown; it goes on behind those that are shown with that one. */
+static void test_move_next(void)
+{
+	struct file *file;
+	unsigned int i;
+
+	set_up(NEW_TAIL, 0, 0);
+	file = read_new("f", NR);
+	state->action = ADVICE_MOVE;
+	state->to = 3;
+	EXPECT_EQ(say(cg, file, 40 * PAGE, PAGE, OWN), 0);
+	state->keys[0] = 7;
+	act_next(file, ADVICE_MOVE_NEXT);
+	EXPECT_EQ(state->nr_calls, 1);
+	EXPECT_EQ(state->nr_seen, BATCH);
+	EXPECT_EQ(state->seen[0].index, 40);
+	EXPECT_EQ(state->nr_moved, NR - BATCH);
+	request();
+	EXPECT_EQ(state->nr_dumped[0], BATCH - 1);
+	EXPECT(dumped(0, 0, BATCH - 1, 41));
+	EXPECT_EQ(state->nr_dumped[1], NR - BATCH);
+	EXPECT(dumped(1, 0, 40, 0));
+	EXPECT(dumped(1, 40, NR - BATCH - 40, 40 + BATCH));
+	for (i = 0; i < NR - BATCH; i++)
+		if (!EXPECT_EQ(state->dumps[1][i].key, 7))
+			break;
+}
+
+static void test_move_next_bound(void)
+{
+	set_up(NEW_TAIL, 0, 0);
+	act_next(read_new("f", 2 * MAX_MOVED + BATCH + 10), ADVICE_MOVE_NEXT);
+	EXPECT_EQ(state->nr_moved, 2 * MAX_MOVED);
+	EXPECT_EQ(state->nr_calls, 2);
+	EXPECT_EQ(state->nr_seen, BATCH + 10);
+}
+
+/* By their stamps, which become their keys. */
+static void test_insert_next(void)
+{
+	struct file *file;
+	unsigned int i;
+
+	set_up(NEW_TAIL | USED_TAIL | STAMPED, STAMPED, 0);
+	file = file_new(NULL, "f", NR);
+	cg_read_file(cg, file, 0, NR - 20);
+	cg_read_file(cg, file, NR - 10, 10);
+	/* behind these the last ones have to look for their places */
+	cg_read_file(cg, file, NR - 20, 10);
+	act_next(file, ADVICE_INSERT_NEXT);
+	EXPECT_EQ(state->nr_moved, NR);
+	EXPECT_EQ(state->nr_calls, 0);
+	request();
+	EXPECT_EQ(state->nr_dumped[0], 0);
+	EXPECT_EQ(state->nr_dumped[1], NR);
+	EXPECT(dumped(1, 0, NR, 0));
+	for (i = 0; i < NR; i++)
+		if (!EXPECT_EQ(state->dumps[1][i].key, state->dumps[1][i].stamp))
+			break;
+}
+
+/* Who has to look for its place counts as many. */
+static void test_insert_next_bound(void)
+{
+	const unsigned int nr = 3 * MAX_MOVED / 64;
+	struct file *file;
+	unsigned int i;
+
+	set_up(NEW_TAIL | USED_TAIL | STAMPED, STAMPED, 0);
+	file = file_new(NULL, "f", nr);
+	/* read from the end: all but the first have to */
+	for (i = nr; i-- > 0;)
+		cg_read_file(cg, file, i, 1);
+	act_next(file, ADVICE_INSERT_NEXT);
+	EXPECT_OP(state->nr_moved, <, nr);
+	EXPECT_OP(state->nr_calls, >, 0);
+	EXPECT_EQ(state->nr_moved + state->nr_seen, nr);
+}
+
 /* The folio that a look @l found, -1 without. */
 static int found(int l)
 {
@@ -476,6 +568,10 @@ static const struct test tests[] = {
 	{ "sorting in: far from the tail",			test_insert_far },
 	{ "sorting in: bounded",				test_insert_bound },
 	{ "sorting in: bounded by the policy",			test_insert_own_bound },
+	{ "the next folios move, until one is elsewhere",	test_move_next },
+	{ "the next folios: bounded",				test_move_next_bound },
+	{ "the next folios: sorted in",				test_insert_next },
+	{ "the next folios: sorted in, bounded",		test_insert_next_bound },
 	{ "the first folio, and the last",			test_first },
 	{ "the first folio: a large one",			test_first_large },
 	{ "the first folio: behind many others",				test_first_blocked },

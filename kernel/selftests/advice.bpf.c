@@ -78,6 +78,20 @@ static __always_inline int act(struct cachebpf_policy *policy, struct cachebpf_f
 	}
 }
 
+static __always_inline void act_next(struct cachebpf_advice *advice)
+{
+	int nr = 0;
+
+	if (state.action == ADVICE_MOVE_NEXT)
+		nr = bpf_cachebpf_advice_move(advice, state.from, state.to, state.keys[0]);
+	else if (state.action == ADVICE_INSERT_NEXT)
+		nr = bpf_cachebpf_advice_insert(advice, state.from, state.to);
+	if (nr < 0)
+		state.action_error = nr;
+	else
+		__sync_fetch_and_add(&state.nr_moved, nr);
+}
+
 static long until(__u32 i, void *ctx)
 {
 	__u64 *end = ctx;
@@ -103,6 +117,7 @@ __s32 CACHEBPF_OP(advice_advise, struct cachebpf_policy *policy, struct cachebpf
 		state.said.first = advice->first;
 		state.said.last = advice->last;
 		state.said.advice = advice->advice;
+		act_next(advice);
 		return state.answer;
 	}
 
@@ -116,6 +131,7 @@ __s32 CACHEBPF_OP(advice_advise, struct cachebpf_policy *policy, struct cachebpf
 		if (err)
 			state.action_error = err;
 	}
+	act_next(advice);
 	if (state.wait_us)
 		bpf_loop(1 << 23, until, &end, 0);
 	return state.walk_answer;

@@ -432,6 +432,69 @@ static void test_deleted(void)
 	hear_all(cg, other, 10);
 }
 
+/* Of a policy with 3 lists, where new folios come to the first one. */
+static void set_up_lists(void)
+{
+	cg = cg_new(NULL, "a");
+	state = advice_load(cg, &policy);
+	state->want_lists = 3;
+	state->list_flags[0] = 2;
+	state->answer = state->walk_answer = WALK;
+	state->from = 1;
+	state->to = 2;
+	policy_attach_loaded(policy);
+}
+
+/* Folios are moved by whom they concern, and of the range. */
+static void test_next_of_manager(void)
+{
+	struct file *file = file_new(NULL, "f", NR);
+	const char *x, *y;
+	unsigned int i;
+
+	set_up_lists();
+	x = cg_new(cg, "x");
+	y = cg_new(cg, "y");
+	cg_read_file(x, file, 0, 20);
+	cg_read_file(y, file, 20, 20);
+	cg_read_file(x, file, 40, 20);
+	/* readers say something, too */
+	state->nr_calls = 0;
+	state->action = ADVICE_MOVE_NEXT;
+	EXPECT_EQ(say(x, file, 10 * PAGE, 40 * PAGE, OWN), 0);
+	EXPECT_EQ(state->nr_calls, 0);
+	EXPECT_EQ(state->nr_moved, 20);
+	/* all that are where they were */
+	state->action = ADVICE_LOOK;
+	hear_all(x, file, 40);
+	for (i = 0; i < 40; i++)
+		if (!EXPECT_EQ(state->seen[i].list, i >= 10 && i < 30 ? 2 : 1))
+			break;
+	hear_all(y, file, 20);
+	for (i = 0; i < 20; i++)
+		if (!EXPECT_EQ(state->seen[i].list, 1))
+			break;
+}
+
+static void test_next_nowhere(void)
+{
+	static const __u32 bad[][2] = { { 0, 2 }, { 4, 2 }, { ~0U, 2 }, { 1, 4 }, { 1, ~0U } };
+	struct file *file = file_new(NULL, "f", NR);
+	unsigned int i;
+
+	set_up_lists();
+	cg_read_file(cg, file, 0, NR);
+	for (i = 0; i < 2 * ARRAY_SIZE(bad); i++) {
+		state->action = i % 2 ? ADVICE_INSERT_NEXT : ADVICE_MOVE_NEXT;
+		state->from = bad[i / 2][0];
+		state->to = bad[i / 2][1];
+		state->action_error = 0;
+		hear_all(cg, file, NR);
+		EXPECT_EQ(state->action_error, -ENOENT);
+	}
+	EXPECT_EQ(state->nr_moved, 0);
+}
+
 /* much more than fits */
 #define NR_PRESSED	(24 * MiB_PAGES)
 
@@ -455,7 +518,7 @@ static int read_and_speak(void *arg)
 	return 0;
 }
 
-static void test_pressure(void)
+static void expect_books_under_pressure(__u32 action)
 {
 	struct file *file = file_new(NULL, "f", NR_PRESSED);
 	pid_t pids[3];
@@ -468,7 +531,8 @@ static void test_pressure(void)
 	state->list_flags[0] = 2;
 	state->propose = 3;
 	state->answer = state->walk_answer = WALK;
-	state->action = ADVICE_INSERT;
+	state->action = action;
+	state->from = 1;
 	state->to = 2;
 	state->nr_max = ~0U;
 	for (i = 0; i < ADVICE_MAX_FOLIOS; i++)
@@ -484,6 +548,24 @@ static void test_pressure(void)
 	EXPECT_BOOKS();
 }
 
+static void test_pressure(void)
+{
+	expect_books_under_pressure(ADVICE_INSERT);
+}
+
+/* Who moves the next folios holds none of them. */
+static void test_pressure_move_next(void)
+{
+	expect_books_under_pressure(ADVICE_MOVE_NEXT);
+	EXPECT_OP(state->nr_moved, >, 0);
+}
+
+static void test_pressure_insert_next(void)
+{
+	expect_books_under_pressure(ADVICE_INSERT_NEXT);
+	EXPECT_OP(state->nr_moved, >, 0);
+}
+
 static const struct test tests[] = {
 	{ "what is said, and the answer",			test_said },
 	{ "nobody listens",					test_nobody },
@@ -496,7 +578,11 @@ static const struct test tests[] = {
 	{ "a cgroup goes in the middle",			test_cgroup_goes },
 	{ "a cgroup goes in the middle, with the policy",	test_policy_goes },
 	{ "files that are deleted, and numbers used again",	test_deleted },
+	{ "the next folios: of the range and the manager",	test_next_of_manager },
+	{ "the next folios: from or to no list",		test_next_nowhere },
 	{ "memory is short",					test_pressure },
+	{ "memory is short, while the next folios move",	test_pressure_move_next },
+	{ "memory is short, while they are sorted in",		test_pressure_insert_next },
 };
 
 SUBJECT(advice);

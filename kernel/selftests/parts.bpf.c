@@ -120,6 +120,7 @@ void CACHEBPF_OP(parts_removed, struct cachebpf_policy *policy, struct cachebpf_
 __s32 CACHEBPF_OP(parts_advise, struct cachebpf_policy *policy, struct cachebpf_advice *advice)
 {
 	struct cachebpf_folio *folio;
+	__u32 from;
 
 	if (advice->begins) {
 		__sync_fetch_and_add(&state.advised, 1);
@@ -127,6 +128,12 @@ __s32 CACHEBPF_OP(parts_advise, struct cachebpf_policy *policy, struct cachebpf_
 	}
 	for_each_advised_folio(folio, advice)
 		put(policy, folio, &state.when_advised);
+	/* of what comes next some may be on that list */
+	from = bpf_get_prandom_u32() % (state.nr_lists + 1);
+	if (state.when_advised.how == PUT_MOVE)
+		bpf_cachebpf_advice_move(advice, from, state.when_advised.list, from);
+	else if (state.when_advised.how == PUT_SORTED)
+		bpf_cachebpf_advice_insert(advice, from, state.when_advised.list);
 	return CACHEBPF_ADVICE_WALK;
 }
 

@@ -237,6 +237,10 @@ enum advice_action {
 	ADVICE_MOVE,
 	/* there, too, with the first of @keys left */
 	ADVICE_INSERT,
+	/* in each call, with the next ones, as long as they are on the list @from: the first, */
+	ADVICE_MOVE_NEXT,
+	/* or sorted in by their stamps */
+	ADVICE_INSERT_NEXT,
 };
 
 /* a folio as a policy saw it */
@@ -259,8 +263,9 @@ struct advice_state {
 	__s32 answer;
 	__s32 walk_answer;
 	__u32 wait_us;
-	/* what the others do with each folio */
+	/* what the others do with each folio, or all do with the next ones */
 	__u32 action;
+	__u32 from;
 	__u32 to;
 	__u32 nr_max;
 	__s64 keys[ADVICE_MAX_FOLIOS];
@@ -302,6 +307,8 @@ struct advice_state {
 	__u32 nr_seen;
 	struct advice_folio seen[ADVICE_MAX_FOLIOS];
 	__s32 action_error;
+	/* pages that ADVICE_MOVE_NEXT and ADVICE_INSERT_NEXT have moved */
+	__u32 nr_moved;
 	__u32 nr_lists;
 	__s32 create_error;
 	__u32 nr_found;

@@ -201,6 +201,12 @@ static void find_gap(uint32_t list, const struct cachebpf_folio *f, uint32_t n, 
         bool sorted = l->sorted && last->cached && last->list == list;
         bool before = sorted && n > 1 && is_after(l->sorted, f);
 
+        /* mostly it belongs at the tail */
+        if (!is_after(l->tail, f)) {
+                gap[0] = l->tail;
+                gap[1] = 0;
+                return;
+        }
         gap[0] = before ? last->prev : l->tail;
         gap[1] = before ? l->sorted : 0;
         if (approach(gap, f, n / 2 - before))
@@ -316,4 +322,12 @@ struct cachebpf_folio *bpf_iter_cachebpf_advice_next(struct bpf_iter_cachebpf_ad
 }
 
 void bpf_iter_cachebpf_advice_destroy(struct bpf_iter_cachebpf_advice *it) {
+}
+
+int bpf_cachebpf_advice_move(struct cachebpf_advice *advice, __u32 from, __u32 to, __u64 data) {
+        return from > 0 && from < host.n_lists && to < host.n_lists ? 0 : -ENOENT;
+}
+
+int bpf_cachebpf_advice_insert(struct cachebpf_advice *advice, __u32 from, __u32 to) {
+        return bpf_cachebpf_advice_move(advice, from, to, 0);
 }

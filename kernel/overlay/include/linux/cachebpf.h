@@ -238,8 +238,12 @@ struct cachebpf_advice {
 	u64			last;
 	s32			advice;
 	bool			begins;
+	/* of this call; the cgroup of @manager */
+	struct cachebpf_policy	*policy;
+	struct mem_cgroup	*speaks;
+	struct address_space	*mapping;
 	u64			policy_serial;
-	/* where the next call begins */
+	/* the first page that was neither shown nor moved */
 	u64			next;
 	u32			nr_folios;
 	struct cachebpf_folio	*folios[CACHEBPF_ADVICE_BATCH];

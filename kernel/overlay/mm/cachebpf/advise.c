@@ -19,8 +19,9 @@
 #include <linux/sched/signal.h>
 #include <linux/xarray.h>
 
-#include "internal.h"
+#include "delay.h"
 #include "kfunc.h"
+#include "list.h"
 
 /* entries of a file, folios or what is left of them, that are looked at in one RCU read side */
 #define CACHEBPF_ADVICE_VISITS	1024
@@ -68,40 +69,48 @@ void cachebpf_file_of(struct cachebpf_file *file, const struct address_space *ma
 	file->generation = inode->i_generation;
 }
 
-/* Is @f what @policy may be told of, by @manager?  @known is the cgroup of such a folio. */
-static bool is_managed(const struct cachebpf_folio *f, struct cachebpf_policy *policy,
-		       struct mem_cgroup *manager, struct folio *folio, struct mem_cgroup **known)
+/*
+ * Is @f the policy's that @advice goes to, and its folio of who speaks?  @known is the
+ * cgroup of such a folio, mostly of all.  It is for good under the node's lock alone.
+ */
+static __always_inline bool is_speakers(const struct cachebpf_advice *advice,
+					const struct cachebpf_folio *f, struct folio *folio,
+					struct mem_cgroup **known)
 {
 	struct mem_cgroup *memcg;
 
-	if (!f || READ_ONCE(f->owner) != policy->id || cachebpf_is_rejected(f) ||
-	    READ_ONCE(f->list) == CACHEBPF_NO_LIST)
+	/* as in is_own() */
+	if (smp_load_acquire(&f->owner) != advice->policy->id)
 		return false;
-	memcg = folio_memcg_check(folio);
-	if (memcg && memcg == *known)
+	if (likely(READ_ONCE(folio->memcg_data) == (unsigned long)*known))
 		return true;
-	if (manager_of(policy, memcg) != manager)
+	memcg = folio_memcg_check(folio);
+	if (manager_of(advice->policy, memcg) != advice->speaks)
 		return false;
-	*known = memcg;
+	if (memcg)
+		*known = memcg;
 	return true;
 }
 
-/*
- * Have in @advice the entries of the next folios of @mapping, from @advice->next on,
- * that are @policy's and of @manager; @held are these folios.  As filemap_get_folios(),
- * but what is not wanted is not held.
- */
-static void take_batch(struct cachebpf_advice *advice, struct cachebpf_policy *policy,
-		       struct mem_cgroup *manager, struct address_space *mapping,
-		       struct folio_batch *held)
+/* Is @f on a list that the policy knows of? */
+static bool is_listed(const struct cachebpf_folio *f)
 {
-	XA_STATE(xas, &mapping->i_pages, advice->next);
+	return READ_ONCE(f->list) != CACHEBPF_NO_LIST && !cachebpf_is_rejected(f);
+}
+
+/*
+ * Have in @advice the entries of the next folios that it is about, from @advice->next
+ * on; @held are these folios.  As filemap_get_folios(), but what is not wanted is not
+ * held.
+ */
+static void take_batch(struct cachebpf_advice *advice, struct folio_batch *held)
+{
+	XA_STATE(xas, &advice->mapping->i_pages, advice->next);
 	u32 nr_left = CACHEBPF_ADVICE_VISITS;
-	struct mem_cgroup *known = NULL;
+	struct mem_cgroup *known = advice->speaks;
 	struct cachebpf_folio *f;
 	struct folio *folio;
 
-	advice->nr_folios = 0;
 	xas_for_each(&xas, folio, advice->last) {
 		if (xas_retry(&xas, folio))
 			continue;
@@ -112,7 +121,8 @@ static void take_batch(struct cachebpf_advice *advice, struct cachebpf_policy *p
 		if (xa_is_value(folio))
 			continue;
 		f = cachebpf_table_lookup(folio_pfn(folio));
-		if (!is_managed(f, policy, manager, folio, &known) || !folio_try_get(folio))
+		if (!f || !is_speakers(advice, f, folio, &known) || !is_listed(f) ||
+		    !folio_try_get(folio))
 			continue;
 		/* it may be another file's by now */
 		if (unlikely(folio != xas_reload(&xas))) {
@@ -125,15 +135,167 @@ static void take_batch(struct cachebpf_advice *advice, struct cachebpf_policy *p
 	advice->next = advice->last + 1;
 }
 
+/* A part of the range that is moved. */
+struct move {
+	struct cachebpf_advice	*advice;
+	u32			from;
+	u32			to;
+	/* the first half of their data from now on; or they are sorted in, by their stamps */
+	u64			data;
+	bool			sorts;
+	/* folios to look at yet; pages that were moved */
+	u32			nr_left;
+	u32			nr_pages;
+	/* the cgroup of one that is moved */
+	struct mem_cgroup	*known;
+	struct xa_state		xas;
+	struct folio		*folio;
+	struct cachebpf_run	run;
+};
+
+/* The next folio that has an entry, in @m->folio, and that; NULL at the end. */
+static __always_inline struct cachebpf_folio *next_entry(struct move *m)
+{
+	struct cachebpf_folio *f;
+	struct folio *folio;
+
+	while ((folio = xas_next_entry(&m->xas, m->advice->last))) {
+		if (xas_retry(&m->xas, folio))
+			continue;
+		if (!m->nr_left) {
+			m->advice->next = m->xas.xa_index;
+			return NULL;
+		}
+		m->nr_left--;
+		f = xa_is_value(folio) ? NULL : cachebpf_table_lookup(folio_pfn(folio));
+		if (f) {
+			m->folio = folio;
+			return f;
+		}
+	}
+	m->advice->next = m->advice->last + 1;
+	return NULL;
+}
+
+static void end_run(struct move *m, struct cachebpf_node *node)
+{
+	if (!m->run.nr_folios)
+		return;
+	cachebpf_move_between(node, m->from, m->to, &m->run);
+	if (m->sorts)
+		node->lists[m->to]->sorted = m->run.last.pfn;
+	m->nr_pages += m->run.nr_pages;
+	m->run.nr_folios = 0;
+}
+
+/* Move @f, on @m->from, to the tail of @m->to, together with those that it is behind. */
+static __always_inline void join_run(struct move *m, struct cachebpf_node *node,
+				     struct cachebpf_folio *f, u32 pfn)
+{
+	if (!m->run.nr_folios || m->run.last.f->next != pfn) {
+		end_run(m, node);
+		m->run.first = (struct cachebpf_end) { .f = f, .pfn = pfn };
+		m->run.nr_pages = 0;
+	}
+	m->run.last = (struct cachebpf_end) { .f = f, .pfn = pfn };
+	m->run.nr_folios++;
+	m->run.nr_pages += 1UL << f->order;
+	WRITE_ONCE(f->list, m->to);
+}
+
+/* Sort @f in, at the tail of @m->to or where it belongs. */
+static void sort_in(struct move *m, struct cachebpf_node *node, struct cachebpf_folio *f, u32 pfn)
+{
+	const struct cachebpf_folio *tail = m->run.nr_folios ? m->run.last.f :
+							      node->lists[m->to]->tail.f;
+
+	WRITE_ONCE(f->data[0], *cachebpf_stamp(f));
+	if (!cachebpf_is_after(tail, f, 0)) {
+		join_run(m, node, f, pfn);
+		return;
+	}
+	end_run(m, node);
+	m->nr_pages += 1UL << f->order;
+	cachebpf_unlink(node, f, pfn);
+	cachebpf_link_sorted(node, f, m->to, 0, CACHEBPF_MAX_SORTED);
+	/* that takes as long as many others */
+	m->nr_left -= min_t(u32, m->nr_left, CACHEBPF_LOCK_BATCH);
+}
+
 /*
- * One call of the policy that @memcg has, with what is next of @mapping.  -EAGAIN if
- * it is another one than that which the last call went to.
+ * Move what is on @m->from of @f and the next ones, on @node, which is locked.  Nobody
+ * holds them: what is of that file meanwhile, and managed, cannot go.  Returns the first
+ * one that was not looked at.
  */
-static int tell_policy(struct cachebpf_advice *advice, struct mem_cgroup *memcg,
-		       struct address_space *mapping)
+static struct cachebpf_folio *move_some(struct move *m, struct cachebpf_node *node,
+					struct cachebpf_folio *f)
+{
+	u32 nr_then = m->nr_left - min_t(u32, m->nr_left, CACHEBPF_LOCK_BATCH);
+	struct cachebpf_advice *advice = m->advice;
+	struct cachebpf_policy *policy = advice->policy;
+	struct cachebpf_list *from = node->lists[m->from];
+	bool walked = !hlist_empty(&from->walks);
+
+	do {
+		u32 pfn = folio_pfn(m->folio);
+
+		/* it may be another file's by now */
+		if (unlikely(READ_ONCE(m->folio->mapping) != advice->mapping) ||
+		    !is_speakers(advice, f, m->folio, &m->known))
+			continue;
+		if (unlikely(f->list != m->from)) {
+			if (!is_listed(f))
+				continue;
+			advice->next = m->xas.xa_index;
+			f = NULL;
+			break;
+		}
+		/* a walk knows no runs */
+		if (unlikely(walked)) {
+			end_run(m, node);
+			cachebpf_advance_walks(from, f, pfn);
+		}
+		if (m->sorts) {
+			sort_in(m, node, f, pfn);
+		} else {
+			WRITE_ONCE(f->data[0], m->data);
+			join_run(m, node, f, pfn);
+		}
+	} while ((f = next_entry(m)) && m->nr_left > nr_then &&
+		 node == policy->nodes[folio_nid(m->folio)]);
+	end_run(m, node);
+	return f;
+}
+
+/* Move the next folios, as long as they are on @m->from.  Returns their pages. */
+static int move_next(struct move *m)
+{
+	struct cachebpf_policy *policy = m->advice->policy;
+	struct cachebpf_node *node;
+	struct cachebpf_folio *f;
+	unsigned long flags;
+
+	if (!m->from || m->from >= policy->nr_lists || m->to >= policy->nr_lists)
+		return -ENOENT;
+
+	f = next_entry(m);
+	while (f) {
+		node = policy->nodes[folio_nid(m->folio)];
+		cachebpf_delay(CACHEBPF_AT_MOVE);
+		spin_lock_irqsave(&node->lock, flags);
+		f = move_some(m, node, f);
+		spin_unlock_irqrestore(&node->lock, flags);
+	}
+	return m->nr_pages;
+}
+
+/*
+ * One call of the policy that @memcg has, with what is next.  -EAGAIN if it is another
+ * one than that which the last call went to.
+ */
+static int tell_policy(struct cachebpf_advice *advice, struct mem_cgroup *memcg)
 {
 	struct cachebpf_policy *policy;
-	struct mem_cgroup *manager;
 	struct cachebpf_ops *ops;
 	struct folio_batch held;
 	int ret = -EOPNOTSUPP;
@@ -148,11 +310,13 @@ static int tell_policy(struct cachebpf_advice *advice, struct mem_cgroup *memcg,
 	ret = -EAGAIN;
 	if (advice->policy_serial && advice->policy_serial != policy->serial)
 		goto out;
-	manager = manager_of(policy, memcg);
+	advice->policy = policy;
+	advice->speaks = manager_of(policy, memcg);
 	advice->policy_serial = policy->serial;
-	advice->manager = cgroup_id(manager->css.cgroup);
+	advice->manager = cgroup_id(advice->speaks->css.cgroup);
+	advice->nr_folios = 0;
 	if (!advice->begins)
-		take_batch(advice, policy, manager, mapping, &held);
+		take_batch(advice, &held);
 	ret = advice->begins || advice->nr_folios ? ops->advise(policy, advice) :
 						   CACHEBPF_ADVICE_WALK;
 out:
@@ -163,14 +327,13 @@ out:
 }
 
 /* Show the policy what of the range is cached, a batch at a time. */
-static int walk_range(struct cachebpf_advice *advice, struct mem_cgroup *memcg,
-		      struct address_space *mapping)
+static int walk_range(struct cachebpf_advice *advice, struct mem_cgroup *memcg)
 {
 	int ret = CACHEBPF_ADVICE_WALK;
 
 	advice->begins = false;
 	while (ret == CACHEBPF_ADVICE_WALK && advice->next <= advice->last) {
-		ret = tell_policy(advice, memcg, mapping);
+		ret = tell_policy(advice, memcg);
 		cond_resched();
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -190,13 +353,7 @@ static int walk_range(struct cachebpf_advice *advice, struct mem_cgroup *memcg,
  */
 int __cachebpf_advise(struct address_space *mapping, loff_t start, loff_t end, int advice)
 {
-	struct cachebpf_advice a = {
-		.advice = advice,
-		.first = start >> PAGE_SHIFT,
-		.last = end >> PAGE_SHIFT,
-		.next = start >> PAGE_SHIFT,
-		.begins = true,
-	};
+	struct cachebpf_advice a;
 	struct mem_cgroup *memcg;
 	int ret;
 
@@ -205,10 +362,18 @@ int __cachebpf_advise(struct address_space *mapping, loff_t start, loff_t end, i
 	memcg = get_mem_cgroup_from_current();
 	if (!memcg)
 		return -EOPNOTSUPP;
+	/* most of it are folios, of which there are none yet */
+	a.advice = advice;
+	a.first = start >> PAGE_SHIFT;
+	a.last = end >> PAGE_SHIFT;
+	a.next = a.first;
+	a.begins = true;
+	a.mapping = mapping;
+	a.policy_serial = 0;
 	cachebpf_file_of(&a.file, mapping, a.first);
-	ret = tell_policy(&a, memcg, mapping);
+	ret = tell_policy(&a, memcg);
 	if (ret == CACHEBPF_ADVICE_WALK)
-		ret = walk_range(&a, memcg, mapping);
+		ret = walk_range(&a, memcg);
 	css_put(&memcg->css);
 	return ret < -MAX_ERRNO ? -EINVAL : ret;
 }
@@ -272,6 +437,53 @@ bpf_iter_cachebpf_advice_next(struct bpf_iter_cachebpf_advice *it)
  */
 __bpf_kfunc void bpf_iter_cachebpf_advice_destroy(struct bpf_iter_cachebpf_advice *it)
 {
+}
+
+/**
+ * bpf_cachebpf_advice_move - move the next folios that advice is about
+ * @advice: the advice
+ * @from: number of the list that they are on, at least 1
+ * @to: number of the list to the tail of which they move
+ * @data: what is to be the first 8 bytes of the policy's data of each
+ *
+ * Those of the range behind what this call, and those before, were shown or have
+ * moved: until one is on another list, or many were looked at.  The next call goes
+ * on there.
+ *
+ * Return: the pages that were moved; -ENOENT no such list.
+ */
+__bpf_kfunc int bpf_cachebpf_advice_move(struct cachebpf_advice *advice, u32 from, u32 to,
+					 u64 data)
+{
+	struct move m = {
+		.advice = advice, .from = from, .to = to, .data = data,
+		.known = advice->speaks, .nr_left = CACHEBPF_ADVICE_VISITS,
+		.xas = __XA_STATE(&advice->mapping->i_pages, advice->next, 0, 0),
+	};
+
+	return move_next(&m);
+}
+
+/**
+ * bpf_cachebpf_advice_insert - the same, to where they belong on a list that is in order
+ * @advice: the advice
+ * @from: number of the list that they are on, at least 1; it is stamped
+ * @to: number of the list, as bpf_cachebpf_list_insert() has it
+ *
+ * The first 8 bytes of the policy's data of each, by which it is sorted in, become
+ * its stamp.
+ *
+ * Return: the pages that were moved; -ENOENT no such list.
+ */
+__bpf_kfunc int bpf_cachebpf_advice_insert(struct cachebpf_advice *advice, u32 from, u32 to)
+{
+	struct move m = {
+		.advice = advice, .from = from, .to = to, .sorts = true,
+		.known = advice->speaks, .nr_left = CACHEBPF_ADVICE_VISITS,
+		.xas = __XA_STATE(&advice->mapping->i_pages, advice->next, 0, 0),
+	};
+
+	return move_next(&m);
 }
 
 __bpf_kfunc_end_defs();

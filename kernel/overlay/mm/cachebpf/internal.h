@@ -88,6 +88,14 @@ struct cachebpf_end {
 	u32			pfn;
 };
 
+/* Folios that follow each other on a list. */
+struct cachebpf_run {
+	struct cachebpf_end	first;
+	struct cachebpf_end	last;
+	unsigned long		nr_folios;
+	unsigned long		nr_pages;
+};
+
 /* One eviction list on one NUMA node; head = front, tail = back. */
 struct cachebpf_list {
 	struct cachebpf_end	head;
@@ -286,6 +294,8 @@ void cachebpf_link_sorted(struct cachebpf_node *node, struct cachebpf_folio *f, 
 			  int key, u32 nr_max);
 void cachebpf_enlist_heir(struct cachebpf_policy *policy, struct cachebpf_folio *f, u16 list_id);
 void cachebpf_move_run(struct cachebpf_list *list, struct cachebpf_folio *last);
+void cachebpf_move_between(struct cachebpf_node *node, u16 from_id, u16 to_id,
+			   const struct cachebpf_run *run);
 void cachebpf_list_replace(struct cachebpf_node *node, struct cachebpf_folio *old,
 			   struct cachebpf_folio *new);
 u16 cachebpf_settled_list(struct cachebpf_node *node, struct cachebpf_folio *f);

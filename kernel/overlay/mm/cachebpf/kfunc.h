@@ -47,6 +47,8 @@ int bpf_iter_cachebpf_advice_new(struct bpf_iter_cachebpf_advice *it,
 				 struct cachebpf_advice *advice);
 struct cachebpf_held_folio *bpf_iter_cachebpf_advice_next(struct bpf_iter_cachebpf_advice *it);
 void bpf_iter_cachebpf_advice_destroy(struct bpf_iter_cachebpf_advice *it);
+int bpf_cachebpf_advice_move(struct cachebpf_advice *advice, u32 from, u32 to, u64 data);
+int bpf_cachebpf_advice_insert(struct cachebpf_advice *advice, u32 from, u32 to);
 
 /* propose.c: proposals */
 int bpf_cachebpf_evict(struct cachebpf_evict *evict, struct cachebpf_folio *folio);

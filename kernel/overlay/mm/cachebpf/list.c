@@ -137,11 +137,6 @@ struct gap {
 	struct cachebpf_end	behind;
 };
 
-static bool is_after(const struct cachebpf_folio *other, const struct cachebpf_folio *f, int key)
-{
-	return other && (s64)other->data[key] > (s64)f->data[key];
-}
-
 /*
  * Move @gap to where @f belongs, by the half @key of its data, over @nr folios at
  * most.  Returns whether it is there; the policy may change data meanwhile.
@@ -149,9 +144,9 @@ static bool is_after(const struct cachebpf_folio *other, const struct cachebpf_f
 static bool approach(struct gap *gap, const struct cachebpf_folio *f, int key, u32 nr)
 {
 	for (;; nr--) {
-		bool back = is_after(gap->before.f, f, key);
+		bool back = cachebpf_is_after(gap->before.f, f, key);
 
-		if (!back && (!gap->behind.f || is_after(gap->behind.f, f, key)))
+		if (!back && (!gap->behind.f || cachebpf_is_after(gap->behind.f, f, key)))
 			return true;
 		if (!nr)
 			return false;
@@ -182,9 +177,9 @@ static struct cachebpf_folio *last_sorted(struct cachebpf_list *list, u16 list_i
 static void find_gap(struct cachebpf_list *list, struct cachebpf_folio *last,
 		     const struct cachebpf_folio *f, int key, struct gap *gap)
 {
-	if (is_after(list->head.f, f, key)) {
+	if (cachebpf_is_after(list->head.f, f, key)) {
 		*gap = (struct gap) { .behind = list->head };
-	} else if (last && gap->before.f && !is_after(last, gap->before.f, key)) {
+	} else if (last && gap->before.f && !cachebpf_is_after(last, gap->before.f, key)) {
 		gap->before = (struct cachebpf_end) { .f = last, .pfn = list->sorted };
 		cachebpf_set_end(&gap->behind, last->next);
 	}
@@ -208,10 +203,16 @@ void cachebpf_link_sorted(struct cachebpf_node *node, struct cachebpf_folio *f, 
 {
 	struct cachebpf_list *list = node->lists[list_id];
 	u32 pfn = cachebpf_folio_pfn(f), nr = nr_max / 2, nr_then = nr_max - nr;
-	struct cachebpf_folio *last = last_sorted(list, list_id, f, pfn);
 	struct gap gap = { .before = list->tail };
+	struct cachebpf_folio *last;
 
-	if (nr && is_after(last, f, key)) {
+	if (!cachebpf_is_after(list->tail.f, f, key)) {
+		list->sorted = pfn;
+		cachebpf_link(node, f, pfn, list_id, true);
+		return;
+	}
+	last = last_sorted(list, list_id, f, pfn);
+	if (nr && cachebpf_is_after(last, f, key)) {
 		nr--;
 		gap.behind = (struct cachebpf_end) { .f = last, .pfn = list->sorted };
 		cachebpf_set_end(&gap.before, last->prev);
@@ -277,6 +278,41 @@ void cachebpf_move_run(struct cachebpf_list *list, struct cachebpf_folio *last)
 	cachebpf_set_end(&list->head, rest);
 	list->head.f->prev = 0;
 	last->next = 0;
+}
+
+/**
+ * cachebpf_move_between - move a run to the tail of another list
+ * @node: the node, locked
+ * @from_id: the list that it is on
+ * @to_id: the list; they say already that they are on it
+ * @run: folios that follow each other, none of which a walk is at
+ */
+void cachebpf_move_between(struct cachebpf_node *node, u16 from_id, u16 to_id,
+			   const struct cachebpf_run *run)
+{
+	struct cachebpf_list *from = node->lists[from_id], *to = node->lists[to_id];
+	u32 before = run->first.f->prev, behind = run->last.f->next;
+
+	if (before)
+		cachebpf_table_entry(before)->next = behind;
+	else
+		cachebpf_set_end(&from->head, behind);
+	if (behind)
+		cachebpf_table_entry(behind)->prev = before;
+	else
+		cachebpf_set_end(&from->tail, before);
+	from->nr_folios -= run->nr_folios;
+	from->nr_pages -= run->nr_pages;
+
+	run->first.f->prev = to->tail.pfn;
+	run->last.f->next = 0;
+	if (to->tail.pfn)
+		to->tail.f->next = run->first.pfn;
+	else
+		to->head = run->first;
+	to->tail = run->last;
+	to->nr_folios += run->nr_folios;
+	to->nr_pages += run->nr_pages;
 }
 
 /*

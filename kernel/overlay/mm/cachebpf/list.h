@@ -20,6 +20,13 @@ static inline void cachebpf_set_end(struct cachebpf_end *end, u32 pfn)
 	end->f = pfn ? cachebpf_table_entry(pfn) : NULL;
 }
 
+/* Is @other, if there is any, behind @f by the half @key of their data? */
+static inline bool cachebpf_is_after(const struct cachebpf_folio *other,
+				     const struct cachebpf_folio *f, int key)
+{
+	return other && (s64)other->data[key] > (s64)f->data[key];
+}
+
 /* Of @f, the neighbour in the direction of the list's tail or head. */
 static __always_inline u32 *cachebpf_towards(struct cachebpf_folio *f, bool tail)
 {
