@@ -249,29 +249,68 @@ static void lend(struct cachebpf_policy *policy, struct cachebpf_folio *folio, _
 	bpf_cachebpf_list_move(policy, folio, lists + LENT, TAIL);
 }
 
+/*
+ * The next pages of the range, which are on USED of the level @from still, mostly all of them:
+ * what put() and lend() do with each, at once.
+ */
+static __always_inline void put_next(struct cachebpf_advice *a, __u32 from, __u32 lists)
+{
+	int nr;
+
+	if (from == lists)
+		return;
+	nr = bpf_cachebpf_advice_insert(a, from + USED, lists + SWAPPED);
+	if (nr > 0) {
+		count(from, -(__s64)nr);
+		count(lists, nr);
+	}
+}
+
+static __always_inline void lend_next(struct cachebpf_advice *a, __u32 lists, __u32 home)
+{
+	bpf_cachebpf_advice_move(a, home + USED, lists + LENT, home + USED);
+}
+
 __s32 CACHEBPF_OP(managers_advise, struct cachebpf_policy *policy, struct cachebpf_advice *a)
 {
 	struct cachebpf_file file = { .ino = a->file.ino, .dev = a->file.dev,
 				      .generation = a->file.generation };
-	__u32 level = advice_level(a->advice), home, lists, homes;
+	__u32 level = advice_level(a->advice), was, home, lists, homes;
 	struct cachebpf_folio *folio;
 	__u64 id = a->manager;
 	struct manager *m;
+	__s32 answer;
 
-	if (a->begins)
-		return hear(id, &file, a->advice);
+	/* what is standard the kernel does itself */
+	if ((a->advice & ADVICE_MASK) != ADVICE)
+		return 0;
 	m = manager_of(id);
+	was = level_of(m, id, &file);
+	if (a->begins) {
+		answer = hear(m, id, &file, was, a->advice);
+		if (answer != CACHEBPF_ADVICE_WALK)
+			return answer;
+		if (m->slot == OTHERS)
+			m = manager_of(id);
+	}
 	if (m->slot == OTHERS)
 		return 0;
-	home = level_of(m, id, &file);
+	home = a->begins && advice_what(a->advice) == ADVICE_SET_PRIORITY ? level : was;
 	lists = lists_of(m->slot, level);
 	homes = lists_of(m->slot, home);
-	for_each_advised_folio(folio, a) {
-		if (lists == homes)
-			put(policy, folio, lists);
-		else
-			lend(policy, folio, lists, homes);
+	if (!a->begins) {
+		for_each_advised_folio(folio, a) {
+			if (lists == homes)
+				put(policy, folio, lists);
+			else
+				lend(policy, folio, lists, homes);
+		}
 	}
+	/* what was said of another part of the file before has not moved these */
+	if (lists == homes)
+		put_next(a, lists_of(m->slot, was == level ? LEVEL_DEFAULT : was), lists);
+	else
+		lend_next(a, lists, homes);
 	has_pages(m, level, level == home ? SWAPPED : LENT);
 	has_pages(m, home, USED);
 	return CACHEBPF_ADVICE_WALK;

@@ -236,10 +236,14 @@ static __u32 level_of(const struct manager *m, __u64 id, const struct cachebpf_f
 	return level ? *level : LEVEL_DEFAULT;
 }
 
-static __s32 set_level(struct manager *m, __u64 id, const struct cachebpf_file *file, __u32 level)
+/* @file, which has the level @was, gets another one. */
+static __s32 set_level(struct manager *m, __u64 id, const struct cachebpf_file *file, __u32 was,
+		       __u32 level)
 {
 	struct named_file name = name_of(file, id);
 
+	if (level == was)
+		return CACHEBPF_ADVICE_WALK;
 	if (level == LEVEL_DEFAULT) {
 		if (!bpf_map_delete_elem(&cachebpf_priorities, &name))
 			__sync_fetch_and_add(&m->nr_files, -1);
@@ -265,21 +269,19 @@ static __s32 set_replacement(struct manager *m, __u32 level, __u32 mru)
 	return 0;
 }
 
-/* Note what the manager with @id says of @file.  Returns what advise() has to return, in the first call. */
-static __s32 hear(__u64 id, const struct cachebpf_file *file, __s32 advice)
+/*
+ * Note what @m, with @id, says of @file, which has the level @was.  Returns what advise() has to
+ * return, in the first call.
+ */
+static __s32 hear(struct manager *m, __u64 id, const struct cachebpf_file *file, __u32 was, __s32 advice)
 {
 	__u32 what = advice_what(advice), level = advice_level(advice), more = advice_more(advice);
-	struct manager *m;
 	__s32 err;
 
-	/* what is standard the kernel does itself */
-	if ((advice & ADVICE_MASK) != ADVICE)
-		return 0;
 	if (level >= NR_LEVELS || more > (what == ADVICE_SET_REPLACEMENT))
 		return -MANAGERS_EINVAL;
-	m = manager_of(id);
 	if (what == ADVICE_GET_PRIORITY)
-		return level_of(m, id, file);
+		return was;
 	if (what == ADVICE_GET_REPLACEMENT)
 		return m->mru >> level & 1;
 	if (what != ADVICE_SET_PRIORITY && what != ADVICE_SET_REPLACEMENT &&
@@ -294,7 +296,7 @@ static __s32 hear(__u64 id, const struct cachebpf_file *file, __s32 advice)
 			return -MANAGERS_ENOENT;
 	}
 	if (what == ADVICE_SET_PRIORITY)
-		return set_level(m, id, file, level);
+		return set_level(m, id, file, was, level);
 	if (what == ADVICE_SET_REPLACEMENT)
 		return set_replacement(m, level, more);
 	return CACHEBPF_ADVICE_WALK;
@@ -316,11 +318,12 @@ SEC("syscall") int managers_say(struct managers_say *said)
 {
 	struct cachebpf_file file = { .ino = said->ino, .dev = said->dev,
 				      .generation = said->generation };
+	struct manager *m = manager_of(said->manager);
 	__s32 answer;
 
 	if ((said->advice & ADVICE_MASK) != ADVICE || advice_what(said->advice) == ADVICE_SET_TEMPORARY)
 		return -MANAGERS_EINVAL;
-	answer = hear(said->manager, &file, said->advice);
+	answer = hear(m, said->manager, &file, level_of(m, said->manager, &file), said->advice);
 	return answer == CACHEBPF_ADVICE_WALK ? 0 : answer;
 }
 

@@ -16,16 +16,22 @@ static int32_t number(enum advice what, unsigned level, unsigned more) {
         return ADVICE | (int32_t) what << 8 | (int32_t) (level << 4 | more);
 }
 
+static int32_t say_of(uint64_t id, const struct cachebpf_file *file, int32_t advice) {
+        struct manager *m = manager_of(id);
+
+        return hear(m, id, file, level_of(m, id, file), advice);
+}
+
 static int32_t say(uint64_t id, enum advice what, unsigned level, unsigned more) {
         struct cachebpf_file file = { .ino = 1, .dev = 1 };
 
-        return hear(id, &file, number(what, level, more));
+        return say_of(id, &file, number(what, level, more));
 }
 
 static int32_t name_file(uint64_t id, uint64_t ino, unsigned level) {
         struct cachebpf_file file = { .ino = ino, .dev = 1 };
 
-        return hear(id, &file, number(ADVICE_SET_PRIORITY, level, 0));
+        return say_of(id, &file, number(ADVICE_SET_PRIORITY, level, 0));
 }
 
 static struct manager *manager(__u64 id) {
