@@ -26,22 +26,28 @@ static void test_rate(void **state) {
 static void test_adapt(void **state) {
         const uint64_t n = 16384, seconds = 10, usec = seconds * USEC_PER_SEC;
 
-        assert_int_equal(rate_adapt(16, n, seconds * RATE_EVENTS_MAX, usec), 16);
-        assert_int_equal(rate_adapt(16, n, seconds * (RATE_EVENTS_MAX + 1), usec), 32);
+        assert_int_equal(rate_adapt(16, n, seconds * RATE_EVENTS_MAX, 0, usec), 16);
+        assert_int_equal(rate_adapt(16, n, seconds * (RATE_EVENTS_MAX + 1), 0, usec), 32);
         /* what happened in less than a second was not much */
-        assert_int_equal(rate_adapt(16, n, RATE_EVENTS_MAX, 1), 16);
-        assert_int_equal(rate_adapt(16, n, RATE_EVENTS_MAX + 1, 0), 32);
+        assert_int_equal(rate_adapt(16, n, RATE_EVENTS_MAX, 0, 1), 16);
+        assert_int_equal(rate_adapt(16, n, RATE_EVENTS_MAX + 1, 0, 0), 32);
 
         /* not below so many pages */
-        assert_int_equal(rate_adapt(32, n, UINT64_MAX, usec), 64);
-        assert_int_equal(rate_adapt(64, n, UINT64_MAX, usec), 64);
-        assert_int_equal(rate_adapt(1, RATE_PAGES_MIN, UINT64_MAX, usec), 1);
-        assert_int_equal(rate_adapt(UINT32_C(1) << 31, UINT64_MAX, UINT64_MAX, usec), UINT32_C(1) << 31);
+        assert_int_equal(rate_adapt(32, n, UINT64_MAX, 0, usec), 64);
+        assert_int_equal(rate_adapt(64, n, UINT64_MAX, 0, usec), 64);
+        assert_int_equal(rate_adapt(1, RATE_PAGES_MIN, UINT64_MAX, 0, usec), 1);
+        assert_int_equal(rate_adapt(UINT32_C(1) << 31, UINT64_MAX, UINT64_MAX, 0, usec), UINT32_C(1) << 31);
+
+        /* one event in eight was lost */
+        assert_int_equal(rate_adapt(16, n, 8000, 1000, usec), 16);
+        assert_int_equal(rate_adapt(16, n, 8000, 1001, usec), 32);
+        assert_int_equal(rate_adapt(64, n, 8000, 8000, usec), 64);
 
         /* back to where it came from */
-        assert_int_equal(rate_adapt(64, n, seconds * RATE_EVENTS_FEW, usec), 64);
-        assert_int_equal(rate_adapt(64, n, seconds * RATE_EVENTS_FEW - 1, usec), 32);
-        assert_int_equal(rate_adapt(16, n, 0, usec), 16);
+        assert_int_equal(rate_adapt(64, n, seconds * RATE_EVENTS_FEW, 0, usec), 64);
+        assert_int_equal(rate_adapt(64, n, seconds * RATE_EVENTS_FEW - 1, 0, usec), 32);
+        assert_int_equal(rate_adapt(64, n, 8000, 1, usec), 64);
+        assert_int_equal(rate_adapt(16, n, 0, 0, usec), 16);
 }
 
 int main(void) {

@@ -17,13 +17,13 @@ uint32_t rate_of(uint64_t n_pages) {
         return one_in;
 }
 
-uint32_t rate_adapt(uint32_t one_in, uint64_t n_pages, uint64_t events, uint64_t usec) {
-        uint64_t seconds = MAX(usec / USEC_PER_SEC, 1U);
+uint32_t rate_adapt(uint32_t one_in, uint64_t n_pages, uint64_t events, uint64_t lost, uint64_t usec) {
+        uint64_t a_second = events / MAX(usec / USEC_PER_SEC, 1U);
 
-        if (events / seconds > RATE_EVENTS_MAX && one_in < ONE_IN_MAX &&
+        if ((a_second > RATE_EVENTS_MAX || lost > events / RATE_LOST_PART) && one_in < ONE_IN_MAX &&
             n_pages / one_in / 2 >= RATE_PAGES_MIN)
                 return one_in * 2;
-        if (events / seconds < RATE_EVENTS_FEW && one_in > rate_of(n_pages))
+        if (a_second < RATE_EVENTS_FEW && lost == 0 && one_in > rate_of(n_pages))
                 return one_in / 2;
         return one_in;
 }

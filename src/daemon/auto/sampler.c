@@ -105,10 +105,10 @@ int sampler_new(sd_event *event, sampler_func_t func, void *userdata, Sampler **
 }
 
 int sampler_add(Sampler *s, uint64_t cgroup_id) {
-        uint64_t n_lost = 0;
+        struct sample_unit unit = {};
 
-        return bpf_map__update_elem(s->bpf->maps.units, &cgroup_id, sizeof(cgroup_id), &n_lost,
-                                    sizeof(n_lost), BPF_ANY);
+        return bpf_map__update_elem(s->bpf->maps.units, &cgroup_id, sizeof(cgroup_id), &unit, sizeof(unit),
+                                    BPF_ANY);
 }
 
 void sampler_remove(Sampler *s, uint64_t cgroup_id) {
@@ -116,10 +116,10 @@ void sampler_remove(Sampler *s, uint64_t cgroup_id) {
 }
 
 uint64_t sampler_lost(Sampler *s, uint64_t cgroup_id) {
-        uint64_t n_lost;
+        struct sample_unit unit;
 
-        return bpf_map__lookup_elem(s->bpf->maps.units, &cgroup_id, sizeof(cgroup_id), &n_lost,
-                                    sizeof(n_lost), 0) < 0 ? 0 : n_lost;
+        return bpf_map__lookup_elem(s->bpf->maps.units, &cgroup_id, sizeof(cgroup_id), &unit, sizeof(unit),
+                                    0) < 0 ? 0 : unit.n_lost;
 }
 
 void sampler_read(Sampler *s) {

@@ -22,7 +22,8 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Sampler *, sampler_free);
 int sampler_add(Sampler *s, uint64_t cgroup_id);
 void sampler_remove(Sampler *s, uint64_t cgroup_id);
 
-/* How many events of the control group were lost since it was added. */
+/* How many events of the control group were lost since it was added: those beyond its share of the ring
+ * buffer, and those that found no room there. */
 uint64_t sampler_lost(Sampler *s, uint64_t cgroup_id);
 
 /* Calls the function now for what is in the ring buffer. */

@@ -159,7 +159,8 @@ int shadows_end_window(Shadows *s) {
         flush(s);
         lost = sampler_lost(s->host->sampler, s->cgroup_id) - s->lost_before;
         s->now.lost += lost;
-        s->next_one_in = rate_adapt(s->one_in, s->n_pages, s->n_events + lost, now_usec(s) - s->begin_usec);
+        s->next_one_in = rate_adapt(s->one_in, s->n_pages, s->n_events + lost, lost,
+                                    now_usec(s) - s->begin_usec);
         s->ended = s->now;
         begin_window(s);
 

@@ -31,7 +31,7 @@ typedef struct ShadowCandidate {
 /* What happened from one shadows_end_window() to the next. */
 typedef struct ShadowsWindow {
         uint64_t sampled;            /* requests in the sample, without those that were lost on the way */
-        uint64_t lost;               /* events that found no room in the ring buffer */
+        uint64_t lost;               /* events that found no room in the unit's share of the ring buffer */
         uint32_t one_in;             /* the rate: one page in so many */
         struct {
                 uint64_t misses;
