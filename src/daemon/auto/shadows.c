@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "patience.h"
 #include "rate.h"
 #include "sampler.h"
 #include "shadow-process.h"
@@ -31,6 +32,7 @@ struct Shadows {
 
         uint64_t n_pages;     /* when they began */
         uint32_t one_in;
+        Patience resizing, rating;
 
         ShadowProcess *processes[SHADOWS_CANDIDATES_MAX];
         size_t n_processes;
@@ -223,16 +225,18 @@ static int on_tell(sd_event_source *source, void *userdata) {
         uint32_t one_in = s->next_one_in;
 
         s->telling = false;
-        if (one_in != s->one_in && begin_again(s, s->n_pages, one_in) >= 0)
+        if (patience_ends(&s->rating, (one_in > s->one_in) - (one_in < s->one_in)) &&
+            begin_again(s, s->n_pages, one_in) >= 0)
                 return 0;
         s->handlers.window(s, &w, s->userdata);
         return 0;
 }
 
 int shadows_resize(Shadows *s, uint64_t n_pages) {
-        uint64_t change = n_pages > s->n_pages ? n_pages - s->n_pages : s->n_pages - n_pages;
+        uint64_t slack = s->n_pages / 4;
+        int direction = n_pages == 0 ? 0 : (n_pages > s->n_pages + slack) - (n_pages + slack < s->n_pages);
 
-        return n_pages == 0 || change <= s->n_pages / 4 ? 0 : begin_again(s, n_pages, rate_of(n_pages));
+        return patience_ends(&s->resizing, direction) ? begin_again(s, n_pages, rate_of(n_pages)) : 0;
 }
 
 int shadows_policy_replaced(Shadows *s) {

@@ -328,12 +328,33 @@ static void test_rate(void **state) {
         assert_int_equal(f->n_windows, 0);
         assert_sample_file(f, "8");
 
-        /* nothing happens any more */
+        /* nothing happens any more, in two windows */
+        end_window(f);
+        assert_int_equal(f->window.one_in, 8);
         assert_int_equal(shadows_end_window(f->shadows), 0);
         eventually(f, f->n_reseeded == 2);
         assert_sample_file(f, "4");
         end_window(f);
         assert_int_equal(f->window.one_in, 4);
+}
+
+/* Both, around their thresholds: they begin anew now and then. */
+static void test_swings(void **state) {
+        Fixture *f = *state;
+
+        shadow_host_set_program(f->host, "/nowhere/cachebpf-shadow");
+        begin(f, 4096, LIST("fifo"));
+        for (unsigned i = 0; i < 100; i++)
+                assert_int_equal(shadows_resize(f->shadows, i % 2 == 0 ? 8192 : 2048), 0);
+        assert_in_range(f->n_reseeded, 1, 2);
+
+        for (unsigned i = 0; i < 20; i++) {
+                fake_sampler_lose(ID, i % 2 == 0 ? 1000000 : 0);
+                assert_int_equal(shadows_end_window(f->shadows), 0);
+                eventually(f, f->n_windows + f->n_reseeded > i + 1);
+        }
+        assert_in_range(f->n_reseeded, 2, 4);
+        shadow_host_set_program(f->host, program);
 }
 
 static void test_replaced(void **state) {
@@ -504,6 +525,7 @@ int main(int argc, char *argv[]) {
                 TEST(test_options),
                 TEST(test_resize),
                 TEST(test_rate),
+                TEST(test_swings),
                 TEST(test_replaced),
                 TEST(test_killed),
                 TEST(test_stopped),

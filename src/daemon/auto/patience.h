@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <stdbool.h>
+
+/* For what is lost when something is changed: shadows that begin anew are cold for some time. So the change
+ * has to be wanted in some windows, one after the other and in the same direction. That is one at first, and
+ * twice as many after each change, or what swings around a threshold would be changed again and again. */
+
+#define PATIENCE_MOST 5U /* powers of two */
+/* After so many windows in which nothing was wanted it is half as many. */
+#define PATIENCE_CALM 64U
+
+/* Begins as zeroes. */
+typedef struct Patience {
+        unsigned level;   /* 2 to the power of that are the windows that it takes */
+        int direction;
+        unsigned wanted;  /* windows, in that direction */
+        unsigned calm;    /* windows without */
+} Patience;
+
+/* A window is over, and something is to be larger (1), smaller (-1), or nothing is wanted (0). Returns
+ * whether that is to be done now. */
+bool patience_ends(Patience *p, int direction);
