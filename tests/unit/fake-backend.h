@@ -31,6 +31,7 @@ typedef struct FakeKernel {
         int attach_error;
         int update_error;
         bool attach_lies;    /* attaching succeeds, and nothing runs */
+        bool update_lies;    /* the next update does, and nothing runs after it */
         bool attach_unwatchable; /* and the link cannot be watched */
         unsigned n_attach, n_update, n_detach, n_open;
         int set_class_error;

@@ -244,6 +244,40 @@ static void test_refused_for_good(void **state) {
         assert_runs(u, "mru");
 }
 
+/* What fails without a try is no refusal. */
+static void test_failed_before_a_switch(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        fixture->kernel.read_error = -EIO;
+        unit_choose(u, MRU, "from stock to mru: figures");
+        run();
+        assert_state(u, UNIT_FAILED);
+        assert_int_equal(u->choice->figures[MRU].banned, 0);
+        assert_chosen(u, "mru nr_scan=64");
+
+        fixture->kernel.read_error = 0;
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_runs(u, "mru");
+        assert_int_equal(u->choice->n_switches, 1);
+}
+
+static void mark_dirty(void *userdata, Unit *u) {
+        manager_mark_dirty(fixture->manager, u);
+}
+
+/* The unit changes while it is reconciled: the race hears of the switch after the next time. */
+static void test_dirty_again(void **state) {
+        static const ManagerObserver observer = { .policy_came = mark_dirty };
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        manager_observe(fixture->manager, &observer, NULL);
+        switch_to_mru(u);
+        assert_int_equal(shadows_of(u)->n_replaced, 1);
+        play_window(u, 300, 500, 500, 300);
+        assert_contains(u->choice->verdict, "stays with mru");
+}
+
 /* What follows has to be tried again. */
 static void test_ejected_and_refused(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
@@ -284,6 +318,39 @@ static void test_ejected(void **state) {
         for (unsigned i = 0; i < 4; i++) /* the second switch takes twice as much */
                 play_window(u, 500, 500, 500, 300);
         assert_runs(u, "mru");
+}
+
+/* While another one was about to come: that one is not to blame. */
+static void test_ejected_in_a_switch(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        unit_choose(u, MRU, "from lru to mru: figures");
+        eject(u);
+        assert_true(u->choice->figures[LRU].banned > 0);
+        assert_int_equal(u->choice->figures[MRU].banned, 0);
+        assert_runs(u, "mru");
+        assert_chosen(u, "mru nr_scan=64");
+        assert_state(u, UNIT_ATTACHED);
+        assert_contains(u->choice->because, "from lru to mru nr_scan=64, as lru is out for 16 windows: the "
+                                            "kernel ejected policy 'lru': useless");
+
+        /* The race goes on with it. */
+        play_window(u, 300, 500, 500, 300);
+        assert_contains(u->choice->verdict, "stays with mru");
+}
+
+/* It came, and was ended before anybody looked. */
+static void test_ejected_at_once(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        fixture->kernel.update_lies = true;
+        for (unsigned i = 0; i < 4; i++)
+                play_window(u, 300, 500, 300, 100);
+        assert_true(u->choice->figures[MRU].banned > 0);
+        assert_int_equal(u->choice->figures[LRU].banned, 0);
+        assert_runs(u, "noop");
 }
 
 /* There is nothing else to go back to: as with other policies. */
@@ -370,7 +437,11 @@ int main(void) {
                 AUTO_TEST(test_margin),
                 AUTO_TEST(test_refused),
                 AUTO_TEST(test_refused_for_good),
+                AUTO_TEST(test_failed_before_a_switch),
+                AUTO_TEST(test_dirty_again),
                 AUTO_TEST(test_ejected),
+                AUTO_TEST(test_ejected_in_a_switch),
+                AUTO_TEST(test_ejected_at_once),
                 AUTO_TEST(test_ejected_and_refused),
                 AUTO_TEST(test_stock_is_ejected),
                 AUTO_TEST(test_journal),

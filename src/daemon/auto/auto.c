@@ -108,6 +108,11 @@ static void fall_back(Unit *u) {
 static void look_at(Auto *a, Unit *u) {
         Racer *r = g_hash_table_lookup(a->racers, u);
 
+        if (u->fetching || g_hash_table_contains(a->manager->dirty, u)) { /* there is more to come */
+                g_hash_table_add(a->noted, u);
+                return;
+        }
+
         if (r && !racer_fits(r)) {
                 g_hash_table_remove(a->racers, u);
                 r = NULL;
@@ -136,7 +141,7 @@ static void policy_came(void *userdata, Unit *u) {
         Racer *r = g_hash_table_lookup(a->racers, u);
 
         if (r)
-                r->replaced = true;
+                racer_policy_came(r);
         note(a, u);
 }
 

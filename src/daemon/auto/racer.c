@@ -193,30 +193,40 @@ static void refused(Racer *r, guint candidate) {
         unit_choose(r->unit, r->present, NULL);
 }
 
-/* The kernel ended it. The stock policy is what runs now, so it is what is attached next. */
-static void ejected(Racer *r, guint candidate) {
-        g_autofree char *ban = describe_ban(race_ban(&r->race, candidate)),
-                *verdict = g_strdup_printf("back from %s to %s, as %s is out %s: %s", name_of(r, candidate),
-                                           name_of(r, RACE_STOCK), name_of(r, candidate), ban,
+/* The kernel ended the one that ran. The stock policy is what runs now, so it is what is attached next, if
+ * no switch to another one was on its way. */
+static void ejected(Racer *r) {
+        const UnitChoice *c = r->unit->choice;
+        guint next = c->chosen == r->came ? RACE_STOCK : c->chosen;
+        g_autofree char *ban = describe_ban(race_ban(&r->race, r->came)),
+                *verdict = g_strdup_printf("%sfrom %s to %s, as %s is out %s: %s",
+                                           next == RACE_STOCK ? "back " : "", name_of(r, r->came),
+                                           name_of(r, next), name_of(r, r->came), ban,
                                            strna(r->unit->reason));
 
         show(r, verdict);
+        r->came = RACE_STOCK;
         unit_reset_retry(r->unit);
-        unit_choose(r->unit, RACE_STOCK, verdict);
+        unit_choose(r->unit, next, verdict);
+}
+
+void racer_policy_came(Racer *r) {
+        if (!racer_fits(r))
+                return;
+        r->came = r->unit->choice->chosen;
+        r->replaced = true;
 }
 
 void racer_reconciled(Racer *r, uint64_t now) {
         const UnitChoice *c = r->unit->choice;
 
-        if (g_hash_table_contains(r->unit->manager->dirty, r->unit)) /* not over */
-                return;
-
-        if (r->unit->state == UNIT_LOST && c->chosen != RACE_STOCK)
-                ejected(r, c->chosen);
-        else if (r->unit->state == UNIT_FAILED && r->unit->link && c->chosen != r->present)
+        if (r->unit->state == UNIT_LOST && r->came != RACE_STOCK)
+                ejected(r);
+        else if (r->unit->state == UNIT_FAILED && r->unit->link && c->chosen != r->present &&
+                 !unit_may_try(r->unit)) /* it was tried */
                 refused(r, c->chosen);
         else if (r->unit->state == UNIT_ATTACHED && (r->replaced || c->chosen != r->present)) {
-                r->present = c->chosen;
+                r->present = r->came = c->chosen;
                 r->replaced = false;
                 (void) r->backend->shadows_policy_replaced(r->shadows);
                 begin_anew(r, now);
@@ -243,7 +253,7 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Rac
         r->backend = b;
         r->candidates = g_ptr_array_ref(list);
         r->cgroup_id = u->cgroup_id;
-        r->present = u->choice->chosen;
+        r->present = r->came = u->choice->chosen;
         race_init(&r->race, list->len, r->present);
         r->race.margin = u->choice->candidates.margin / 100;
 

@@ -13,8 +13,9 @@ typedef struct Racer {
         Race race;
         GPtrArray *candidates;   /* as they were at the beginning */
         uint64_t cgroup_id;
-        guint present;           /* the candidate that runs */
-        bool replaced;           /* another policy has come */
+        guint present;           /* the candidate that runs, as the race knows */
+        guint came;              /* the one whose policy came last, until the kernel ends it */
+        bool replaced;           /* and the race does not know that */
 
         /* this window */
         Meter begin;
@@ -36,7 +37,10 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Racer *, racer_free);
 
 /* Whether it goes on: neither candidates nor control group are others now. */
 bool racer_fits(const Racer *r);
-/* After a reconcile: sees what became of a switch, and whether the kernel ended the policy. */
+/* The policy of the candidate that is chosen is behind the unit's link now. */
+void racer_policy_came(Racer *r);
+/* After a reconcile that left nothing to be done for the unit: sees what became of a switch, and whether the
+ * kernel ended the policy. */
 void racer_reconciled(Racer *r, uint64_t now);
 /* The configuration was read again: what the kernel refused may be something else now. */
 void racer_reloaded(Racer *r);
