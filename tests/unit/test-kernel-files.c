@@ -40,6 +40,24 @@ static uint64_t inode(const char *name) {
         return st.st_ino;
 }
 
+static void test_cgroup_sample(void **state) {
+        _cleanup_free_ char *path = test_file(dir, "a.slice/memory.cachebpf.sample", "16\n"), *text = NULL;
+        uint64_t one_in, id = inode("/a.slice");
+
+        assert_int_equal(cgroup_read_sample(dir, "/a.slice", id, &one_in), 0);
+        assert_int_equal(one_in, 16);
+        assert_int_equal(cgroup_write_sample(dir, "/a.slice", id, 8), 0);
+        assert_int_equal(cgroup_read_sample(dir, "/a.slice", id, &one_in), 0);
+        assert_int_equal(one_in, 8);
+
+        /* another one has its place */
+        assert_int_equal(cgroup_read_sample(dir, "/a.slice", id + 1, &one_in), -ENOENT);
+        assert_int_equal(cgroup_write_sample(dir, "/a.slice", id + 1, 4), -ENOENT);
+        assert_int_equal(read_full_file(path, 64, &text, NULL), 0);
+        assert_string_equal(text, "8");
+        assert_int_equal(cgroup_write_sample(dir, "/b.slice", id, 4), -ENOENT);
+}
+
 static void test_cgroup_policy(void **state) {
         _cleanup_kernel_policy_ KernelPolicy p = {};
 
@@ -281,7 +299,7 @@ int main(void) {
                 cmocka_unit_test(test_cgroup_stat),   cmocka_unit_test(test_features),
                 cmocka_unit_test(test_errors),        cmocka_unit_test(test_pins),
                 cmocka_unit_test(test_fifo),          cmocka_unit_test(test_btf),
-                cmocka_unit_test(test_cgroup_room),
+                cmocka_unit_test(test_cgroup_room),   cmocka_unit_test(test_cgroup_sample),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

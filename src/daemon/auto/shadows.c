@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <fcntl.h>
-
+#include "daemon/kernel/cgroup.h"
 #include "patience.h"
 #include "rate.h"
 #include "sampler.h"
@@ -25,7 +24,7 @@ struct ShadowHost {
 
 struct Shadows {
         ShadowHost *host;
-        char *unit, *sample_file;
+        char *unit, *cgroup;
         uint64_t cgroup_id;
         ShadowsHandlers handlers;
         void *userdata;
@@ -181,13 +180,7 @@ int shadows_end_window(Shadows *s) {
 /* ---- the size */
 
 static int write_rate(const Shadows *s, uint32_t one_in) {
-        char text[DECIMAL_STR_MAX(one_in)];
-        _cleanup_close_ int fd = open(s->sample_file, O_WRONLY | O_TRUNC | O_CLOEXEC);
-
-        if (fd < 0)
-                return -errno;
-        (void) snprintf(text, sizeof(text), "%" PRIu32, one_in);
-        return write_all(fd, text, strlen(text));
+        return cgroup_write_sample(s->host->cgroup_root, s->cgroup, s->cgroup_id, one_in);
 }
 
 /* Anew, with empty caches. */
@@ -240,13 +233,11 @@ int shadows_resize(Shadows *s, uint64_t n_pages) {
 }
 
 int shadows_policy_replaced(Shadows *s) {
-        g_autofree char *text = NULL;
+        uint64_t one_in;
         int r;
 
-        r = read_full_file(s->sample_file, 64, &text, NULL);
-        if (r < 0 || strtoul(text, NULL, 10) == s->one_in)
-                return r;
-        return write_rate(s, s->one_in);
+        r = cgroup_read_sample(s->host->cgroup_root, s->cgroup, s->cgroup_id, &one_in);
+        return r >= 0 && one_in != s->one_in ? write_rate(s, s->one_in) : r;
 }
 
 /* ---- the shadows of a unit */
@@ -268,7 +259,7 @@ Shadows *shadows_free(Shadows *s) {
         sd_event_source_disable_unref(s->tell);
         sd_event_source_disable_unref(s->timeout);
         free(s->unit);
-        free(s->sample_file);
+        free(s->cgroup);
         return mfree(s);
 }
 
@@ -336,7 +327,7 @@ int shadows_new(ShadowHost *h, const char *unit, const char *cgroup, uint64_t cg
         s = g_new0(Shadows, 1);
         s->host = h;
         s->unit = g_strdup(unit);
-        s->sample_file = g_build_filename(h->cgroup_root, cgroup, "memory.cachebpf.sample", NULL);
+        s->cgroup = g_strdup(cgroup);
         s->cgroup_id = cgroup_id;
         s->handlers = *handlers;
         s->userdata = userdata;

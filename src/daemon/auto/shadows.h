@@ -75,7 +75,8 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Shadows *, shadows_free);
  * than when they began, and lasts (see patience.h), they begin anew, and the handler is called from here. */
 int shadows_resize(Shadows *s, uint64_t n_pages);
 
-/* The unit has another policy: tells the kernel the rate, if it does not know it. */
+/* The unit has another policy: tells the kernel the rate, if it does not know it; without that no events
+ * come. -ENOENT: the control group is gone. */
 int shadows_policy_replaced(Shadows *s);
 
 /* Ends the window; the handler is called later. -EALREADY: the one before is still to be told. */

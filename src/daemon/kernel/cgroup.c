@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <glib.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 
 #include "cgroup.h"
@@ -31,16 +32,25 @@ static bool lacks_memory_controller(int fd) {
         return !g_strv_contains((const char *const *) controllers, "memory");
 }
 
-static int cgroup_read_file(const char *root, const char *path, uint64_t id, const char *name, char **ret) {
+/* The directory, if it is still that of the control group. */
+static int open_directory(const char *root, const char *path, uint64_t id) {
         g_autofree char *dir = g_strconcat(root, path, NULL);
         _cleanup_close_ int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
         struct stat st;
-        int r;
 
         if (fd < 0 || fstat(fd, &st) < 0)
                 return -errno;
         if (id != 0 && st.st_ino != id)
                 return -ENOENT;
+        return TAKE_FD(fd);
+}
+
+static int cgroup_read_file(const char *root, const char *path, uint64_t id, const char *name, char **ret) {
+        _cleanup_close_ int fd = open_directory(root, path, id);
+        int r;
+
+        if (fd < 0)
+                return fd;
 
         r = read_full_file_at(fd, name, CGROUP_FILE_MAX, ret, NULL);
         if (r == -ENODEV) /* the directory was removed after we opened it */
@@ -109,6 +119,34 @@ int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_ke
                 return r;
 
         return flat_keyed_foreach(text, func, userdata);
+}
+
+/* ---- sample */
+
+#define SAMPLE_FILE "memory.cachebpf.sample"
+
+int cgroup_read_sample(const char *root, const char *path, uint64_t id, uint64_t *ret) {
+        _cleanup_free_ char *text = NULL;
+        int r;
+
+        r = cgroup_read_file(root, path, id, SAMPLE_FILE, &text);
+        return r < 0 ? r : safe_atou64(strstrip(text), ret);
+}
+
+int cgroup_write_sample(const char *root, const char *path, uint64_t id, uint64_t one_in) {
+        _cleanup_close_ int dir = open_directory(root, path, id), fd = -EBADF;
+        char text[DECIMAL_STR_MAX(one_in)];
+        int r;
+
+        if (dir < 0)
+                return dir;
+        fd = openat(dir, SAMPLE_FILE, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+
+        (void) snprintf(text, sizeof(text), "%" PRIu64, one_in);
+        r = write_all(fd, text, strlen(text));
+        return r == -ENODEV ? -ENOENT : r; /* the directory was removed after we opened it */
 }
 
 /* ---- memory */

@@ -29,6 +29,11 @@ int cgroup_read_policy(const char *root, const char *path, uint64_t id, KernelPo
 int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_keyed_func_t func,
                         void *userdata);
 
+/* Of how many pages one is in the sample of the control group; 0: there is none. Errors as above, and those
+ * of the kernel. */
+int cgroup_read_sample(const char *root, const char *path, uint64_t id, uint64_t *ret);
+int cgroup_write_sample(const char *root, const char *path, uint64_t id, uint64_t one_in);
+
 /* How many bytes the control group can grow by, until it or one above it is at its memory.high or
  * memory.max; UINT64_MAX if it has no limit, or that cannot be read. */
 uint64_t cgroup_read_room(const char *root, const char *path);

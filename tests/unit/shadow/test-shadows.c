@@ -19,12 +19,12 @@
 #include "shared/file-util.h"
 #include "shared/log.h"
 
-#define ID 4711U
 #define CACHED 100U
 /* In which something has to happen, on a slow machine. */
 #define LONG_USEC (120 * USEC_PER_SEC)
 
 static char *program, *fake_program;
+static uint64_t own_id; /* of the control group of x.service */
 
 typedef struct Fixture {
         char *dir, *sysfs, *cgroups;
@@ -56,6 +56,15 @@ static void on_reseeded(Shadows *s, void *userdata) {
 
 static const ShadowsHandlers handlers = { .window = on_window, .reseeded = on_reseeded };
 
+static uint64_t make_cgroup(Fixture *f, const char *name) {
+        g_autofree char *path = g_build_filename(f->cgroups, name, NULL);
+        struct stat st;
+
+        g_free(test_file(path, "memory.cachebpf.sample", ""));
+        assert_int_equal(stat(path, &st), 0);
+        return st.st_ino;
+}
+
 static int setup(void **state) {
         Fixture *f = g_new0(Fixture, 1);
         KernelPaths paths;
@@ -66,7 +75,7 @@ static int setup(void **state) {
         paths = (KernelPaths) { .sysfs = f->sysfs, .cgroup = f->cgroups };
         g_free(test_file(f->dir, "sys/abi", "1\n"));
         g_free(test_file(f->dir, "sys/features", "rank\nsample\n"));
-        g_free(test_file(f->dir, "cgroup/x.service/memory.cachebpf.sample", ""));
+        own_id = make_cgroup(f, "x.service");
         assert_int_equal(sd_event_new(&f->event), 0);
         assert_int_equal(shadow_host_new(f->event, &paths, &f->host), 0);
         shadow_host_set_program(f->host, program);
@@ -139,7 +148,7 @@ static int try_begin(Fixture *f, const char *cgroup, uint64_t id, uint64_t n_pag
 }
 
 static void begin(Fixture *f, uint64_t n_pages, const char *const *policies) {
-        assert_int_equal(try_begin(f, "/x.service", ID, n_pages, policies, &f->shadows), 0);
+        assert_int_equal(try_begin(f, "/x.service", own_id, n_pages, policies, &f->shadows), 0);
 }
 
 #define LIST(...) ((const char *const[]) { __VA_ARGS__, NULL })
@@ -167,7 +176,7 @@ static uint64_t key_of(uint64_t page) {
 
 static void loop(unsigned n_pages, unsigned times) {
         for (unsigned i = 0; i < n_pages * times; i++)
-                fake_sampler_event(ID, key_of(i % n_pages), false);
+                fake_sampler_event(own_id, key_of(i % n_pages), false);
 }
 
 static void assert_sample_file(Fixture *f, const char *expected) {
@@ -188,7 +197,7 @@ static void test_windows(void **state) {
         Fixture *f = *state;
 
         begin(f, CACHED, LIST("stock", "lru", "mru"));
-        assert_true(fake_sampler_has(ID));
+        assert_true(fake_sampler_has(own_id));
         assert_sample_file(f, "1");
 
         /* all of it fits */
@@ -228,7 +237,7 @@ static void test_gone(void **state) {
         begin_and_end_window(f, CACHED, LIST("lru"));
         loop(10, 1);
         for (unsigned i = 0; i < 5; i++)
-                fake_sampler_event(ID, key_of(i), true);
+                fake_sampler_event(own_id, key_of(i), true);
         loop(10, 1);
         end_window(f);
         assert_int_equal(f->window.sampled, 20);
@@ -241,9 +250,9 @@ static void test_ring(void **state) {
 
         begin_and_end_window(f, CACHED, LIST("lru"));
         for (unsigned i = 0; i < 30; i++)
-                fake_sampler_queue(ID, key_of(i));
-        fake_sampler_queue(ID + 1, 1); /* of nobody */
-        fake_sampler_lose(ID, 7);
+                fake_sampler_queue(own_id, key_of(i));
+        fake_sampler_queue(own_id + 1, 1); /* of nobody */
+        fake_sampler_lose(own_id, 7);
         end_window(f);
         assert_int_equal(f->window.sampled, 30);
         assert_int_equal(f->window.lost, 7);
@@ -279,7 +288,7 @@ static void test_options(void **state) {
                 { .policy = "lfu", .options = LIST("nr_scan=none") },
         };
 
-        assert_int_equal(shadows_new(f->host, "x.service", "/x.service", ID, CACHED, candidates, 2,
+        assert_int_equal(shadows_new(f->host, "x.service", "/x.service", own_id, CACHED, candidates, 2,
                                      &handlers, f, &f->shadows), 0);
         end_window(f);
         end_window(f);
@@ -349,7 +358,7 @@ static void test_swings(void **state) {
         assert_in_range(f->n_reseeded, 1, 2);
 
         for (unsigned i = 0; i < 20; i++) {
-                fake_sampler_lose(ID, i % 2 == 0 ? 1000000 : 0);
+                fake_sampler_lose(own_id, i % 2 == 0 ? 1000000 : 0);
                 assert_int_equal(shadows_end_window(f->shadows), 0);
                 eventually(f, f->n_windows + f->n_reseeded > i + 1);
         }
@@ -367,6 +376,28 @@ static void test_replaced(void **state) {
         write_sample_file(f, "4\n");
         assert_int_equal(shadows_policy_replaced(f->shadows), 0);
         assert_sample_file(f, "4\n");
+}
+
+/* The unit was stopped and started again, and nobody has told yet: the sample of the new control group is
+ * not ours. */
+static void test_another_cgroup(void **state) {
+        g_autofree char *path = NULL, *aside = NULL;
+        Fixture *f = *state;
+
+        begin_and_end_window(f, 4096, LIST("lru"));
+        path = g_build_filename(f->cgroups, "x.service", NULL);
+        aside = g_build_filename(f->cgroups, "old.service", NULL);
+        assert_int_equal(rename(path, aside), 0);
+        assert_true(make_cgroup(f, "x.service") != own_id);
+        write_sample_file(f, "0");
+
+        assert_int_equal(shadows_policy_replaced(f->shadows), -ENOENT);
+        assert_int_equal(shadows_resize(f->shadows, 16384), -ENOENT);
+        assert_int_equal(f->n_reseeded, 0);
+        assert_sample_file(f, "0");
+        write_sample_file(f, "2");
+        f->shadows = shadows_free(f->shadows);
+        assert_sample_file(f, "2");
 }
 
 /* ---- processes */
@@ -451,17 +482,27 @@ static void test_no_program(void **state) {
 
 /* ---- units */
 
+/* One with a control group of its own, whose id is returned. */
+static uint64_t begin_another(Fixture *f, unsigned number, const char *const *policies, Shadows **ret) {
+        g_autofree char *cgroup = g_strdup_printf("/%u.service", number);
+        uint64_t id = make_cgroup(f, cgroup);
+
+        assert_int_equal(try_begin(f, cgroup, id, CACHED, policies, ret), 0);
+        return id;
+}
+
 static void test_many(void **state) {
         Fixture *f = *state;
         Shadows *all[8];
+        uint64_t ids[ELEMENTSOF(all)];
 
         for (unsigned i = 0; i < ELEMENTSOF(all); i++) {
-                assert_int_equal(try_begin(f, "/x.service", i + 1, CACHED, LIST("lru", "fifo"), all + i), 0);
-                fake_sampler_event(i + 1, 1, false);
+                ids[i] = begin_another(f, i, LIST("lru", "fifo"), all + i);
+                fake_sampler_event(ids[i], 1, false);
         }
         for (unsigned i = 0; i < ELEMENTSOF(all); i++) {
                 for (unsigned k = 0; k < i; k++)
-                        fake_sampler_event(i + 1, key_of(k), false);
+                        fake_sampler_event(ids[i], key_of(k), false);
                 f->shadows = all[i];
                 end_window(f);
                 assert_int_equal(f->window.sampled, i + 1);
@@ -469,9 +510,9 @@ static void test_many(void **state) {
         }
         f->shadows = NULL;
         for (unsigned i = 0; i < ELEMENTSOF(all); i++) {
-                assert_true(fake_sampler_has(i + 1));
+                assert_true(fake_sampler_has(ids[i]));
                 shadows_free(all[i]);
-                assert_false(fake_sampler_has(i + 1));
+                assert_false(fake_sampler_has(ids[i]));
         }
 }
 
@@ -483,8 +524,8 @@ static void test_bound(void **state) {
 
         shadow_host_set_program(f->host, "/nowhere/cachebpf-shadow");
         for (unsigned i = 0; i < n_units; i++)
-                assert_int_equal(try_begin(f, "/x.service", i + 1, CACHED, policies, all + i), 0);
-        assert_int_equal(try_begin(f, "/x.service", ID, CACHED, policies, &f->shadows), -EBUSY);
+                (void) begin_another(f, i, policies, all + i);
+        assert_int_equal(try_begin(f, "/x.service", own_id, CACHED, policies, &f->shadows), -EBUSY);
         shadows_free(all[0]);
         begin(f, CACHED, policies);
         for (unsigned i = 1; i < n_units; i++)
@@ -500,14 +541,14 @@ static void test_errors(void **state) {
 
         for (unsigned i = 0; i <= SHADOWS_CANDIDATES_MAX; i++)
                 many[i] = "lru";
-        assert_int_equal(try_begin(f, "/x.service", ID, CACHED, many, &s), -EINVAL);
-        assert_int_equal(try_begin(f, "/x.service", ID, CACHED, LIST(NULL), &s), -EINVAL);
-        assert_int_equal(try_begin(f, "/x.service", ID, 0, LIST("lru"), &s), -EINVAL);
-        assert_int_equal(try_begin(f, "/y.service", ID, CACHED, LIST("lru"), &s), -ENOENT);
+        assert_int_equal(try_begin(f, "/x.service", own_id, CACHED, many, &s), -EINVAL);
+        assert_int_equal(try_begin(f, "/x.service", own_id, CACHED, LIST(NULL), &s), -EINVAL);
+        assert_int_equal(try_begin(f, "/x.service", own_id, 0, LIST("lru"), &s), -EINVAL);
+        assert_int_equal(try_begin(f, "/y.service", own_id, CACHED, LIST("lru"), &s), -ENOENT);
         assert_false(fake_sampler_is_there());
         begin(f, CACHED, LIST("lru"));
-        assert_int_equal(try_begin(f, "/x.service", ID, CACHED, LIST("lru"), &s), -EEXIST);
-        assert_true(fake_sampler_has(ID));
+        assert_int_equal(try_begin(f, "/x.service", own_id, CACHED, LIST("lru"), &s), -EEXIST);
+        assert_true(fake_sampler_has(own_id));
 
         g_free(test_file(f->dir, "sys/features", "rank\n"));
         assert_int_equal(shadow_host_new(f->event, &paths, &host), -EOPNOTSUPP);
@@ -527,6 +568,7 @@ int main(int argc, char *argv[]) {
                 TEST(test_rate),
                 TEST(test_swings),
                 TEST(test_replaced),
+                TEST(test_another_cgroup),
                 TEST(test_killed),
                 TEST(test_stopped),
                 cmocka_unit_test(test_nonsense),
