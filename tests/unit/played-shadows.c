@@ -71,7 +71,7 @@ static int resize(Shadows *p, uint64_t n_pages) {
 
 static int policy_replaced(Shadows *p) {
         ((PlayedShadows *) p)->n_replaced++;
-        return 0;
+        return played.replaced_error;
 }
 
 static int end_window(Shadows *p) {

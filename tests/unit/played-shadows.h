@@ -22,6 +22,7 @@ typedef struct PlayedHost {
         int host_error;            /* what the next calls fail with */
         int shadows_error;
         int read_error;
+        int replaced_error;
         unsigned n_new, n_read;
         PlayedShadows *shadows[PLAYED_UNITS]; /* NULL: none */
         Meter meters[PLAYED_UNITS];

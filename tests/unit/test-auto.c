@@ -13,6 +13,11 @@
 #include "shared/log.h"
 #include "shared/string-util.h"
 
+static void note_warning(int level, const LogFields *fields, const char *message, void *userdata) {
+        if (level == LOG_WARNING)
+                g_string_append_printf(userdata, "%s\n", message);
+}
+
 /* ---- windows, and what they come to */
 
 static void test_begins_with_stock(void **state) {
@@ -353,6 +358,31 @@ static void test_ejected_at_once(void **state) {
         assert_runs(u, "noop");
 }
 
+/* The kernel samples nothing for the policy that came: it is told once more, and no window counts before. */
+static void test_sample_fails(void **state) {
+        g_autoptr(GString) heard = g_string_new(NULL);
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        played.replaced_error = -ENOMEM;
+        log_set_hook(note_warning, heard);
+        switch_to_mru(u);
+        answer_window(u, 0, 0, 0); /* of the one before */
+        for (unsigned i = 0; i < 3; i++)
+                pass_window(u, 300);
+        log_set_hook(NULL, NULL);
+        assert_int_equal(shadows_of(u)->n_replaced, 4);
+        assert_int_equal(shadows_of(u)->n_answered, shadows_of(u)->n_ended);
+        assert_string_equal(heard->str, "a.slice: Cannot have the kernel sample what the unit reads, trying "
+                                        "again: Cannot allocate memory\n");
+
+        played.replaced_error = 0;
+        pass_window(u, 300);
+        assert_int_equal(shadows_of(u)->n_replaced, 5);
+        play_window(u, 300, 500, 500, 300);
+        assert_int_equal(shadows_of(u)->n_replaced, 5);
+        assert_contains(u->choice->verdict, "stays with mru");
+}
+
 /* There is nothing else to go back to: as with other policies. */
 static void test_stock_is_ejected(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
@@ -443,6 +473,7 @@ int main(void) {
                 AUTO_TEST(test_ejected_in_a_switch),
                 AUTO_TEST(test_ejected_at_once),
                 AUTO_TEST(test_ejected_and_refused),
+                AUTO_TEST(test_sample_fails),
                 AUTO_TEST(test_stock_is_ejected),
                 AUTO_TEST(test_journal),
                 cmocka_unit_test(test_meter),

@@ -140,6 +140,17 @@ static void end_window(Racer *r, const Meter *m, uint64_t now) {
         begin_window(r, now);
 }
 
+/* Another policy runs. If the kernel does not hear of the sample, it is told again later. */
+static void tell_rate(Racer *r) {
+        int e = r->backend->shadows_policy_replaced(r->shadows);
+
+        if (e < 0 && e != -ENOENT && !r->untold) /* that is: systemd will tell */
+                log_full_fields(LOG_WARNING, e, LOG_FIELDS(.unit = r->unit->name),
+                                "%s: Cannot have the kernel sample what the unit reads, trying again: %m",
+                                r->unit->name);
+        r->untold = e < 0;
+}
+
 void racer_tick(Racer *r, uint64_t now) {
         uint64_t requests;
         Meter m;
@@ -147,6 +158,12 @@ void racer_tick(Racer *r, uint64_t now) {
         if (r->unit->state != UNIT_ATTACHED || r->ending || now < r->look_usec)
                 return;
 
+        if (r->untold) {
+                tell_rate(r);
+                if (!r->untold)
+                        begin_anew(r, now);
+                return;
+        }
         if (r->backend->read(r->unit, &m) < 0)
                 return;
         if (!r->metered || m.requests < r->begin.requests || m.misses < r->begin.misses) {
@@ -228,7 +245,7 @@ void racer_reconciled(Racer *r, uint64_t now) {
         else if (r->unit->state == UNIT_ATTACHED && (r->replaced || c->chosen != r->present)) {
                 r->present = r->came = c->chosen;
                 r->replaced = false;
-                (void) r->backend->shadows_policy_replaced(r->shadows);
+                tell_rate(r);
                 begin_anew(r, now);
         }
 }

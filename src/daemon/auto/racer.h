@@ -16,6 +16,7 @@ typedef struct Racer {
         guint present;           /* the candidate that runs, as the race knows */
         guint came;              /* the one whose policy came last, until the kernel ends it */
         bool replaced;           /* and the race does not know that */
+        bool untold;             /* the kernel does not know the rate of the sample */
 
         /* this window */
         Meter begin;
