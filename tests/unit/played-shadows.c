@@ -22,6 +22,14 @@ static ShadowHost *host_free(ShadowHost *h) {
         return NULL;
 }
 
+static bool is_full(void) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < PLAYED_UNITS; i++)
+                n += !!played.shadows[i];
+        return played.room > 0 && n >= played.room;
+}
+
 static int play_new(ShadowHost *h, const char *unit, const char *cgroup, uint64_t cgroup_id,
                     uint64_t n_pages, const ShadowCandidate *candidates, size_t n_candidates,
                     const ShadowsHandlers *handlers, void *userdata, Shadows **ret) {
@@ -33,6 +41,8 @@ static int play_new(ShadowHost *h, const char *unit, const char *cgroup, uint64_
         assert_null(played.shadows[cgroup_id]);
         if (played.shadows_error < 0)
                 return played.shadows_error;
+        if (is_full())
+                return -EBUSY;
 
         for (size_t i = 0; i < n_candidates; i++) {
                 g_autofree char *options = g_strjoinv(" ", (char **) candidates[i].options);

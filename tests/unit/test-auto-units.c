@@ -5,6 +5,7 @@
 #include "auto-fixture.h"
 
 #include "daemon/core/choice.h"
+#include "shared/log.h"
 
 /* ---- units come and go */
 
@@ -57,6 +58,51 @@ static void test_shadows_cannot_begin(void **state) {
         for (unsigned i = 0; i < 7; i++)
                 pass_window(u, 500);
         assert_non_null(played.shadows[1]);
+}
+
+static void count_warnings(int level, const LogFields *fields, const char *message, void *userdata) {
+        *(unsigned *) userdata += level <= LOG_WARNING;
+}
+
+static void pass_minute(Unit *u) {
+        for (unsigned i = 0; i < 7; i++)
+                play_window(u, 500, 500, 500, 500);
+}
+
+/* There is room for two: each has its turn, and the one that waits is no news each minute. */
+static void test_more_than_there_is_room_for(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1), *b = add_auto_unit("b.slice", 2), *c;
+        unsigned n_warnings = 0;
+
+        switch_to_mru(a);
+        switch_to_mru(b);
+        played.room = 2;
+        log_set_hook(count_warnings, &n_warnings);
+        c = add_auto_unit("c.slice", 3);
+        pass_minute(b);
+        pass_minute(b);
+        assert_null(played.shadows[3]); /* of the others something was to be seen just now */
+
+        for (unsigned i = 0; i < 32; i++)
+                play_window(a, 300, 500, 500, 300);
+        pass_minute(b);
+        assert_null(played.shadows[1]);
+        assert_non_null(played.shadows[2]);
+        assert_non_null(played.shadows[3]);
+        assert_runs(a, "mru");
+        assert_contains(a->choice->verdict, "policies of other units are compared");
+        warm_up(c);
+        switch_to_mru(c);
+
+        /* It waits for its next turn. */
+        for (unsigned i = 0; i < 32; i++)
+                play_window(c, 300, 500, 500, 300);
+        pass_minute(b);
+        assert_non_null(played.shadows[1]);
+        assert_runs(a, "mru");
+        assert_int_equal(a->choice->n_switches, 1);
+        log_set_hook(NULL, NULL);
+        assert_int_equal(n_warnings, 1);
 }
 
 /* Without a race: the stock policy has to do, and the first candidate is not tried again. */
@@ -306,6 +352,7 @@ int main(void) {
                 AUTO_TEST(test_unit_stops_in_a_window),
                 AUTO_TEST(test_units_come_and_go),
                 AUTO_TEST(test_shadows_cannot_begin),
+                AUTO_TEST(test_more_than_there_is_room_for),
                 AUTO_TEST(test_first_is_refused),
                 AUTO_TEST(test_ejected_without_race),
                 AUTO_TEST(test_to_another_policy_and_back),

@@ -38,43 +38,14 @@ static void set_timer(Auto *a) {
                 log_warning_errno(r, "Cannot set the timer that chooses policies: %m");
 }
 
-static void begin_again(Auto *a) {
-        GHashTableIter it;
-        gpointer p;
-
-        a->retry_at = UINT64_MAX;
-        g_hash_table_iter_init(&it, a->manager->units);
-        while (g_hash_table_iter_next(&it, NULL, &p))
-                if (((const Unit *) p)->choice)
-                        g_hash_table_add(a->noted, p);
-        manager_queue_reconcile(a->manager);
-}
-
-void auto_tick(Auto *a, uint64_t now) {
-        GHashTableIter it;
-        gpointer r;
-
-        g_hash_table_iter_init(&it, a->racers);
-        while (g_hash_table_iter_next(&it, NULL, &r))
-                racer_tick(r, now);
-
-        if (now >= a->retry_at)
-                begin_again(a);
-}
-
-static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
-        auto_tick(userdata, g_get_monotonic_time());
-        return sd_event_source_set_time_relative(s, TICK_USEC);
-}
-
 /* ---- units come and go */
 
 static void racer_destroy(void *p) {
         racer_free(p);
 }
 
-static void begin(Auto *a, Unit *u) {
-        uint64_t now = g_get_monotonic_time();
+static int begin(Auto *a, Unit *u, uint64_t now) {
+        g_autofree char *verdict = NULL;
         const char *why;
         Racer *racer;
         int r;
@@ -82,18 +53,19 @@ static void begin(Auto *a, Unit *u) {
         r = racer_new(u, a->backend, a->host, now, &racer);
         if (r >= 0) {
                 g_hash_table_insert(a->racers, u, racer);
-                return;
+                return 0;
         }
 
         why = r == -EBUSY ? "there are too many candidates of other units" : strerror(-r);
-        free(u->choice->verdict);
-        u->choice->verdict = g_strdup_printf("stays with %s, policies cannot be compared: %s",
-                                             unit_chosen_name(u), why);
-        if (a->retry_at == UINT64_MAX)
+        verdict = g_strdup_printf("stays with %s, policies cannot be compared: %s", unit_chosen_name(u),
+                                  why);
+        /* said once, and not of one that waits for its next turn */
+        if (g_set_str(&u->choice->verdict, verdict) && u->choice->raced_until == 0)
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name),
-                                "%s: Cannot compare cache policies, trying again in a minute: %s.", u->name,
+                                "%s: Cannot compare cache policies, trying again each minute: %s.", u->name,
                                 why);
         a->retry_at = now + RETRY_USEC;
+        return r;
 }
 
 /* There is no race that says what else to try. */
@@ -121,7 +93,7 @@ static void look_at(Auto *a, Unit *u) {
         if (r)
                 racer_reconciled(r, g_get_monotonic_time());
         else if (u->choice && u->state == UNIT_ATTACHED)
-                begin(a, u);
+                (void) begin(a, u, g_get_monotonic_time());
         else if (u->choice && u->choice->chosen != RACE_STOCK && !u->link &&
                  (u->state == UNIT_FAILED || u->state == UNIT_LOST))
                 fall_back(u);
@@ -183,6 +155,85 @@ static const ManagerObserver observer = {
         .reloaded = reloaded,
         .reconciled = reconciled,
 };
+
+/* ---- turns */
+
+/* Who waits, those first who never had a race, or had none for the longest time. */
+static gint compare_waiting(gconstpointer a, gconstpointer b) {
+        uint64_t x = (*(const Unit *const *) a)->choice->raced_until,
+                 y = (*(const Unit *const *) b)->choice->raced_until;
+
+        return (x > y) - (x < y);
+}
+
+static GPtrArray *list_waiting(Auto *a) {
+        GPtrArray *list = g_ptr_array_new();
+        GHashTableIter it;
+        gpointer p;
+
+        g_hash_table_iter_init(&it, a->manager->units);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                const Unit *u = p;
+
+                if (u->choice && u->state == UNIT_ATTACHED && !g_hash_table_contains(a->racers, u))
+                        g_ptr_array_add(list, p);
+        }
+        g_ptr_array_sort(list, compare_waiting);
+        return list;
+}
+
+/* Ends the race of the unit for which the least has changed for some time. Returns whether there was one. */
+static bool make_room(Auto *a, uint64_t now) {
+        Racer *calmest = NULL;
+        GHashTableIter it;
+        gpointer p;
+        Unit *u;
+
+        g_hash_table_iter_init(&it, a->racers);
+        while (g_hash_table_iter_next(&it, NULL, &p)) {
+                Racer *r = p;
+
+                if (racer_fits(r) && racer_is_settled(r) && (!calmest || r->n_calm > calmest->n_calm))
+                        calmest = r;
+        }
+        if (!calmest)
+                return false;
+
+        u = calmest->unit;
+        g_hash_table_remove(a->racers, u);
+        u->choice->raced_until = now;
+        free(u->choice->verdict);
+        u->choice->verdict = g_strdup_printf("stays with %s: nothing was better for %u windows, policies of "
+                                             "other units are compared", unit_chosen_name(u),
+                                             RACER_SETTLED);
+        return true;
+}
+
+static void begin_again(Auto *a, uint64_t now) {
+        _cleanup_ptr_array_ GPtrArray *waiting = list_waiting(a);
+
+        a->retry_at = UINT64_MAX;
+        for (guint i = 0; i < waiting->len; i++)
+                while (begin(a, waiting->pdata[i], now) == -EBUSY && make_room(a, now))
+                        ;
+}
+
+void auto_tick(Auto *a, uint64_t now) {
+        GHashTableIter it;
+        gpointer r;
+
+        g_hash_table_iter_init(&it, a->racers);
+        while (g_hash_table_iter_next(&it, NULL, &r))
+                racer_tick(r, now);
+
+        if (now >= a->retry_at)
+                begin_again(a, now);
+}
+
+static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
+        auto_tick(userdata, g_get_monotonic_time());
+        return sd_event_source_set_time_relative(s, TICK_USEC);
+}
 
 /* ---- beginning and end */
 

@@ -101,6 +101,7 @@ static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
         }
 
         race_step(&r->race, &r->window, &step);
+        r->n_calm = step.from == step.to ? r->n_calm + 1 : 0;
         verdict = race_step_to_string(&step, names);
         log_debug("%s: %s.", r->unit->name, verdict);
         show(r, verdict);
@@ -116,6 +117,7 @@ static void on_reseeded(Shadows *s, void *userdata) {
         Racer *r = ASSERT_PTR(userdata);
 
         race_reseed(&r->race);
+        r->n_calm = 0;
         if (racer_fits(r))
                 show(r, NULL);
         r->ending = false; /* what they were asked before, they do not answer any more */

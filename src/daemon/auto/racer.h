@@ -11,6 +11,7 @@ typedef struct Racer {
         const AutoBackend *backend;
         Shadows *shadows;
         Race race;
+        unsigned n_calm;         /* windows in a row in which nobody was better */
         GPtrArray *candidates;   /* as they were at the beginning */
         uint64_t cgroup_id;
         guint present;           /* the candidate that runs, as the race knows */
@@ -38,6 +39,12 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Racer *, racer_free);
 
 /* Whether it goes on: neither candidates nor control group are others now. */
 bool racer_fits(const Racer *r);
+/* So many windows: other units may have its place. */
+#define RACER_SETTLED 32U
+static inline bool racer_is_settled(const Racer *r) {
+        return r->n_calm >= RACER_SETTLED;
+}
+
 /* The policy of the candidate that is chosen is behind the unit's link now. */
 void racer_policy_came(Racer *r);
 /* After a reconcile that left nothing to be done for the unit: sees what became of a switch, and whether the

@@ -82,6 +82,7 @@ typedef struct UnitChoice {
         /* what daemon/auto has to say */
         CandidateFigures figures[CANDIDATES_MAX];
         char *verdict;           /* of the last window; NULL: none is over */
+        uint64_t raced_until;    /* CLOCK_MONOTONIC, when it made room for others; 0: it did not yet */
 } UnitChoice;
 
 /* A slice, service or scope that systemd has loaded.
