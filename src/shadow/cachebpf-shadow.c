@@ -2,7 +2,7 @@
 
 /* Runs a policy on a small cache, for cachebpfd:
  *
- *      cachebpf-shadow POLICY PAGES SCALE BATCH [NAME=VALUE…]
+ *      cachebpf-shadow POLICY PAGES SCALE [NAME=VALUE…]
  *
  * What it stands for is SCALE times as large. Standard input is a socket, see shadow-message.h. What is
  * wrong is said on standard error. */
@@ -15,6 +15,7 @@
 #include "sandbox.h"
 #include "shared/shadow-message.h"
 #include "sim/host-state.h"
+#include "sim/run.h"
 
 static void fail(const char *message) {
         (void) dprintf(STDERR_FILENO, "cachebpf-shadow: %s\n", message);
@@ -56,15 +57,14 @@ static void begin(char *argv[]) {
         const SimPolicy *policy = sim_policy_find(argv[1]);
         uint32_t capacity = parse_number(argv[2], SHADOW_CAPACITY_MAX);
         uint32_t scale = parse_number(argv[3], UINT32_MAX);
-        uint32_t batch = parse_number(argv[4], CACHEBPF_BATCH);
         int r;
 
         if (!policy)
                 fail_with("there is no policy '%s'", argv[1]);
-        for (char **option = argv + 5; *option; option++)
+        for (char **option = argv + 4; *option; option++)
                 set_option(policy, *option);
 
-        r = pages_begin(policy, capacity, scale, batch);
+        r = pages_begin(policy, capacity, scale, sim_clamp_batch(CACHEBPF_BATCH, capacity));
         if (r < 0)
                 fail_with("policy '%s' refuses to start: %s", policy->name, strerror(-r));
 }
@@ -107,8 +107,8 @@ int main(int argc, char *argv[]) {
         ssize_t n;
         int r;
 
-        if (argc < 5)
-                fail("usage: cachebpf-shadow POLICY PAGES SCALE BATCH [NAME=VALUE...]");
+        if (argc < 4)
+                fail("usage: cachebpf-shadow POLICY PAGES SCALE [NAME=VALUE...]");
 
         r = sandbox_enter();
         if (r < 0)

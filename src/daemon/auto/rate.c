@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <glib.h>
+
 #include "rate.h"
 #include "shared/macro.h"
 #include "shared/shadow-message.h"
@@ -10,11 +12,7 @@
 static_assert(2 * RATE_PAGES <= SHADOW_CAPACITY_MAX, "a sample fits a shadow");
 
 uint32_t rate_of(uint64_t n_pages) {
-        uint32_t one_in = 1;
-
-        while (one_in < ONE_IN_MAX && n_pages / one_in >= 2 * RATE_PAGES)
-                one_in *= 2;
-        return one_in;
+        return UINT32_C(1) << (g_bit_storage(CLAMP(n_pages / RATE_PAGES, 1U, ONE_IN_MAX)) - 1);
 }
 
 uint32_t rate_adapt(uint32_t one_in, uint64_t n_pages, uint64_t events, uint64_t lost, uint64_t usec) {

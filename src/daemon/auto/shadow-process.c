@@ -16,10 +16,6 @@
 #define PAUSE_MIN_USEC USEC_PER_SEC
 #define PAUSE_MAX_USEC (300 * USEC_PER_SEC)
 
-/* Pages that are evicted at a time: as in the kernel, but no more than a part of the cache. */
-#define BATCH_MAX 32U
-#define BATCH_PART 16U
-
 /* A process until its end, which may come after we have lost interest. */
 typedef struct Child {
         pid_t pid;
@@ -30,7 +26,7 @@ typedef struct Child {
 struct ShadowProcess {
         sd_event *event;
         char *program, *unit;
-        char **args;            /* of the program; those for capacity and batch change */
+        char **args;            /* of the program; those for capacity and scale change */
         shadow_process_func_t func;
         void *userdata;
 
@@ -44,7 +40,7 @@ struct ShadowProcess {
 };
 
 /* As in args. */
-enum { ARG_PROGRAM, ARG_POLICY, ARG_CAPACITY, ARG_SCALE, ARG_BATCH, ARG_OPTIONS };
+enum { ARG_PROGRAM, ARG_POLICY, ARG_CAPACITY, ARG_SCALE, ARG_OPTIONS };
 
 /* ---- its end */
 
@@ -226,7 +222,6 @@ static void set_number(ShadowProcess *p, size_t arg, uint32_t n) {
 void shadow_process_start(ShadowProcess *p, uint32_t capacity, uint32_t scale) {
         set_number(p, ARG_CAPACITY, capacity);
         set_number(p, ARG_SCALE, scale);
-        set_number(p, ARG_BATCH, MAX(MIN(capacity / BATCH_PART, BATCH_MAX), 1U));
         let_go(p);
         (void) sd_event_source_set_enabled(p->again, SD_EVENT_OFF);
         try_start(p);
@@ -276,7 +271,6 @@ ShadowProcess *shadow_process_new(sd_event *event, const char *program, const ch
         p->args[ARG_POLICY] = g_strdup(policy);
         set_number(p, ARG_CAPACITY, 1);
         set_number(p, ARG_SCALE, 1);
-        set_number(p, ARG_BATCH, 1);
         for (size_t i = 0; i < n_options; i++)
                 p->args[ARG_OPTIONS + i] = g_strdup(options[i]);
 

@@ -21,7 +21,6 @@
 #include "sim/run.h"
 
 #define CAPACITY 200U
-#define BATCH 4U
 #define N_PAGES 5000U
 #define N_REQUESTS 60000U
 #define WINDOW 10000U
@@ -53,7 +52,7 @@ static Shadow start_quietly(const char *const *args, bool quiet) {
 }
 
 static Shadow start(const char *policy) {
-        return start_quietly((const char *[]) { program, policy, "200", "1", "4", NULL }, false);
+        return start_quietly((const char *[]) { program, policy, "200", "1", NULL }, false);
 }
 
 /* Returns its exit status, or 256 and the number of the signal that ended it. */
@@ -106,7 +105,7 @@ static void expect(const Trace *t, const char *policy, uint64_t ret[N_REQUESTS /
         SimRun run = {
                 .policy = sim_policy_find(policy),
                 .capacity = CAPACITY,
-                .batch = BATCH,
+                .batch = sim_clamp_batch(CACHEBPF_BATCH, CAPACITY),
                 .missed = missed,
         };
         SimResult result;
@@ -159,7 +158,7 @@ static void test_misses(void **state) {
 /* ---- what makes no sense */
 
 static int status_of_message(const void *data, size_t size) {
-        Shadow s = start_quietly((const char *[]) { program, "lru", "200", "1", "4", NULL }, true);
+        Shadow s = start_quietly((const char *[]) { program, "lru", "200", "1", NULL }, true);
 
         (void) ask(&s, 1); /* it has begun */
         assert_int_equal(send(s.fd, data, size, MSG_NOSIGNAL), size);
@@ -184,27 +183,25 @@ static void test_messages(void **state) {
 }
 
 static void assert_status(int status, const char *policy, const char *pages, const char *scale,
-                          const char *batch, const char *option) {
-        Shadow s = start_quietly((const char *[]) { program, policy, pages, scale, batch, option, NULL },
-                                 true);
+                          const char *option) {
+        Shadow s = start_quietly((const char *[]) { program, policy, pages, scale, option, NULL }, true);
 
         assert_int_equal(end(&s), status);
 }
 
 static void test_command_lines(void **state) {
-        assert_status(0, "lfu", "1", "1", "1", NULL);
-        assert_status(0, "lfu", "65536", "4294967295", "32", "nr_scan=256");
-        assert_status(EXIT_FAILURE, "nosuch", "1", "1", "1", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "0", "1", "1", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "65537", "1", "1", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "1x", "1", "1", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "1", "0", "1", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", "33", NULL);
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", NULL, NULL);
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", "1", "nr_scan");
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", "1", "nr_scan=much");
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", "1", "nr_scan=-1");
-        assert_status(EXIT_FAILURE, "lfu", "1", "1", "1", "nosuch=1");
+        assert_status(0, "lfu", "1", "1", NULL);
+        assert_status(0, "lfu", "65536", "4294967295", "nr_scan=256");
+        assert_status(EXIT_FAILURE, "nosuch", "1", "1", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "0", "1", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "65537", "1", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "1x", "1", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "1", "0", NULL);
+        assert_status(EXIT_FAILURE, "lfu", "1", NULL, NULL);
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", "nr_scan");
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", "nr_scan=much");
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", "nr_scan=-1");
+        assert_status(EXIT_FAILURE, "lfu", "1", "1", "nosuch=1");
 }
 
 /* ---- what it may do */
