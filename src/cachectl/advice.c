@@ -146,3 +146,12 @@ char *advice_to_string(const Sample *sample, const Simulation *s, const Advice *
                                        "come back later, a longer time tells more.", 100 * a->cold_ratio);
         return g_string_free(text, FALSE);
 }
+
+char *advice_present(const Sample *sample, const char *policy) {
+        if (!sample->policy)
+                return NULL;
+        if (!streq(sample->policy, policy))
+                return g_strdup_printf("Now it has %s.", sample->chosen ?: sample->policy);
+        return sample->chosen ? g_strdup_printf("It has this policy now: %s.", sample->chosen) :
+                                g_strdup("It has this policy now.");
+}

@@ -35,5 +35,9 @@ void advice_find(const Sample *sample, const Simulation *s, Advice *ret);
 /* One sentence, or two; to be freed. */
 char *advice_to_string(const Sample *sample, const Simulation *s, const Advice *a);
 
+/* What the unit has now, as a sentence beside that policy; NULL: nothing, or it is not known. To be
+ * freed. */
+char *advice_present(const Sample *sample, const char *policy);
+
 /* A time as --duration= takes it: "90s", "15min"; to be freed. */
 char *advice_duration_to_string(uint64_t usec);

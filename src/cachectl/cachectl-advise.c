@@ -74,13 +74,12 @@ static void print_table(const Sample *sample, const Simulation *s, const Advice 
 
 static void print_what_to_do(const Sample *sample, const char *policy) {
         const char *section = sample->name ? unit_name_to_section(sample->name) : NULL;
+        g_autofree char *present = advice_present(sample, policy);
 
-        if (streq_ptr(sample->policy, policy)) {
-                printf("It has this policy now.\n");
+        if (present)
+                printf("%s\n", present);
+        if (streq_ptr(sample->policy, policy))
                 return;
-        }
-        if (sample->policy)
-                printf("Now it has %s.\n", sample->policy);
         if (!section) { /* no unit, or none that can have a policy */
                 printf("\n    CachePolicy=%s\n", policy);
                 return;
@@ -158,8 +157,6 @@ int verb_advise(char **arguments, size_t n_arguments) {
         if (r != 0)
                 return r;
 
-        if (!arg_quiet)
-                log_info("Simulating policies on %" PRIu64 " requests.", sample.sampled);
         r = forecast_run(&sample, policies, &sample.pages, 1, &s);
         if (r < 0)
                 return r;

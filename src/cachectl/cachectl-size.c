@@ -196,8 +196,6 @@ int verb_size(char **arguments, size_t n_arguments) {
         if (r != 0)
                 return r;
 
-        if (!arg_quiet)
-                log_info("Simulating policies on %" PRIu64 " requests.", sample.sampled);
         r = find_policies(&sample, &a, &policies);
         if (r >= 0)
                 r = curve_make(&sample, policies, &curve);

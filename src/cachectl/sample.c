@@ -19,6 +19,7 @@
 #include "shared/log.h"
 #include "sim/trace-options.h"
 #include "simulate-setup.h"
+#include "unit-policy.h"
 
 #define DEFAULT_DURATION (60 * USEC_PER_SEC)
 /* The cache has at least so many pages in the sample, or all that it has. */
@@ -29,6 +30,7 @@
 void sample_done(Sample *s) {
         free(s->name);
         free(s->policy);
+        free(s->chosen);
         trace_free(s->trace);
         *s = (Sample) {};
 }
@@ -128,13 +130,12 @@ static int record_and_read(Sample *s, const Cgroup *cgroup) {
 
 /* The pages of the cache that is to be simulated, by the command line or by the control group. */
 static int find_size(Sample *s, const Cgroup *cgroup) {
-        uint64_t free_bytes = (uint64_t) sysconf(_SC_AVPHYS_PAGES) * (uint64_t) sysconf(_SC_PAGESIZE);
         int r;
 
         if (arg_size)
                 return cache_size_parse(arg_size, /* n_pages= */ 0, &s->pages) < 0 ? EXIT_USAGE : 0;
 
-        r = unit_cache_read(cgroup->path, cgroup->level, free_bytes, &s->cache);
+        r = unit_cache_read(cgroup->path, cgroup->level, unit_cache_available("/proc/meminfo"), &s->cache);
         if (r < 0)
                 return log_error_errno(r, "Cannot find out how large the cache of %s is: %m", s->name);
 
@@ -148,11 +149,7 @@ static int find_size(Sample *s, const Cgroup *cgroup) {
 
 /* The largest power of two that leaves enough. */
 static uint32_t choose_rate(uint32_t pages) {
-        uint32_t rate = 1;
-
-        while (pages / (rate * 2) >= SAMPLE_MIN)
-                rate *= 2;
-        return rate;
+        return UINT32_C(1) << (g_bit_storage(MAX(pages / SAMPLE_MIN, 1U)) - 1);
 }
 
 static uint64_t count_requests(const Trace *t) {
@@ -210,6 +207,7 @@ int sample_take(char **arguments, size_t n_arguments, Sample *ret) {
                 return r;
         s.name = g_strdup(cgroup.name);
         s.policy = cgroup.path ? cgroup_policy(&cgroup) : NULL;
+        s.chosen = s.policy ? unit_chosen_policy(cgroup.name) : NULL;
 
         r = find_size(&s, &cgroup);
         if (r != 0)
@@ -228,6 +226,8 @@ int sample_take(char **arguments, size_t n_arguments, Sample *ret) {
         s.sampled = count_requests(s.trace);
         if (s.rate == 1)
                 s.requests = s.sampled;
+        if (!arg_quiet)
+                log_info("Simulating policies on %" PRIu64 " requests.", s.sampled);
         *ret = s;
         s = (Sample) {};
         return 0;

@@ -13,7 +13,8 @@
  * (C. Waldspurger and others, "Efficient MRC construction with SHARDS", FAST 2015). */
 typedef struct Sample {
         char *name;        /* of the unit or control group; NULL: nobody said */
-        char *policy;      /* that it has now; NULL: none, or not known */
+        char *policy;      /* that the kernel has for it; NULL: none, or not known */
+        char *chosen;      /* with CachePolicy=auto that, "auto (mru)"; else NULL */
         Trace *trace;
         uint32_t rate;     /* one page in so many is in the trace */
         uint64_t requests; /* for pages, in the trace or not; those that were lost are none */

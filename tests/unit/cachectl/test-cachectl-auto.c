@@ -4,6 +4,8 @@
 
 #include "harness.h"
 
+#include "cachectl/unit-policy.h"
+
 static void test_status(void **state) {
         _cleanup_(outcome_done) Outcome chosen = {}, new = {};
 
@@ -54,6 +56,22 @@ static void test_lists(void **state) {
         assert_contains(json.out, "{\"name\":\"s3fifo small_percent=20\",\"missRatio\":3.014");
 }
 
+/* What "advise" says that a unit has. */
+static void test_chosen(void **state) {
+        _cleanup_free_ char *db = NULL, *new = NULL;
+
+        play("auto");
+        db = unit_chosen_policy("db.slice");
+        assert_string_equal(db, "auto (s3fifo small_percent=20)");
+        new = unit_chosen_policy("new.slice");
+        assert_string_equal(new, "auto (stock)");
+        assert_null(unit_chosen_policy("nosuch.slice"));
+        play("normal");
+        assert_null(unit_chosen_policy("web.slice"));
+        stop_manager();
+        assert_null(unit_chosen_policy("db.slice"));
+}
+
 static void test_metrics(void **state) {
         _cleanup_(outcome_done) Outcome o = {};
 
@@ -98,6 +116,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_status),
                 cmocka_unit_test(test_lists),
                 cmocka_unit_test(test_metrics),
+                cmocka_unit_test(test_chosen),
                 cmocka_unit_test(test_show_policy),
         };
 

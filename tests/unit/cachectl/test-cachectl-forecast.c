@@ -109,6 +109,24 @@ static void test_advice(void **state) {
         }
 }
 
+static void assert_present(const char *has, const char *chosen, const char *expected) {
+        Sample sample = { .policy = (char *) has, .chosen = (char *) chosen };
+        g_autofree char *sentence = advice_present(&sample, "mru");
+
+        if (expected)
+                assert_string_equal(sentence, expected);
+        else
+                assert_null(sentence);
+}
+
+static void test_present(void **state) {
+        assert_present(NULL, NULL, NULL);
+        assert_present("lfu", NULL, "Now it has lfu.");
+        assert_present("mru", NULL, "It has this policy now.");
+        assert_present("lfu", "auto (lfu)", "Now it has auto (lfu).");
+        assert_present("mru", "auto (mru)", "It has this policy now: auto (mru).");
+}
+
 /* A sample says of stock, and of the policy that it advises, what all pages say, within three points; and
  * that policy is as good as the best. */
 static void test_samples(void **state) {
@@ -280,6 +298,7 @@ static void test_nothing(void **state) {
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_advice),
+                cmocka_unit_test(test_present),
                 cmocka_unit_test(test_samples),
                 cmocka_unit_test(test_curve),
                 cmocka_unit_test(test_curve_of_samples),

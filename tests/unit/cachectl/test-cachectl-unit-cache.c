@@ -39,10 +39,10 @@ static int teardown(void **state) {
         return 0;
 }
 
-static UnitCache look(uint64_t free_bytes) {
+static UnitCache look(uint64_t available) {
         UnitCache c;
 
-        assert_int_equal(unit_cache_read(unit, 2, free_bytes, &c), 0);
+        assert_int_equal(unit_cache_read(unit, 2, available, &c), 0);
         assert_int_equal(c.other, 40 * MIB);
         return c;
 }
@@ -86,6 +86,18 @@ static void test_far_limit(void **state) {
         assert_false(c.limited);
 }
 
+/* What caches hold can be had. */
+static void test_available(void **state) {
+        _cleanup_free_ char *file = test_file(root, "meminfo",
+                                              "MemTotal:        2097152 kB\n"
+                                              "MemFree:           10240 kB\n"
+                                              "MemAvailable:    1048576 kB\n"
+                                              "Cached:          1024000 kB\n");
+
+        assert_int_equal(unit_cache_available(file), 1024 * MIB);
+        assert_int_equal(unit_cache_available("/nowhere"), UINT64_MAX);
+}
+
 static void test_gone(void **state) {
         UnitCache c;
 
@@ -97,6 +109,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_without_limit, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_far_limit, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_available, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
         };
 
