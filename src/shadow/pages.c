@@ -6,13 +6,13 @@
 #include "sim/cache.h"
 
 typedef struct Page {
-        GList link; /* in "free" */
-        uint64_t key;
+        uint64_t key; /* the first, which the table has pointers to */
+        GList link;   /* in "free" */
 } Page;
 
 static Page *pages;       /* by the numbers of objects */
 static Trace trace;       /* of these, and without requests */
-static GHashTable *by_key;
+static GHashTable *by_key; /* a set of Page */
 /* Those that are not cached: first what means nothing, then what was evicted, the newest last. */
 static GQueue free_pages;
 
@@ -21,7 +21,7 @@ static uint32_t number_of(const Page *p) {
 }
 
 static void forget(Page *p) {
-        g_hash_table_remove(by_key, &p->key);
+        g_hash_table_remove(by_key, p);
         cache_forget(number_of(p));
 }
 
@@ -60,12 +60,12 @@ int pages_begin(const SimPolicy *policy, uint32_t capacity, uint32_t scale, uint
 static Page *take_page(uint64_t key) {
         Page *p = g_queue_pop_head_link(&free_pages)->data;
 
-        if (g_hash_table_lookup(by_key, &p->key) == p)
+        if (g_hash_table_lookup(by_key, p) == p)
                 forget(p);
         p->key = key;
         /* the keys of a sample are small numbers; policies take their buckets from the upper bits */
         trace.keys[number_of(p)] = trace_key(key);
-        g_hash_table_insert(by_key, &p->key, p);
+        g_hash_table_add(by_key, p);
         return p;
 }
 
