@@ -17,6 +17,7 @@
 #include "sample.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
+#include "shared/meminfo.h"
 #include "sim/trace-options.h"
 #include "simulate-setup.h"
 #include "unit-policy.h"
@@ -135,7 +136,8 @@ static int find_size(Sample *s, const Cgroup *cgroup) {
         if (arg_size)
                 return cache_size_parse(arg_size, /* n_pages= */ 0, &s->pages) < 0 ? EXIT_USAGE : 0;
 
-        r = unit_cache_read(cgroup->path, cgroup->level, unit_cache_available("/proc/meminfo"), &s->cache);
+        r = unit_cache_read(cgroup->path, cgroup->level, meminfo_read_available("/proc/meminfo"),
+                            &s->cache);
         if (r < 0)
                 return log_error_errno(r, "Cannot find out how large the cache of %s is: %m", s->name);
 

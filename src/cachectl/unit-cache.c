@@ -45,28 +45,11 @@ static int on_stat(const char *key, const char *value, void *userdata) {
         return 0;
 }
 
-static int on_meminfo(const char *key, const char *value, void *userdata) {
-        g_autofree char *kib = g_strndup(value, strcspn(value, " "));
-        uint64_t n;
-
-        if (streq(key, "MemAvailable:") && safe_atou64(kib, &n) >= 0)
-                *(uint64_t *) userdata = n << 10;
-        return 0;
-}
-
-uint64_t unit_cache_available(const char *meminfo) {
-        g_autofree char *text = NULL;
-        uint64_t available = UINT64_MAX;
-
-        if (g_file_get_contents(meminfo, &text, NULL, NULL))
-                (void) flat_keyed_foreach(text, on_meminfo, &available);
-        return available;
-}
-
 int unit_cache_read(const char *path, uint32_t level, uint64_t available, UnitCache *ret) {
         g_autofree char *stat = g_build_filename(path, "memory.stat", NULL), *text = NULL;
         g_autofree char *dir = g_strdup(path);
         uint64_t room = UINT64_MAX, current = read_number(path, "memory.current");
+        bool limited;
         Stat s = {};
         int r;
 
@@ -88,10 +71,12 @@ int unit_cache_read(const char *path, uint32_t level, uint64_t available, UnitCa
                 dir = above;
         }
 
+        /* what is cached can be had, too */
+        limited = room <= available && s.file <= available - room;
         *ret = (UnitCache) {
-                .bytes = s.file + (room <= available ? room : 0),
+                .bytes = s.file + (limited ? room : 0),
                 .other = current != UINT64_MAX && current > s.file ? current - s.file : 0,
-                .limited = room <= available,
+                .limited = limited,
         };
         return 0;
 }

@@ -11,10 +11,6 @@ typedef struct UnitCache {
         bool limited;   /* MemoryHigh= or MemoryMax=, of the group or of one above it */
 } UnitCache;
 
-/* The memory that programs can have without swapping: what is free, and what the kernel can take from its
- * caches. The file is /proc/meminfo but for tests. UINT64_MAX: not known. */
-uint64_t unit_cache_available(const char *meminfo);
-
 /* "path" is that of the control group, "level" levels below the root, and "available" the memory that the
  * machine has for it: a limit that would leave more is none. Negative errno. */
 int unit_cache_read(const char *path, uint32_t level, uint64_t available, UnitCache *ret);

@@ -451,6 +451,10 @@ static void test_meter(void **state) {
         free(test_file(dir, "a.slice/memory.max", limit));
         free(test_file(dir, "a.slice/memory.current", "0\n"));
         assert_int_equal(meter_read_capacity(&u, &meter), 17);
+
+        /* A limit beyond the machine. */
+        free(test_file(dir, "a.slice/memory.max", "1125899906842624\n"));
+        assert_in_range(meter_read_capacity(&u, &meter), 7, sysconf(_SC_PHYS_PAGES));
         test_dir_remove(dir);
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "meter.h"
+#include "shared/meminfo.h"
 #include "shared/string-util.h"
 
 static int add_counter(const char *key, const char *value, void *userdata) {
@@ -36,6 +37,11 @@ int meter_read(const Unit *u, Meter *ret) {
 
 uint64_t meter_read_capacity(const Unit *u, const Meter *m) {
         uint64_t room = cgroup_read_room(u->manager->paths.kernel.cgroup, u->cgroup);
+        uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE), available;
 
-        return m->n_cached + (room == UINT64_MAX ? 0 : room / (uint64_t) sysconf(_SC_PAGESIZE));
+        if (room == UINT64_MAX)
+                return m->n_cached;
+        /* of which what it has cached is a part */
+        available = meminfo_read_available("/proc/meminfo") / page;
+        return MAX(MIN(m->n_cached + room / page, available), m->n_cached);
 }

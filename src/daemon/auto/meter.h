@@ -13,6 +13,6 @@ typedef struct Meter {
 /* Reads the kernel's counters of a unit that has a policy: one file. -ENOENT: its control group has gone. */
 int meter_read(const Unit *u, Meter *ret);
 
-/* How many pages the unit can have in its cache: what it has, and what its limits leave. Reads two files or
- * three for the control group and each above it. */
+/* How many pages the unit can have in its cache: what it has, and what its limits leave, but no more than
+ * the machine has available. Reads two files or three for the control group and each above it. */
 uint64_t meter_read_capacity(const Unit *u, const Meter *m);

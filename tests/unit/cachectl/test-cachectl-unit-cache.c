@@ -10,6 +10,7 @@
 
 #include "cachectl/unit-cache.h"
 #include "shared/cleanup.h"
+#include "shared/meminfo.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -84,6 +85,11 @@ static void test_far_limit(void **state) {
         c = look(100 * MIB);
         assert_int_equal(c.bytes, 60 * MIB);
         assert_false(c.limited);
+
+        /* what it has cached is a part of what is available */
+        set(unit, "memory.max", "157286400\n"); /* 50 MiB more */
+        assert_false(look(109 * MIB).limited);
+        assert_true(look(110 * MIB).limited);
 }
 
 /* What caches hold can be had. */
@@ -94,8 +100,8 @@ static void test_available(void **state) {
                                               "MemAvailable:    1048576 kB\n"
                                               "Cached:          1024000 kB\n");
 
-        assert_int_equal(unit_cache_available(file), 1024 * MIB);
-        assert_int_equal(unit_cache_available("/nowhere"), UINT64_MAX);
+        assert_int_equal(meminfo_read_available(file), 1024 * MIB);
+        assert_int_equal(meminfo_read_available("/nowhere"), UINT64_MAX);
 }
 
 static void test_gone(void **state) {
