@@ -37,6 +37,7 @@ static int play_new(ShadowHost *h, const char *unit, const char *cgroup, uint64_
         PlayedShadows *s;
 
         assert_ptr_equal(h, &played);
+        assert_non_null(cgroup);
         assert_in_range(cgroup_id, 1, PLAYED_UNITS - 1);
         assert_null(played.shadows[cgroup_id]);
         if (played.shadows_error < 0)

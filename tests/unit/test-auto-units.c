@@ -60,6 +60,41 @@ static void test_shadows_cannot_begin(void **state) {
         assert_non_null(played.shadows[1]);
 }
 
+/* It waits for its race, and is told to have stopped when that could begin. */
+static void test_unit_stops_while_it_waits(void **state) {
+        Unit *u;
+
+        played.shadows_error = -EBUSY;
+        u = add_auto_unit("a.slice", 1);
+        played.shadows_error = 0;
+        fixture->kernel.cgroups[1].exists = false;
+        for (unsigned i = 0; i < 5; i++)
+                pass_window(u, 500);
+        u->active = false;
+        set_cgroup(u, 0);
+        pass_window(u, 500);
+        assert_int_equal(played.n_new, 0);
+        assert_state(u, UNIT_INACTIVE);
+}
+
+/* One answer of systemd is here, and another one is not. */
+static void test_unit_waits_for_systemd(void **state) {
+        Unit *u;
+
+        played.shadows_error = -EBUSY;
+        u = add_auto_unit("a.slice", 1);
+        played.shadows_error = 0;
+        u->fetching = true;
+        for (unsigned i = 0; i < 7; i++)
+                pass_window(u, 500);
+        assert_int_equal(played.n_new, 0);
+
+        u->fetching = false;
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_int_equal(played.n_new, 1);
+}
+
 static void count_warnings(int level, const LogFields *fields, const char *message, void *userdata) {
         *(unsigned *) userdata += level <= LOG_WARNING;
 }
@@ -352,6 +387,8 @@ int main(void) {
                 AUTO_TEST(test_unit_stops_in_a_window),
                 AUTO_TEST(test_units_come_and_go),
                 AUTO_TEST(test_shadows_cannot_begin),
+                AUTO_TEST(test_unit_stops_while_it_waits),
+                AUTO_TEST(test_unit_waits_for_systemd),
                 AUTO_TEST(test_more_than_there_is_room_for),
                 AUTO_TEST(test_first_is_refused),
                 AUTO_TEST(test_ejected_without_race),

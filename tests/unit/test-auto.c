@@ -455,6 +455,11 @@ static void test_meter(void **state) {
         /* A limit beyond the machine. */
         free(test_file(dir, "a.slice/memory.max", "1125899906842624\n"));
         assert_in_range(meter_read_capacity(&u, &meter), 7, sysconf(_SC_PHYS_PAGES));
+
+        /* The unit has stopped, and its id is still to come. */
+        u.cgroup = NULL;
+        assert_int_equal(meter_read(&u, &meter), -ENOENT);
+        assert_int_equal(meter_read_capacity(&u, &meter), 7);
         test_dir_remove(dir);
 }
 

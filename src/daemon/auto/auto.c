@@ -77,10 +77,15 @@ static void fall_back(Unit *u) {
         unit_choose(u, RACE_STOCK, why);
 }
 
+/* A reconcile is to follow. Its state may be of a control group that is gone. */
+static bool is_in_motion(const Auto *a, const Unit *u) {
+        return u->fetching || g_hash_table_contains(a->manager->dirty, u);
+}
+
 static void look_at(Auto *a, Unit *u) {
         Racer *r = g_hash_table_lookup(a->racers, u);
 
-        if (u->fetching || g_hash_table_contains(a->manager->dirty, u)) { /* there is more to come */
+        if (is_in_motion(a, u)) {
                 g_hash_table_add(a->noted, u);
                 return;
         }
@@ -175,7 +180,11 @@ static GPtrArray *list_waiting(Auto *a) {
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 const Unit *u = p;
 
-                if (u->choice && u->state == UNIT_ATTACHED && !g_hash_table_contains(a->racers, u))
+                if (!u->choice || u->state != UNIT_ATTACHED || g_hash_table_contains(a->racers, u))
+                        continue;
+                if (is_in_motion(a, u))
+                        g_hash_table_add(a->noted, p); /* it is looked at then */
+                else
                         g_ptr_array_add(list, p);
         }
         g_ptr_array_sort(list, compare_waiting);

@@ -36,9 +36,11 @@ int meter_read(const Unit *u, Meter *ret) {
 }
 
 uint64_t meter_read_capacity(const Unit *u, const Meter *m) {
-        uint64_t room = cgroup_read_room(u->manager->paths.kernel.cgroup, u->cgroup);
-        uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE), available;
+        uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE), room, available;
 
+        if (!u->cgroup)
+                return m->n_cached;
+        room = cgroup_read_room(u->manager->paths.kernel.cgroup, u->cgroup);
         if (room == UINT64_MAX)
                 return m->n_cached;
         /* of which what it has cached is a part */

@@ -14,5 +14,6 @@ typedef struct Meter {
 int meter_read(const Unit *u, Meter *ret);
 
 /* How many pages the unit can have in its cache: what it has, and what its limits leave, but no more than
- * the machine has available. Reads two files or three for the control group and each above it. */
+ * the machine has available; what it has, if its control group has gone. Reads two files or three for the
+ * control group and each above it. */
 uint64_t meter_read_capacity(const Unit *u, const Meter *m);
