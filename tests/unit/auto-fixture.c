@@ -71,6 +71,7 @@ void answer_window(Unit *u, unsigned stock, unsigned lru, unsigned mru) {
         PlayedShadows *s = played.shadows[u->cgroup_id];
         ShadowsWindow w = {
                 .sampled = SAMPLED,
+                .lost = played.lost,
                 .one_in = REQUESTS / SAMPLED,
                 .candidates = {
                         { .misses = SAMPLED / 1000 * stock, .valid = true },

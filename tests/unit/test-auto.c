@@ -152,6 +152,18 @@ static void test_late_answer(void **state) {
         assert_int_equal(shadows_of(u)->n_answered + 1, shadows_of(u)->n_ended);
 }
 
+/* More events are lost than the unit has requests in its sample: the rest says how much is missed. */
+static void test_many_are_lost(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        played.lost = 30000;
+        play_window(u, 500, 500, 500, 300);
+        assert_true(u->choice->figures[MRU].miss_ratio > 0.299);
+        assert_true(u->choice->figures[MRU].miss_ratio < 0.301);
+        play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "mru");
+}
+
 /* Other candidates have other shadows. */
 static void test_margin_changes(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
@@ -471,6 +483,7 @@ int main(void) {
                 AUTO_TEST(test_clock),
                 AUTO_TEST(test_counters_begin_again),
                 AUTO_TEST(test_late_answer),
+                AUTO_TEST(test_many_are_lost),
                 AUTO_TEST(test_margin_changes),
                 AUTO_TEST(test_reseeded),
                 AUTO_TEST(test_margin),

@@ -215,6 +215,9 @@ static void test_more_than_expected(void **state) {
         assert_stays(w, RACE_UNCONFIRMED);
         assert_true(last.from_ratio > 0.899 && last.from_ratio < 0.901);
         assert_true(last.to_ratio > 0.799 && last.to_ratio < 0.801);
+
+        w.expected = 0; /* less than one */
+        assert_stays(w, RACE_UNCONFIRMED);
 }
 
 static void test_no_sample(void **state) {

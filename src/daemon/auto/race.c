@@ -219,7 +219,7 @@ static size_t find_best(const Race *race) {
 
 /* Why a window says nothing. */
 static RaceReason find_obstacle(const RaceWindow *w) {
-        if (w->sampled < RACE_SAMPLE_MIN || w->expected == 0 || w->requests == 0)
+        if (w->sampled < RACE_SAMPLE_MIN || w->requests == 0)
                 return RACE_NO_SAMPLE;
         return w->silent[w->present] ? RACE_NO_SHADOW : RACE_BECAUSE_OF_FIGURES;
 }

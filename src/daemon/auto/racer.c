@@ -68,11 +68,12 @@ static uint64_t find_next_look(const Racer *r, const Meter *m, uint64_t requests
         return now + (uint64_t) CLAMP(rest, LOOK_USEC_MIN, LOOK_USEC_MAX);
 }
 
-/* Requests that were lost on their way to the shadows are no part of the sample. */
+/* Requests that were lost on their way to the shadows are no part of the sample. What was lost is a part of
+ * the events: they count otherwise than the unit's requests do, with removals, and each page of a folio. */
 static uint64_t expected_of(const RaceWindow *window, const ShadowsWindow *w) {
-        uint64_t share = window->requests / MAX(w->one_in, 1U);
+        double share = (double) window->requests / MAX(w->one_in, 1U);
 
-        return share > w->lost ? share - w->lost : 0;
+        return (uint64_t) (share * w->sampled / MAX(w->sampled + w->lost, 1U));
 }
 
 static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
