@@ -97,6 +97,8 @@ static int fake_attach(void *userdata, const Policy *policy, const PolicyConfig 
                 *ret_reason = strdup("attach failed");
                 return k->attach_error;
         }
+        if (k->attach_refuses && streq(policy->name, k->attach_refuses))
+                return -EINVAL;
         if (!c->exists)
                 return -ENOENT;
         if (c->policy[0])

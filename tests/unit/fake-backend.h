@@ -30,6 +30,7 @@ typedef struct FakeKernel {
         int read_error;
         int attach_error;
         int update_error;
+        const char *attach_refuses; /* for good, the policy of this name; NULL: none */
         bool attach_lies;    /* attaching succeeds, and nothing runs */
         bool update_lies;    /* the next update does, and nothing runs after it */
         bool attach_unwatchable; /* and the link cannot be watched */

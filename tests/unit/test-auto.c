@@ -357,6 +357,39 @@ static void test_ejected_in_a_switch(void **state) {
         assert_contains(u->choice->verdict, "stays with mru");
 }
 
+/* And the other one cannot come: the stock policy does, not nothing. */
+static void test_refused_after_ejected(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        unit_choose(u, MRU, "from lru to mru: figures");
+        fixture->kernel.attach_refuses = "mru";
+        eject(u);
+        assert_true(u->choice->figures[LRU].banned > 0);
+        assert_true(u->choice->figures[MRU].out);
+        assert_runs(u, "noop");
+        assert_state(u, UNIT_ATTACHED);
+        assert_contains(u->choice->because, "back to stock: the switch to mru nr_scan=64 failed, which is "
+                                            "out for good (");
+        play_window(u, 500, 500, 500, 500);
+        assert_contains(u->choice->verdict, "stays with stock");
+}
+
+/* The same if the stock policy was ended. */
+static void test_refused_after_stock_is_ejected(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        unit_choose(u, MRU, "from stock to mru: figures");
+        fixture->kernel.attach_refuses = "mru";
+        eject(u);
+        unit_reset_retry(u); /* the time for the next attempt has come */
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_true(u->choice->figures[MRU].out);
+        assert_runs(u, "noop");
+        assert_state(u, UNIT_ATTACHED);
+}
+
 /* It came, and was ended before anybody looked. */
 static void test_ejected_at_once(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
@@ -493,6 +526,8 @@ int main(void) {
                 AUTO_TEST(test_dirty_again),
                 AUTO_TEST(test_ejected),
                 AUTO_TEST(test_ejected_in_a_switch),
+                AUTO_TEST(test_refused_after_ejected),
+                AUTO_TEST(test_refused_after_stock_is_ejected),
                 AUTO_TEST(test_ejected_at_once),
                 AUTO_TEST(test_ejected_and_refused),
                 AUTO_TEST(test_sample_fails),

@@ -195,22 +195,24 @@ static char *describe_ban(unsigned banned) {
 }
 
 /* The kernel did not take it. What runs is what ran before, and the core says so after the next reconcile.
- * Another try that would come to the same is not made. */
+ * If that was ended meanwhile, the stock policy is attached next. Another try that would come to the same is
+ * not made. */
 static void refused(Racer *r, guint candidate) {
-        bool final = r->unit->retry_at == UINT64_MAX;
+        bool final = r->unit->retry_at == UINT64_MAX, runs = r->unit->link;
+        guint next = runs ? r->present : RACE_STOCK;
         g_autofree char *ban = NULL, *verdict = NULL;
 
         if (final)
                 race_exclude(&r->race, candidate);
         ban = describe_ban(final ? UINT_MAX : race_ban(&r->race, candidate));
-        verdict = g_strdup_printf("stays with %s: the switch to %s failed, which is out %s (%s)",
-                                  name_of(r, r->present), name_of(r, candidate), ban,
-                                  strna(r->unit->reason));
+        verdict = g_strdup_printf("%s %s: the switch to %s failed, which is out %s (%s)",
+                                  runs ? "stays with" : "back to", name_of(r, next),
+                                  name_of(r, candidate), ban, strna(r->unit->reason));
         show(r, verdict);
         log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = r->unit->name, .policy = name_of(r, candidate)),
                         "%s: Cache policy 'auto' %s.", r->unit->name, verdict);
         unit_reset_retry(r->unit);
-        unit_choose(r->unit, r->present, NULL);
+        unit_choose(r->unit, next, runs ? NULL : verdict);
 }
 
 /* The kernel ended the one that ran. The stock policy is what runs now, so it is what is attached next, if
@@ -237,13 +239,21 @@ void racer_policy_came(Racer *r) {
         r->replaced = true;
 }
 
+/* A switch was tried, and did not come to pass. Without a link there is nothing to stay with, but the stock
+ * policy is all that can be tried then. */
+static bool is_refused(const Racer *r) {
+        const Unit *u = r->unit;
+
+        return u->state == UNIT_FAILED && !unit_may_try(u) &&
+                u->choice->chosen != (u->link ? r->present : RACE_STOCK);
+}
+
 void racer_reconciled(Racer *r, uint64_t now) {
         const UnitChoice *c = r->unit->choice;
 
         if (r->unit->state == UNIT_LOST && r->came != RACE_STOCK)
                 ejected(r);
-        else if (r->unit->state == UNIT_FAILED && r->unit->link && c->chosen != r->present &&
-                 !unit_may_try(r->unit)) /* it was tried */
+        else if (is_refused(r))
                 refused(r, c->chosen);
         else if (r->unit->state == UNIT_ATTACHED && (r->replaced || c->chosen != r->present)) {
                 r->present = r->came = c->chosen;
