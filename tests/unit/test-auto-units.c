@@ -140,6 +140,37 @@ static void test_more_than_there_is_room_for(void **state) {
         assert_int_equal(n_warnings, 1);
 }
 
+static void start_again(Unit *u, uint64_t cgroup_id) {
+        fixture->kernel.cgroups[u->cgroup_id].exists = false;
+        u->active = false;
+        set_cgroup(u, 0);
+        run();
+        assert_state(u, UNIT_INACTIVE);
+        u->active = true;
+        set_cgroup(u, cgroup_id);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+}
+
+/* One that stops and starts tells the journal no more, and begins behind those who wait longer. */
+static void test_starts_again_while_it_waits(void **state) {
+        unsigned n_warnings = 0;
+        Unit *a, *b;
+
+        played.room = 1;
+        a = add_auto_unit("a.slice", 1);
+        log_set_hook(count_warnings, &n_warnings);
+        b = add_auto_unit("b.slice", 2);
+        for (uint64_t id = 3; id < 6; id++)
+                start_again(b, id);
+        start_again(a, 6);
+        start_again(a, 7);
+        log_set_hook(NULL, NULL);
+        assert_int_equal(n_warnings, 1);
+        assert_int_equal(b->raced_until, 0);
+        assert_true(a->raced_until > 0);
+}
+
 /* Without a race: the stock policy has to do, and the first candidate is not tried again. */
 static void test_first_is_refused(void **state) {
         Unit *u;
@@ -390,6 +421,7 @@ int main(void) {
                 AUTO_TEST(test_unit_stops_while_it_waits),
                 AUTO_TEST(test_unit_waits_for_systemd),
                 AUTO_TEST(test_more_than_there_is_room_for),
+                AUTO_TEST(test_starts_again_while_it_waits),
                 AUTO_TEST(test_first_is_refused),
                 AUTO_TEST(test_ejected_without_race),
                 AUTO_TEST(test_to_another_policy_and_back),

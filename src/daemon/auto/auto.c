@@ -53,19 +53,27 @@ static int begin(Auto *a, Unit *u, uint64_t now) {
         r = racer_new(u, a->backend, a->host, now, &racer);
         if (r >= 0) {
                 g_hash_table_insert(a->racers, u, racer);
+                u->race_error = 0;
                 return 0;
         }
 
         why = r == -EBUSY ? "there are too many candidates of other units" : strerror(-r);
         verdict = g_strdup_printf("stays with %s, policies cannot be compared: %s", unit_chosen_name(u),
                                   why);
+        g_set_str(&u->choice->verdict, verdict);
         /* said once, and not of one that waits for its next turn */
-        if (g_set_str(&u->choice->verdict, verdict) && u->choice->raced_until == 0)
+        if (u->race_error != r && (r != -EBUSY || u->raced_until == 0))
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name),
                                 "%s: Cannot compare cache policies, trying again each minute: %s.", u->name,
                                 why);
-        a->retry_at = now + RETRY_USEC;
+        u->race_error = r;
+        a->retry_at = MIN(a->retry_at, now + RETRY_USEC); /* others do not wait longer for that */
         return r;
+}
+
+static void end(Auto *a, Unit *u, uint64_t now) {
+        g_hash_table_remove(a->racers, u);
+        u->raced_until = now;
 }
 
 /* There is no race that says what else to try. */
@@ -91,7 +99,7 @@ static void look_at(Auto *a, Unit *u) {
         }
 
         if (r && !racer_fits(r)) {
-                g_hash_table_remove(a->racers, u);
+                end(a, u, g_get_monotonic_time());
                 r = NULL;
         }
 
@@ -165,8 +173,7 @@ static const ManagerObserver observer = {
 
 /* Who waits, those first who never had a race, or had none for the longest time. */
 static gint compare_waiting(gconstpointer a, gconstpointer b) {
-        uint64_t x = (*(const Unit *const *) a)->choice->raced_until,
-                 y = (*(const Unit *const *) b)->choice->raced_until;
+        uint64_t x = (*(const Unit *const *) a)->raced_until, y = (*(const Unit *const *) b)->raced_until;
 
         return (x > y) - (x < y);
 }
@@ -209,8 +216,7 @@ static bool make_room(Auto *a, uint64_t now) {
                 return false;
 
         u = calmest->unit;
-        g_hash_table_remove(a->racers, u);
-        u->choice->raced_until = now;
+        end(a, u, now);
         free(u->choice->verdict);
         u->choice->verdict = g_strdup_printf("stays with %s: nothing was better for %u windows, policies of "
                                              "other units are compared", unit_chosen_name(u),

@@ -82,7 +82,6 @@ typedef struct UnitChoice {
         /* what daemon/auto has to say */
         CandidateFigures figures[CANDIDATES_MAX];
         char *verdict;           /* of the last window; NULL: none is over */
-        uint64_t raced_until;    /* CLOCK_MONOTONIC, when it made room for others; 0: it did not yet */
 } UnitChoice;
 
 /* A slice, service or scope that systemd has loaded.
@@ -106,6 +105,8 @@ struct Unit {
         PolicySetting setting;      /* by everything */
 
         UnitChoice *choice;         /* CachePolicy=auto; NULL: it is not, or not known */
+        uint64_t raced_until;       /* CLOCK_MONOTONIC, when its last race ended; 0: it had none */
+        int race_error;             /* why none began, as the journal says; 0: it did, or nothing is said */
 
         /* what is attached */
         PolicyLink *link;
