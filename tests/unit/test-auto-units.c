@@ -140,6 +140,45 @@ static void test_more_than_there_is_room_for(void **state) {
         assert_int_equal(n_warnings, 1);
 }
 
+/* Policies that are close to each other: now one is a little better, now the other. */
+static void test_close_ones_make_room(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1), *b;
+
+        for (unsigned i = 0; i < 41; i++)
+                play_window(a, 500, 500, 500, i % 2 == 0 ? 480 : 520);
+        played.room = 1;
+        b = add_auto_unit("b.slice", 2);
+        for (unsigned i = 0; i < 7; i++)
+                pass_window(b, 500);
+        assert_null(played.shadows[1]);
+        assert_non_null(played.shadows[2]);
+        assert_runs(a, "noop");
+}
+
+/* In its race no windows pass. */
+static void test_lost_one_makes_room(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1), *b;
+
+        played.room = 1;
+        b = add_auto_unit("b.slice", 2);
+        fixture->kernel.attach_error = -EINVAL;
+        fake_cgroup_eject(&fixture->kernel, 1);
+        run();
+        assert_non_null(played.shadows[1]);
+        for (unsigned i = 0; i < 7; i++)
+                pass_window(b, 500);
+        assert_null(played.shadows[1]);
+        assert_non_null(played.shadows[2]);
+
+        played.room = 2;
+        fixture->kernel.attach_error = 0;
+        unit_reset_retry(a);
+        manager_mark_dirty(fixture->manager, a);
+        run();
+        assert_runs(a, "noop");
+        assert_non_null(played.shadows[1]);
+}
+
 static void start_again(Unit *u, uint64_t cgroup_id) {
         fixture->kernel.cgroups[u->cgroup_id].exists = false;
         u->active = false;
@@ -421,6 +460,8 @@ int main(void) {
                 AUTO_TEST(test_unit_stops_while_it_waits),
                 AUTO_TEST(test_unit_waits_for_systemd),
                 AUTO_TEST(test_more_than_there_is_room_for),
+                AUTO_TEST(test_close_ones_make_room),
+                AUTO_TEST(test_lost_one_makes_room),
                 AUTO_TEST(test_starts_again_while_it_waits),
                 AUTO_TEST(test_first_is_refused),
                 AUTO_TEST(test_ejected_without_race),

@@ -218,9 +218,8 @@ static bool make_room(Auto *a, uint64_t now) {
         u = calmest->unit;
         end(a, u, now);
         free(u->choice->verdict);
-        u->choice->verdict = g_strdup_printf("stays with %s: nothing was better for %u windows, policies of "
-                                             "other units are compared", unit_chosen_name(u),
-                                             RACER_SETTLED);
+        u->choice->verdict = g_strdup_printf("stays with %s, policies of other units are compared",
+                                             unit_chosen_name(u));
         return true;
 }
 

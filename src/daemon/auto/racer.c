@@ -102,7 +102,7 @@ static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
         }
 
         race_step(&r->race, &r->window, &step);
-        r->n_calm = step.from == step.to ? r->n_calm + 1 : 0;
+        r->n_calm = step.action == RACE_STAY ? r->n_calm + 1 : 0;
         verdict = race_step_to_string(&step, names);
         log_debug("%s: %s.", r->unit->name, verdict);
         show(r, verdict);

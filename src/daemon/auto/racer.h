@@ -11,7 +11,7 @@ typedef struct Racer {
         const AutoBackend *backend;
         Shadows *shadows;
         Race race;
-        unsigned n_calm;         /* windows in a row in which nobody was better */
+        unsigned n_calm;         /* windows in a row that changed nothing */
         GPtrArray *candidates;   /* as they were at the beginning */
         uint64_t cgroup_id;
         guint present;           /* the candidate that runs, as the race knows */
@@ -39,10 +39,10 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Racer *, racer_free);
 
 /* Whether it goes on: neither candidates nor control group are others now. */
 bool racer_fits(const Racer *r);
-/* So many windows: other units may have its place. */
+/* So many windows, or none can pass now: other units may have its place. */
 #define RACER_SETTLED 32U
 static inline bool racer_is_settled(const Racer *r) {
-        return r->n_calm >= RACER_SETTLED;
+        return r->n_calm >= RACER_SETTLED || r->untold || r->unit->state != UNIT_ATTACHED;
 }
 
 /* The policy of the candidate that is chosen is behind the unit's link now. */
