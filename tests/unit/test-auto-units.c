@@ -371,22 +371,6 @@ static void test_adopted(void **state) {
         assert_runs(u, "noop");
 }
 
-/* The one that was adopted need not be better than the stock policy. */
-static void test_adopted_disappoints(void **state) {
-        Unit *u = add_auto_unit("a.slice", 1);
-
-        switch_to_mru(u);
-        u = find_again();
-        for (unsigned i = 0; i < 2; i++)
-                play_window(u, 900, 500, 500, 490);
-        assert_runs(u, "mru");
-        for (unsigned i = 0; i < 2; i++)
-                play_window(u, 900, 500, 500, 490);
-        assert_runs(u, "noop");
-        assert_contains(u->choice->because, "back from mru nr_scan=64 to stock: it missed 90.0 % of all "
-                                            "requests, stock would miss 50.0 %");
-}
-
 /* Killed in a switch: the update is brought to its end. */
 static void test_adopted_in_a_switch(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
@@ -472,7 +456,6 @@ int main(void) {
                 AUTO_TEST(test_reload),
                 AUTO_TEST(test_hold),
                 AUTO_TEST(test_adopted),
-                AUTO_TEST(test_adopted_disappoints),
                 AUTO_TEST(test_adopted_in_a_switch),
                 AUTO_TEST(test_adopted_is_no_candidate),
                 AUTO_TEST(test_unsupported),

@@ -246,33 +246,12 @@ static void test_rolls_back(void **state) {
         assert_true(last.from_ratio > 0.599 && last.to_ratio < 0.501);
 }
 
-/* Nobody switched to the one that the race begins with: the kernel's own policy would have run. It missed
- * 0.2 more, of which 0.05 do not count: 0.075 a window, of 0.5. */
-static void test_guard_of_first(void **state) {
+/* The unit may miss more than all shadows do, as it counts uses of folios and they those of pages. That
+ * is nothing against the candidate that the race begins with. */
+static void test_no_guard_of_first(void **state) {
         begin(FIFO);
-        for (unsigned i = 0; i < 6; i++)
-                assert_stays(window(700, 500, 600, 500), RACE_BEST);
-        assert_int_equal(play(window(700, 500, 600, 500)), RACE_ROLL_BACK);
-        assert_int_equal(last.from, FIFO);
-        assert_int_equal(last.to, STOCK);
-        assert_int_equal(last.banned, 16);
-        assert_int_equal(race.present, STOCK);
-
-        /* how far the unit is off is known now */
         for (unsigned i = 0; i < 100; i++)
-                assert_stays(window(700, 500, 600, 500), RACE_BEST);
-
-        /* a little more is no reason, and after eight turns nothing is */
-        begin(FIFO);
-        for (unsigned i = 0; i < 16; i++)
-                assert_stays(window(550, 500, 600, 500), RACE_BEST);
-        for (unsigned i = 0; i < 100; i++)
-                assert_stays(window(900, 500, 600, 500), RACE_BEST);
-
-        /* there is nothing else to go to */
-        begin(STOCK);
-        for (unsigned i = 0; i < 100; i++)
-                assert_stays(window(900, 500, 600, 500), RACE_BEST);
+                assert_stays(window(250, 30, 40, 20), RACE_BEST);
 }
 
 /* What was lost is made good by other windows, and after eight turns nobody looks any more. */
@@ -493,7 +472,7 @@ int main(void) {
                 race_test(test_more_than_expected),
                 race_test(test_no_sample),
                 race_test(test_rolls_back),
-                race_test(test_guard_of_first),
+                race_test(test_no_guard_of_first),
                 race_test(test_guard_ends),
                 race_test(test_bias),
                 race_test(test_bans),

@@ -5,14 +5,6 @@
 
 #include "race.h"
 
-static void begin_guard(Race *race, size_t before, double bias, double loss) {
-        race->before = before;
-        race->before_bias = bias;
-        race->guard_loss = loss;
-        race->guarded = RACE_GUARD_TURNS;
-        race->guard_regret = 0;
-}
-
 void race_init(Race *race, size_t n_candidates, size_t present) {
         assert(race);
         assert(n_candidates > 0 && n_candidates <= RACE_CANDIDATES_MAX);
@@ -24,8 +16,6 @@ void race_init(Race *race, size_t n_candidates, size_t present) {
                 .needed = RACE_REGRET_FIRST,
                 .present = present,
         };
-        if (present != RACE_STOCK)
-                begin_guard(race, RACE_STOCK, 0, RACE_GUARD_LOSS_FIRST);
 }
 
 static void forget_regret(RaceCandidate *c) {
@@ -176,7 +166,7 @@ static bool disappoints(Race *race, const RaceWindow *w, RaceStep *ret) {
         race->guarded -= turns_of(w);
 
         before = shadow_ratio(w, race->before) + race->before_bias;
-        race->guard_regret += (real_ratio(w) - before - race->guard_loss) * turns_of(w);
+        race->guard_regret += (real_ratio(w) - before - RACE_GUARD_LOSS) * turns_of(w);
         race->guard_regret = MAX(race->guard_regret, 0.0);
         if (race->guard_regret < RACE_GUARD_REGRET)
                 return false;
@@ -277,8 +267,11 @@ void race_step(Race *race, const RaceWindow *window, RaceStep *ret) {
 
         ret->action = RACE_SWITCH;
         race->switched = true;
+        race->before = race->present;
+        race->before_bias = race->bias;
         run(race, best);
-        begin_guard(race, ret->from, race->bias, RACE_GUARD_LOSS);
+        race->guarded = RACE_GUARD_TURNS;
+        race->guard_regret = 0;
 }
 
 /* ---- words */

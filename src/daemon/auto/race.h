@@ -52,12 +52,12 @@
 /* For so many turns after a switch: if the unit misses so much more than with the policy before, with a
  * margin of RACE_GUARD_LOSS, the switch is taken back, and its policy is banned for so many windows; the
  * next time for twice, four times as many, and so on, until it was not banned for RACE_BAN_FORGET
- * windows. The candidate that the race begins with is compared with the kernel's own policy, and as it is
- * not known how far the unit is off shadows, with a greater margin. */
+ * windows. The candidate that the race begins with has no guard: how far the unit is off shadows is not
+ * known, and may be more than policies differ, as the unit counts uses of folios, and they those of
+ * pages. */
 #define RACE_GUARD_TURNS 8.0
 #define RACE_GUARD_REGRET 0.5
 #define RACE_GUARD_LOSS 0.01
-#define RACE_GUARD_LOSS_FIRST 0.05
 #define RACE_BAN_FIRST 16
 #define RACE_BAN_FORGET 1024
 #define RACE_BAN_MOST 10 /* powers of two */
@@ -126,9 +126,8 @@ typedef struct Race {
         bool switched;           /* in the last window, if that succeeds */
         bool begun;              /* there is an average of the bias */
         double bias;             /* average of how much more than its shadow the unit missed */
-        size_t before;           /* the guard: who ran before the last switch, or would have run */
+        size_t before;           /* the guard: who ran before the last switch */
         double before_bias;
-        double guard_loss;       /* its margin */
         double guarded;          /* turns that it still lasts */
         double guard_regret;
 } Race;
