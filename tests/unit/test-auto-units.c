@@ -140,6 +140,41 @@ static void test_more_than_there_is_room_for(void **state) {
         assert_int_equal(n_warnings, 1);
 }
 
+/* Until it has made room for another one. */
+static void settle(Unit *u, const Unit *waiting) {
+        for (unsigned i = 0; played.shadows[u->cgroup_id]; i++) {
+                assert_true(i < 100);
+                pass_window(u, 500);
+                if (played.shadows[u->cgroup_id])
+                        answer_window(u, 500, 500, 500);
+        }
+        assert_non_null(played.shadows[waiting->cgroup_id]);
+}
+
+/* What the kernel refused is refused in the next turn, too; meanwhile nothing is said of shadows. */
+static void test_next_turn(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1), *b;
+
+        fixture->kernel.update_error = -EINVAL;
+        for (unsigned i = 0; i < 2; i++)
+                play_window(a, 500, 500, 500, 300);
+        fixture->kernel.update_error = 0;
+        assert_true(a->choice->figures[MRU].out);
+
+        played.room = 1;
+        b = add_auto_unit("b.slice", 2);
+        settle(a, b);
+        assert_false(a->choice->figures[LRU].known);
+        assert_null(b->choice->verdict);
+        settle(b, a);
+        assert_null(a->choice->verdict);
+        warm_up(a);
+        for (unsigned i = 0; i < 8; i++)
+                play_window(a, 500, 500, 500, 300);
+        assert_runs(a, "noop");
+        assert_true(a->choice->figures[MRU].out);
+}
+
 /* Policies that are close to each other: now one is a little better, now the other. */
 static void test_close_ones_make_room(void **state) {
         Unit *a = add_auto_unit("a.slice", 1), *b;
@@ -444,6 +479,7 @@ int main(void) {
                 AUTO_TEST(test_unit_stops_while_it_waits),
                 AUTO_TEST(test_unit_waits_for_systemd),
                 AUTO_TEST(test_more_than_there_is_room_for),
+                AUTO_TEST(test_next_turn),
                 AUTO_TEST(test_close_ones_make_room),
                 AUTO_TEST(test_lost_one_makes_room),
                 AUTO_TEST(test_starts_again_while_it_waits),

@@ -16,6 +16,7 @@ struct Auto {
         const AutoBackend *backend;
         ShadowHost *host;        /* NULL: nothing can be chosen here */
         GHashTable *racers;      /* Unit -> Racer, owned */
+        GHashTable *resting;     /* Unit -> Racer, owned: they wait for their next turn */
         GHashTable *noted;       /* set of Unit: it changed, and has CachePolicy=auto or had it */
         sd_event_source *timer;  /* on while there are racers */
         uint64_t retry_at;       /* CLOCK_MONOTONIC; UINT64_MAX: all have begun */
@@ -50,10 +51,12 @@ static int begin(Auto *a, Unit *u, uint64_t now) {
         Racer *racer;
         int r;
 
-        r = racer_new(u, a->backend, a->host, now, &racer);
+        r = racer_new(u, a->backend, a->host, now, g_hash_table_lookup(a->resting, u), &racer);
         if (r >= 0) {
+                g_hash_table_remove(a->resting, u);
                 g_hash_table_insert(a->racers, u, racer);
                 u->race_error = 0;
+                g_set_str(&u->choice->verdict, NULL); /* no window is over */
                 return 0;
         }
 
@@ -69,11 +72,6 @@ static int begin(Auto *a, Unit *u, uint64_t now) {
         u->race_error = r;
         a->retry_at = MIN(a->retry_at, now + RETRY_USEC); /* others do not wait longer for that */
         return r;
-}
-
-static void end(Auto *a, Unit *u, uint64_t now) {
-        g_hash_table_remove(a->racers, u);
-        u->raced_until = now;
 }
 
 /* There is no race that says what else to try. */
@@ -99,7 +97,8 @@ static void look_at(Auto *a, Unit *u) {
         }
 
         if (r && !racer_fits(r)) {
-                end(a, u, g_get_monotonic_time());
+                g_hash_table_remove(a->racers, u);
+                u->raced_until = g_get_monotonic_time();
                 r = NULL;
         }
 
@@ -135,6 +134,7 @@ static void unit_removed(void *userdata, Unit *u) {
 
         g_hash_table_remove(a->noted, u);
         g_hash_table_remove(a->racers, u);
+        g_hash_table_remove(a->resting, u);
 }
 
 static void reloaded(void *userdata) {
@@ -145,6 +145,7 @@ static void reloaded(void *userdata) {
         g_hash_table_iter_init(&it, a->racers);
         while (g_hash_table_iter_next(&it, NULL, &r))
                 racer_reloaded(r);
+        g_hash_table_remove_all(a->resting); /* which have nothing else to forget */
 }
 
 /* By then each unit is what its state says. */
@@ -216,7 +217,10 @@ static bool make_room(Auto *a, uint64_t now) {
                 return false;
 
         u = calmest->unit;
-        end(a, u, now);
+        (void) g_hash_table_steal(a->racers, u);
+        g_hash_table_insert(a->resting, u, calmest);
+        racer_rest(calmest);
+        u->raced_until = now;
         free(u->choice->verdict);
         u->choice->verdict = g_strdup_printf("stays with %s, policies of other units are compared",
                                              unit_chosen_name(u));
@@ -268,6 +272,7 @@ int auto_new(Manager *m, const AutoBackend *b, Auto **ret) {
         a->backend = b;
         a->retry_at = UINT64_MAX;
         a->racers = g_hash_table_new_full(NULL, NULL, NULL, racer_destroy);
+        a->resting = g_hash_table_new_full(NULL, NULL, NULL, racer_destroy);
         a->noted = g_hash_table_new(NULL, NULL);
 
         r = sd_event_add_time_relative(m->event, &a->timer, CLOCK_MONOTONIC, TICK_USEC, 0, on_timer, a);
@@ -291,6 +296,7 @@ Auto *auto_free(Auto *a) {
         manager_unobserve(a->manager, &observer, a);
         sd_event_source_disable_unref(a->timer);
         g_hash_table_unref(a->racers);
+        g_hash_table_unref(a->resting);
         g_hash_table_unref(a->noted);
         if (a->host)
                 a->backend->host_free(a->host);

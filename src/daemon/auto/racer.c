@@ -271,7 +271,19 @@ void racer_reloaded(Racer *r) {
 
 /* ---- beginning and end */
 
-int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Racer **ret) {
+/* The race goes on from what it knows of candidates. */
+static void init_race(Racer *r, const Racer *before) {
+        race_init(&r->race, r->candidates->len, r->present);
+        r->race.margin = r->unit->choice->candidates.margin / 100;
+        if (!before || !racer_fits(before))
+                return;
+
+        r->race = before->race;
+        race_reseed(&r->race);
+}
+
+int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, const Racer *before,
+              Racer **ret) {
         static const ShadowsHandlers handlers = { .window = on_window, .reseeded = on_reseeded };
         GPtrArray *list = u->choice->candidates.list;
         g_autofree ShadowCandidate *candidates = g_new0(ShadowCandidate, list->len);
@@ -284,8 +296,7 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Rac
         r->candidates = g_ptr_array_ref(list);
         r->cgroup_id = u->cgroup_id;
         r->present = r->came = u->choice->chosen;
-        race_init(&r->race, list->len, r->present);
-        r->race.margin = u->choice->candidates.margin / 100;
+        init_race(r, before);
 
         for (guint i = 0; i < list->len; i++) {
                 const PolicyCandidate *c = list->pdata[i];
@@ -305,6 +316,11 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Rac
         begin_window(r, now);
         *ret = TAKE_PTR(r);
         return 0;
+}
+
+void racer_rest(Racer *r) {
+        r->shadows = r->backend->shadows_free(r->shadows);
+        memset(r->unit->choice->figures, 0, sizeof(r->unit->choice->figures));
 }
 
 Racer *racer_free(Racer *r) {

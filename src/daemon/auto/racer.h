@@ -9,7 +9,7 @@
 typedef struct Racer {
         Unit *unit;
         const AutoBackend *backend;
-        Shadows *shadows;
+        Shadows *shadows;        /* NULL: it rests */
         Race race;
         unsigned n_calm;         /* windows in a row that changed nothing */
         GPtrArray *candidates;   /* as they were at the beginning */
@@ -32,8 +32,12 @@ typedef struct Racer {
         bool begin_again;        /* and so does this one, as the shadows' begins with that answer */
 } Racer;
 
-/* Begins; the policy of the unit is attached. */
-int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, Racer **ret);
+/* Begins; the policy of the unit is attached. What the race before knows of candidates goes on, if that
+ * fits; NULL: there was none. */
+int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, const Racer *before,
+              Racer **ret);
+/* Has no shadows any more: all that is left of it is what its race knows. */
+void racer_rest(Racer *r);
 Racer *racer_free(Racer *r);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Racer *, racer_free);
 
