@@ -12,6 +12,7 @@ static unsigned wait_for(Patience *p, int direction) {
 
         while (!patience_ends(p, direction))
                 assert_true(++n < 1000);
+        patience_spend(p);
         return n;
 }
 
@@ -22,6 +23,18 @@ static void test_doubles(void **state) {
                 assert_int_equal(wait_for(&p, 1), 1U << i);
         for (unsigned i = 0; i < 3; i++)
                 assert_int_equal(wait_for(&p, -1), 1U << PATIENCE_MOST);
+}
+
+/* What failed is tried again in the next window, and made nobody patient. */
+static void test_not_spent(void **state) {
+        Patience p = {};
+
+        (void) wait_for(&p, 1);
+        assert_false(patience_ends(&p, 1));
+        for (unsigned i = 0; i < 10; i++)
+                assert_true(patience_ends(&p, 1));
+        assert_int_equal(wait_for(&p, 1), 1);
+        assert_int_equal(wait_for(&p, 1), 4);
 }
 
 static void test_direction(void **state) {
@@ -58,7 +71,10 @@ static void test_swings(void **state) {
                 unsigned changes = 0;
 
                 for (unsigned i = 0; i < 1000; i++)
-                        changes += patience_ends(&p, i / period % 2 == 0 ? 1 : -1);
+                        if (patience_ends(&p, i / period % 2 == 0 ? 1 : -1)) {
+                                patience_spend(&p);
+                                changes++;
+                        }
                 assert_in_range(changes, 1, PATIENCE_MOST + 1000 / (1U << PATIENCE_MOST) + 1);
         }
 }
@@ -66,6 +82,7 @@ static void test_swings(void **state) {
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_doubles),
+                cmocka_unit_test(test_not_spent),
                 cmocka_unit_test(test_direction),
                 cmocka_unit_test(test_calm),
                 cmocka_unit_test(test_swings),

@@ -20,9 +20,10 @@ bool patience_ends(Patience *p, int direction) {
         }
 
         p->calm = 0;
-        if (++p->wanted < 1U << p->level)
-                return false;
+        return ++p->wanted >= 1U << p->level;
+}
+
+void patience_spend(Patience *p) {
         p->wanted = 0;
         p->level = MIN(p->level + 1, PATIENCE_MOST);
-        return true;
 }

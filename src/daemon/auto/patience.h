@@ -22,3 +22,5 @@ typedef struct Patience {
 /* A window is over, and something is to be larger (1), smaller (-1), or nothing is wanted (0). Returns
  * whether that is to be done now. */
 bool patience_ends(Patience *p, int direction);
+/* It was done. Until then it ends with each window that wants the same. */
+void patience_spend(Patience *p);

@@ -32,6 +32,7 @@ struct Shadows {
         uint64_t n_pages;     /* when they began */
         uint32_t one_in;
         Patience resizing, rating;
+        bool stuck;           /* they cannot begin anew, which the journal says */
 
         ShadowProcess *processes[SHADOWS_CANDIDATES_MAX];
         size_t n_processes;
@@ -204,12 +205,21 @@ static int begin(Shadows *s, uint64_t n_pages, uint32_t one_in) {
         return 0;
 }
 
-static int begin_again(Shadows *s, uint64_t n_pages, uint32_t one_in) {
+static int begin_again(Shadows *s, Patience *p, uint64_t n_pages, uint32_t one_in) {
         int r = begin(s, n_pages, one_in);
 
-        if (r >= 0 && s->handlers.reseeded)
+        if (r < 0 && r != -ENOENT && !s->stuck) /* that is: systemd will tell */
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = s->unit),
+                                "%s: Cannot have the kernel sample another part of what the unit reads, "
+                                "trying again: %m", s->unit);
+        s->stuck = r < 0;
+        if (r < 0)
+                return r;
+
+        patience_spend(p);
+        if (s->handlers.reseeded)
                 s->handlers.reseeded(s, s->userdata);
-        return r;
+        return 0;
 }
 
 static int on_tell(sd_event_source *source, void *userdata) {
@@ -219,7 +229,7 @@ static int on_tell(sd_event_source *source, void *userdata) {
 
         s->telling = false;
         if (patience_ends(&s->rating, (one_in > s->one_in) - (one_in < s->one_in)) &&
-            begin_again(s, s->n_pages, one_in) >= 0)
+            begin_again(s, &s->rating, s->n_pages, one_in) >= 0)
                 return 0;
         s->handlers.window(s, &w, s->userdata);
         return 0;
@@ -229,7 +239,9 @@ int shadows_resize(Shadows *s, uint64_t n_pages) {
         uint64_t slack = s->n_pages / 4;
         int direction = n_pages == 0 ? 0 : (n_pages > s->n_pages + slack) - (n_pages + slack < s->n_pages);
 
-        return patience_ends(&s->resizing, direction) ? begin_again(s, n_pages, rate_of(n_pages)) : 0;
+        if (!patience_ends(&s->resizing, direction))
+                return 0;
+        return begin_again(s, &s->resizing, n_pages, rate_of(n_pages));
 }
 
 int shadows_policy_replaced(Shadows *s) {

@@ -400,6 +400,17 @@ static void test_another_cgroup(void **state) {
         assert_sample_file(f, "2");
 }
 
+/* What the kernel does not take is no change: the next window tries again. */
+static void test_cannot_begin_again(void **state) {
+        Fixture *f = *state;
+        g_autofree char *file = g_build_filename(f->cgroups, "x.service/memory.cachebpf.sample", NULL);
+
+        begin(f, 8192, LIST("lru"));
+        assert_true(unlink(file) == 0 && mkdir(file, 0755) == 0);
+        for (unsigned i = 0; i < 3; i++)
+                assert_int_equal(shadows_resize(f->shadows, 16384), -EISDIR);
+}
+
 /* ---- processes */
 
 static void test_killed(void **state) {
@@ -565,6 +576,7 @@ int main(int argc, char *argv[]) {
                 TEST(test_free_in_handler),
                 TEST(test_options),
                 TEST(test_resize),
+                TEST(test_cannot_begin_again),
                 TEST(test_rate),
                 TEST(test_swings),
                 TEST(test_replaced),
