@@ -6,13 +6,13 @@
 /* Units that can have a sample at a time. */
 #define SAMPLE_UNITS_MAX 128
 
-#define SAMPLE_RING_SIZE (512 << 10)
+#define SAMPLE_RING_SIZE (2 << 20)
 /* An event, and what the ring buffer adds. */
 #define SAMPLE_RECORD_SIZE (sizeof(struct sample_event) + 8)
 
 /* What a unit may pass on in a period. Each unit has its own periods: the next one begins when the budget is
  * spent, the time is over, and the daemon has read what came before this one. So at most two budgets of a
- * unit are unread, a quarter of the ring buffer. */
+ * unit are unread, a sixteenth of the ring buffer: of units that have six candidates ten race at a time. */
 #define SAMPLE_BUDGET 2048U
 #define SAMPLE_PERIOD_NSEC 50000000U
 
