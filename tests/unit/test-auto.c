@@ -408,9 +408,10 @@ static void test_sample_fails(void **state) {
         g_autoptr(GString) heard = g_string_new(NULL);
         Unit *u = add_auto_unit("a.slice", 1);
 
-        played.replaced_error = -ENOMEM;
+        played.replaced_error = -ENOENT; /* it seems to have stopped, but has not */
         log_set_hook(note_warning, heard);
         switch_to_mru(u);
+        played.replaced_error = -ENOMEM;
         answer_window(u, 0, 0, 0); /* of the one before */
         for (unsigned i = 0; i < 3; i++)
                 pass_window(u, 300);

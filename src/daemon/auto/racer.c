@@ -147,11 +147,11 @@ static void end_window(Racer *r, const Meter *m, uint64_t now) {
 static void tell_rate(Racer *r) {
         int e = r->backend->shadows_policy_replaced(r->shadows);
 
-        if (e < 0 && e != -ENOENT && !r->untold) /* that is: systemd will tell */
+        if (e < 0 && e != -ENOENT && e != r->untold) /* that is: systemd will tell */
                 log_full_fields(LOG_WARNING, e, LOG_FIELDS(.unit = r->unit->name),
                                 "%s: Cannot have the kernel sample what the unit reads, trying again: %m",
                                 r->unit->name);
-        r->untold = e < 0;
+        r->untold = MIN(e, 0);
 }
 
 void racer_tick(Racer *r, uint64_t now) {

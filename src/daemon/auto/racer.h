@@ -17,7 +17,7 @@ typedef struct Racer {
         guint present;           /* the candidate that runs, as the race knows */
         guint came;              /* the one whose policy came last, until the kernel ends it */
         bool replaced;           /* and the race does not know that */
-        bool untold;             /* the kernel does not know the rate of the sample */
+        int untold;              /* why the kernel does not know the rate of the sample; 0: it does */
 
         /* this window */
         Meter begin;
@@ -46,7 +46,7 @@ bool racer_fits(const Racer *r);
 /* So many windows, or none can pass now: other units may have its place. */
 #define RACER_SETTLED 32U
 static inline bool racer_is_settled(const Racer *r) {
-        return r->n_calm >= RACER_SETTLED || r->untold || r->unit->state != UNIT_ATTACHED;
+        return r->n_calm >= RACER_SETTLED || r->untold < 0 || r->unit->state != UNIT_ATTACHED;
 }
 
 /* The policy of the candidate that is chosen is behind the unit's link now. */
