@@ -4,6 +4,8 @@
 
 #include "auto-fixture.h"
 
+#include <inttypes.h>
+
 #include "daemon/core/choice.h"
 #include "shared/log.h"
 
@@ -212,6 +214,36 @@ static void test_lost_one_makes_room(void **state) {
         run();
         assert_runs(a, "noop");
         assert_non_null(played.shadows[1]);
+}
+
+static Unit *add_large_unit(const char *name, uint64_t cgroup_id) {
+        Unit *u = add_unit(name, "auto", cgroup_id);
+        g_autoptr(GString) candidates = g_string_new("stock");
+
+        for (unsigned i = 0; i < 15; i++)
+                g_string_append_printf(candidates, " mru:nr_scan=%u", 64 + i);
+        set(u, "CacheCandidates", candidates->str, 8);
+        assert_state(u, UNIT_ATTACHED);
+        return u;
+}
+
+/* Four have 16 candidates each, and nobody waits for three. */
+static void test_too_little_room(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1), *large;
+
+        for (unsigned i = 0; i < 32; i++)
+                play_window(a, 500, 500, 500, 500);
+        for (uint64_t id = 2; id < 6; id++) {
+                g_autofree char *name = g_strdup_printf("%" PRIu64 ".slice", id);
+
+                (void) add_large_unit(name, id);
+        }
+        played.room = 5;
+        large = add_large_unit("large.slice", 6);
+        for (unsigned i = 0; i < 7; i++)
+                pass_window(large, 500);
+        assert_non_null(played.shadows[1]);
+        assert_null(played.shadows[6]);
 }
 
 static void start_again(Unit *u, uint64_t cgroup_id) {
@@ -482,6 +514,7 @@ int main(void) {
                 AUTO_TEST(test_next_turn),
                 AUTO_TEST(test_close_ones_make_room),
                 AUTO_TEST(test_lost_one_makes_room),
+                AUTO_TEST(test_too_little_room),
                 AUTO_TEST(test_starts_again_while_it_waits),
                 AUTO_TEST(test_first_is_refused),
                 AUTO_TEST(test_ejected_without_race),

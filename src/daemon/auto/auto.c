@@ -199,8 +199,10 @@ static GPtrArray *list_waiting(Auto *a) {
         return list;
 }
 
-/* Ends the race of the unit for which the least has changed for some time. Returns whether there was one. */
-static bool make_room(Auto *a, uint64_t now) {
+/* Ends the race of the unit for which the least has changed for some time. Returns whether there was one.
+ * None ends if that would not do: the one that waits may need more than all of these have. */
+static bool make_room(Auto *a, const Unit *waiting, uint64_t now) {
+        guint n_candidates = waiting->choice->candidates.list->len;
         Racer *calmest = NULL;
         GHashTableIter it;
         gpointer p;
@@ -210,10 +212,12 @@ static bool make_room(Auto *a, uint64_t now) {
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 Racer *r = p;
 
-                if (racer_fits(r) && racer_is_settled(r) && (!calmest || r->n_calm > calmest->n_calm))
+                if (!racer_fits(r) || !racer_is_settled(r))
+                        n_candidates += r->candidates->len;
+                else if (!calmest || r->n_calm > calmest->n_calm)
                         calmest = r;
         }
-        if (!calmest)
+        if (!calmest || n_candidates > SHADOWS_PROCESSES_MAX)
                 return false;
 
         u = calmest->unit;
@@ -232,7 +236,7 @@ static void begin_again(Auto *a, uint64_t now) {
 
         a->retry_at = UINT64_MAX;
         for (guint i = 0; i < waiting->len; i++)
-                while (begin(a, waiting->pdata[i], now) == -EBUSY && make_room(a, now))
+                while (begin(a, waiting->pdata[i], now) == -EBUSY && make_room(a, waiting->pdata[i], now))
                         ;
 }
 
