@@ -235,9 +235,14 @@ static __noinline void take_back(struct cachebpf_policy *policy, struct cachebpf
 	for_each_folio(folio, evict, leaving, 0, 0) {
 		note = folio_data(folio, struct note);
 		home = note ? proposed_home(note) : 0;
-		/* another request was faster, and the note means something else */
-		if (!note || folio->list != leaving || !is_of_level(home))
+		/* another request was faster */
+		if (!note || folio->list != leaving)
 			continue;
+		/* advice moved it meanwhile, and the note means something else */
+		if (!is_of_level(home)) {
+			bpf_cachebpf_list_move(policy, folio, list_of_others(), TAIL);
+			continue;
+		}
 		home -= kind_of(home);
 		level = (home - first_list) / NR_LISTS;
 		m = manager_in(level / NR_LEVELS);

@@ -371,6 +371,21 @@ static void test_move_next_bound(void)
 	EXPECT_EQ(state->nr_seen, BATCH + 10);
 }
 
+/* What is left of folios that are gone is passed over, however many there are. */
+static void test_move_next_behind_shadows(void)
+{
+	const char *b = cg_new(NULL, "b");
+	struct file *file = file_new(NULL, "f", 4 * NR);
+
+	set_up(NEW_TAIL, 0, 0);
+	cg_read_file(b, file, 0, 3 * NR);
+	cg_reclaim(b, 3 * NR * PAGE);
+	cg_read_file(cg, file, 0, 1);
+	cg_read_file(cg, file, 3 * NR, NR);
+	act_next(file, ADVICE_MOVE_NEXT);
+	EXPECT_EQ(state->nr_moved, NR + 1);
+}
+
 /* By their stamps, which become their keys. */
 static void test_insert_next(void)
 {
@@ -570,6 +585,7 @@ static const struct test tests[] = {
 	{ "sorting in: bounded by the policy",			test_insert_own_bound },
 	{ "the next folios move, until one is elsewhere",	test_move_next },
 	{ "the next folios: bounded",				test_move_next_bound },
+	{ "the next folios: behind shadows",			test_move_next_behind_shadows },
 	{ "the next folios: sorted in",				test_insert_next },
 	{ "the next folios: sorted in, bounded",		test_insert_next_bound },
 	{ "the first folio, and the last",			test_first },

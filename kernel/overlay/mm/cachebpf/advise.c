@@ -23,7 +23,7 @@
 #include "kfunc.h"
 #include "list.h"
 
-/* entries of a file, folios or what is left of them, that are looked at in one RCU read side */
+/* entries of a file, folios or what is left of them, that are looked at for a batch or a move */
 #define CACHEBPF_ADVICE_VISITS	1024
 
 struct bpf_iter_cachebpf_advice {
@@ -143,8 +143,12 @@ struct move {
 	/* the first half of their data from now on; or they are sorted in, by their stamps */
 	u64			data;
 	bool			sorts;
-	/* folios to look at yet; pages that were moved */
+	/* entries of the file to look at yet; at how many of them a lock is given away */
 	u32			nr_left;
+	u32			nr_locked;
+	/* it is, and the last one was no folio to move */
+	bool			paused;
+	/* that were moved */
 	u32			nr_pages;
 	/* the cgroup of one that is moved */
 	struct mem_cgroup	*known;
@@ -153,7 +157,10 @@ struct move {
 	struct cachebpf_run	run;
 };
 
-/* The next folio that has an entry, in @m->folio, and that; NULL at the end. */
+/*
+ * The next folio that has an entry, in @m->folio, and that; NULL at the end, or if
+ * many were passed over that have none, such as shadows.
+ */
 static __always_inline struct cachebpf_folio *next_entry(struct move *m)
 {
 	struct cachebpf_folio *f;
@@ -171,6 +178,10 @@ static __always_inline struct cachebpf_folio *next_entry(struct move *m)
 		if (f) {
 			m->folio = folio;
 			return f;
+		}
+		if (m->nr_left <= m->nr_locked) {
+			m->paused = true;
+			return NULL;
 		}
 	}
 	m->advice->next = m->advice->last + 1;
@@ -230,12 +241,12 @@ static void sort_in(struct move *m, struct cachebpf_node *node, struct cachebpf_
 static struct cachebpf_folio *move_some(struct move *m, struct cachebpf_node *node,
 					struct cachebpf_folio *f)
 {
-	u32 nr_then = m->nr_left - min_t(u32, m->nr_left, CACHEBPF_LOCK_BATCH);
 	struct cachebpf_advice *advice = m->advice;
 	struct cachebpf_policy *policy = advice->policy;
 	struct cachebpf_list *from = node->lists[m->from];
 	bool walked = !hlist_empty(&from->walks);
 
+	m->nr_locked = m->nr_left - min_t(u32, m->nr_left, CACHEBPF_LOCK_BATCH);
 	do {
 		u32 pfn = folio_pfn(m->folio);
 
@@ -261,7 +272,7 @@ static struct cachebpf_folio *move_some(struct move *m, struct cachebpf_node *no
 			WRITE_ONCE(f->data[0], m->data);
 			join_run(m, node, f, pfn);
 		}
-	} while ((f = next_entry(m)) && m->nr_left > nr_then &&
+	} while ((f = next_entry(m)) && m->nr_left > m->nr_locked &&
 		 node == policy->nodes[folio_nid(m->folio)]);
 	end_run(m, node);
 	return f;
@@ -278,14 +289,18 @@ static int move_next(struct move *m)
 	if (!m->from || m->from >= policy->nr_lists || m->to >= policy->nr_lists)
 		return -ENOENT;
 
-	f = next_entry(m);
-	while (f) {
-		node = policy->nodes[folio_nid(m->folio)];
-		cachebpf_delay(CACHEBPF_AT_MOVE);
-		spin_lock_irqsave(&node->lock, flags);
-		f = move_some(m, node, f);
-		spin_unlock_irqrestore(&node->lock, flags);
-	}
+	do {
+		m->paused = false;
+		m->nr_locked = 0;
+		f = next_entry(m);
+		while (f) {
+			node = policy->nodes[folio_nid(m->folio)];
+			cachebpf_delay(CACHEBPF_AT_MOVE);
+			spin_lock_irqsave(&node->lock, flags);
+			f = move_some(m, node, f);
+			spin_unlock_irqrestore(&node->lock, flags);
+		}
+	} while (m->paused);
 	return m->nr_pages;
 }
 
