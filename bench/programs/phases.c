@@ -34,6 +34,7 @@ static struct {
         uint64_t loop, lead, reads, seed;
         double theta;
         const char *disk;
+        bool print;
 } arg = { .loop = 1, .reads = 1, .seed = 1, .theta = 0.99 };
 
 typedef struct Reader {
@@ -52,6 +53,10 @@ static int read_next(Reader *r, const Phase *phase) {
                 page = r->at++ % arg.loop;
         else
                 page = (zipf_next(&r->zipf) + phase->turn * r->pages / 4) % r->pages;
+        if (arg.print) {
+                printf("%" PRIu64 "\n", page);
+                return 0;
+        }
         n = pread(r->fd, buffer, PAGE_SIZE, (off_t) (page * PAGE_SIZE));
         if (n != PAGE_SIZE) {
                 int e = n < 0 ? -errno : -EIO;
@@ -97,9 +102,11 @@ static int run_phase(Reader *reader, const Phase *phase) {
 }
 
 static void help(void) {
-        printf("%s FILE --loop=PAGES --reads=N [--lead=SECONDS] [--zipf=THETA] [--seed=N] [--disk=NAME]\n\n"
+        printf("%s FILE --loop=PAGES --reads=N [--lead=SECONDS] [--zipf=THETA] [--seed=N] [--disk=NAME]\n"
+               "        [--print]\n\n"
                "Reads pages of the file: Zipfian, in a loop over the first ones, and Zipfian again, with\n"
-               "other pages that are popular. Prints what the last reads of each phase took.\n",
+               "other pages that are popular. Prints what the last reads of each phase took; with\n"
+               "--print, the numbers of the pages, which are not read then.\n",
                program_invocation_short_name);
 }
 
@@ -111,6 +118,7 @@ int main(int argc, char *argv[]) {
                 { "seed",  0, UINT32_MAX, &arg.seed                    },
                 { "zipf",  .parse = option_theta, .target = &arg.theta },
                 { "disk",  .text = &arg.disk                           },
+                { "print", .flag = &arg.print                          },
         };
         Reader reader = {};
         struct stat st;

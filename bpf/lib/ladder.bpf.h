@@ -86,7 +86,7 @@ static __always_inline __u32 ladder_find_lowest(struct cachebpf_policy *policy)
 	return nr;
 }
 
-/* In evict_folios(), before folios are put anywhere: the lowest number rises. */
+/* In evict_folios(), before folios are proposed: the lowest number rises. */
 static __always_inline void ladder_rise(struct cachebpf_policy *policy)
 {
 	__u32 nr = ladder_find_lowest(policy);

@@ -324,6 +324,7 @@ struct cachebpf_folio *bpf_iter_cachebpf_advice_next(struct bpf_iter_cachebpf_ad
 void bpf_iter_cachebpf_advice_destroy(struct bpf_iter_cachebpf_advice *it) {
 }
 
+/* Here all folios are shown to the policy, which moves them one by one. */
 int bpf_cachebpf_advice_move(struct cachebpf_advice *advice, __u32 from, __u32 to, __u64 data) {
         return from > 0 && from < host.n_lists && to < host.n_lists ? 0 : -ENOENT;
 }
