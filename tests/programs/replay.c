@@ -2,13 +2,15 @@
 
 /* Does what a trace says, under whatever policy there is, and tells how many pages were not cached:
  *
- *      replay FILE TRACE STAT KEY
+ *      replay FILE TRACE STAT KEY [STEP]
  *
  * TRACE has the number of a page a line. FILE, which is made, is a hole: a page of it is read without a
  * disk, into the page cache as from one. STAT is a file of the cgroup that this runs in, KEY a line of it
  * which tells how much is cached: "managed_pages" of memory.cachebpf.stat, or "file" of memory.stat. The
  * output is the number of misses, and the mean of KEY from the second quarter of the trace on, when the
  * cache is full.
+ *
+ * It stops itself (SIGSTOP) after each STEP requests, until somebody lets it go on.
  *
  * mincore(2) says what is cached without being a use of it, and on every kernel. */
 
@@ -17,6 +19,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,11 +97,14 @@ int main(int argc, char **argv) {
         uint32_t *pages, n_pages;
         unsigned char cached;
         char *map;
-        size_t n;
+        size_t n, step;
         int fd;
 
-        if (argc != 5)
-                error(2, 0, "usage: replay FILE TRACE STAT KEY");
+        if (argc != 5 && argc != 6)
+                error(2, 0, "usage: replay FILE TRACE STAT KEY [STEP]");
+        step = argc == 6 ? strtoul(argv[5], NULL, 10) : SIZE_MAX;
+        if (step == 0)
+                error(2, 0, "%s: it is no number of requests", argv[5]);
 
         pages = read_trace(argv[2], &n, &n_pages);
         fd = make_file(argv[1], (off_t) n_pages * PAGE_SIZE);
@@ -118,6 +124,8 @@ int main(int argc, char **argv) {
                         sum += look_up(argv[3], argv[4]);
                         n_samples++;
                 }
+                if ((i + 1) % step == 0)
+                        (void) raise(SIGSTOP);
         }
         printf("%" PRIu64 " %" PRIu64 "\n", misses, n_samples > 0 ? sum / n_samples : 0);
         return EXIT_SUCCESS;

@@ -10,13 +10,14 @@
 
 DIR=/var/lib/t62
 UNIT=t62.slice
-CACHED=1024  # pages that fit, about
+CACHED=2048  # pages that fit, about
 WINDOWS=16   # in which the choice has to come
 rm -rf "$DIR"
 mkdir -p "$DIR"
 trap 'systemctl stop t62-reader.service 2>/dev/null; rm -rf "$DIR"; remove_test_units' EXIT
 
-truncate -s 8M "$DIR/data" # a hole: pages of it are read without a disk
+# A hole: pages of it are read without a disk. It is larger than the limit, or it might fit.
+truncate -s 16M "$DIR/data"
 
 # Reads in the way that the file "mode" names, and notes how many pages that were since it was told so. It is slower
 # than windows: these are over after two seconds at the earliest.
@@ -24,7 +25,7 @@ cat >"$DIR/read.py" <<'E2'
 import os, random, sys, time
 
 directory = sys.argv[1]
-pages = 2048
+pages = 4096
 fd = os.open(directory + "/data", os.O_RDONLY)
 os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
 random.seed(1)

@@ -29,10 +29,10 @@ make_trace() { # REQUESTS PAGES EXPONENT SCAN-LENGTH
 }
 
 # Sets misses, and mean: of KEY of the cgroup's FILE. Both are empty if it fails.
-replay() { # SLICE FILE KEY
+replay() { # SLICE FILE KEY [STEP]
         misses='' mean=''
         read -r misses mean < <(in_slice "$1" /usr/lib/cachebpf/tests/programs/replay \
-                "$REPLAY_FILE" "$REPLAY_TRACE" "$(cgroup_of "$1")/$2" "$3")
+                "$REPLAY_FILE" "$REPLAY_TRACE" "$(cgroup_of "$1")/$2" "${@:3}")
 }
 
 # Sets simulated: the misses in a cache of that size.
