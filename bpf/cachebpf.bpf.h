@@ -36,6 +36,7 @@
 #else
 #include "kernel.bpf.h"
 #endif
+#include "readahead.bpf.h"
 
 /* cachebpf_ops.flags */
 enum {
@@ -207,6 +208,14 @@ struct cachebpf_ops {
 	 * and the manager's, some at a time, as long as it returns that.
 	 */
 	__s32 (*advise)(struct cachebpf_policy *policy, struct cachebpf_advice *advice);
+	/*
+	 * A page of a regular file is missing, or the mark of a window was reached: what
+	 * is to be read?  False: as without a policy.  What is too much for the control
+	 * group, or for one read, is cut off.  Not called for files that are read at
+	 * random, by posix_fadvise() or madvise(), nor where readahead is off, nor for what
+	 * is read ahead by advice.
+	 */
+	bool (*plan_readahead)(struct cachebpf_policy *policy, struct cachebpf_readahead *ra);
 	/* of the control group to attach to; whoever loads the policy sets it */
 	__u64 cgroup_id;
 	/* CACHEBPF_F_* */

@@ -33,7 +33,7 @@ struct cachebpf_folio {
 	/*
 	 * Uses since it was added, the one that brought it in included; 0: it was read ahead
 	 * and not used yet; 1 to 3 to begin with if it was cached before the policy came.
-	 * Ends at 32768.  The one field that may be written.
+	 * Ends at 32768.  The one field of a folio that may be written.
 	 */
 	__u16 accesses;
 } __kernel_type;

@@ -46,6 +46,8 @@
 	X(admission)		\
 	X(dropped)		\
 	X(rejected)		\
+	X(readahead)		\
+	X(windows)		\
 	X(misbehave)		\
 	X(watchdog)		\
 	X(tenants)		\

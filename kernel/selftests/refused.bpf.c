@@ -129,6 +129,19 @@ __struct_ops struct cachebpf_ops write_admission = {
 	.evict_folios	= (void *)evict_nothing,
 };
 
+bool CACHEBPF_OP(write_readahead_plan, struct cachebpf_policy *policy,
+		 struct cachebpf_readahead *ra)
+{
+	ra->wanted = 1000;
+	return true;
+}
+
+__struct_ops struct cachebpf_ops write_readahead = {
+	.name		= "write_readahead",
+	.plan_readahead	= (void *)write_readahead_plan,
+	.evict_folios	= (void *)evict_nothing,
+};
+
 /* --- what is acquired and not given back */
 
 extern struct task_struct *bpf_task_from_pid(__s32 pid) __ksym;

@@ -77,6 +77,39 @@ struct lists_state {
 	__u64 len_of_none;
 };
 
+enum { READAHEAD_MISS, READAHEAD_MARKER, READAHEAD_FAULT, READAHEAD_REASONS };
+
+/* readahead.bpf.c */
+struct readahead_state {
+	/* settings, for each reason */
+	struct readahead_answer {
+		__u32 declines;
+		/* leave the window as it is */
+		__u32 keeps;
+		/* start is a page of the file, else so many pages from the index */
+		__u32 absolute;
+		__u32 size;
+		__u32 async_size;
+		__s64 start;
+	} answers[READAHEAD_REASONS];
+
+	/* results: calls by reason, and what was told in the last one */
+	__u64 asked[READAHEAD_REASONS];
+	__u64 ino;
+	__u64 stream;
+	__u64 index;
+	__u64 file_pages;
+	__u64 prev_end;
+	__u64 room;
+	__u64 limit;
+	__u32 dev;
+	__u32 wanted;
+	__u32 last_window;
+	__u32 stock_window;
+	__u32 mmap_miss;
+	__u32 size;
+};
+
 #define EVENTS_MAX_FOLIOS	32768
 
 /* events.bpf.c */

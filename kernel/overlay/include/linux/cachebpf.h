@@ -9,6 +9,7 @@
 #ifndef _LINUX_CACHEBPF_H
 #define _LINUX_CACHEBPF_H
 
+#include <linux/cachebpf_readahead.h>
 #include <linux/irqflags.h>
 #include <linux/jump_label.h>
 #include <linux/mm_types.h>
@@ -337,6 +338,14 @@ struct cachebpf_ops {
 	 * speaks, as long as it returns that again.
 	 */
 	s32 (*advise)(struct cachebpf_policy *policy, struct cachebpf_advice *advice);
+
+	/**
+	 * @plan_readahead: A page of a regular file is missing, or the mark of a
+	 * window was reached: what is to be read?  If it returns false, that is
+	 * as without a policy.  The kernel reads what is wanted in any case, and
+	 * not all of a window that is too large.
+	 */
+	bool (*plan_readahead)(struct cachebpf_policy *policy, struct cachebpf_readahead *ra);
 
 	/** @cgroup_id: id of the cgroup to attach to */
 	u64 cgroup_id;

@@ -49,13 +49,13 @@ void cachebpf_admission_stop(struct cachebpf_policy *policy)
  * kernel has it; the other is for all but those in mappings that were declared
  * to be used at random or only once.
  */
-static u32 fault_flag(void)
+bool cachebpf_in_fault(void)
 {
 #ifdef CONFIG_MEMCG_V1
 	if (current->in_user_fault)
-		return CACHEBPF_ADMISSION_FAULT;
+		return true;
 #endif
-	return lru_gen_in_fault() ? CACHEBPF_ADMISSION_FAULT : 0;
+	return lru_gen_in_fault();
 }
 
 /* Whoever inserts a folio tells by @gfp what for. */
@@ -81,7 +81,7 @@ static bool ask_admission(struct cachebpf_policy *policy, struct folio *folio, u
 		.pos = folio_pos(folio),
 		.dev = new_encode_dev(inode->i_sb->s_dev),
 		.nr_pages = folio_nr_pages(folio),
-		.flags = flags | fault_flag(),
+		.flags = flags | (cachebpf_in_fault() ? CACHEBPF_ADMISSION_FAULT : 0),
 	};
 
 	return !ops || !ops->admit_folio || ops->admit_folio(policy, &admission);

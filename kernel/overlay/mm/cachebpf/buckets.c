@@ -33,7 +33,7 @@
 #define COPY_BATCH		4096
 
 /* What may be cached in @memcg, in pages: the lowest limit on the way up, or all memory. */
-static unsigned long limit_of(struct mem_cgroup *memcg)
+unsigned long cachebpf_limit_of(struct mem_cgroup *memcg)
 {
 	unsigned long nr = totalram_pages();
 
@@ -53,7 +53,7 @@ static u32 buckets_for(const struct cachebpf_policy *policy, u64 nr_pages)
 /* How many @policy should have, of which it has @nr. */
 static u32 buckets_wanted(const struct cachebpf_policy *policy, u32 nr)
 {
-	u32 most = buckets_for(policy, limit_of(policy->memcg));
+	u32 most = buckets_for(policy, cachebpf_limit_of(policy->memcg));
 	unsigned long cached = 0;
 	int nid;
 
@@ -174,7 +174,7 @@ __bpf_kfunc int bpf_cachebpf_buckets_create(struct cachebpf_policy *policy, u32 
 	b->retry_at = jiffies;
 	INIT_WORK(&b->work, resize_work);
 	/* a number whose doubles lead to what the limit allows */
-	nr = buckets_for(policy, limit_of(policy->memcg));
+	nr = buckets_for(policy, cachebpf_limit_of(policy->memcg));
 	while (nr > FIRST_BUCKETS)
 		nr /= 2;
 	array = new_array(policy, nr);

@@ -54,6 +54,10 @@ enum cachebpf_stat {
 	CACHEBPF_STAT_ADMIT_REJECTED,
 	CACHEBPF_STAT_ADMIT_ASKED_AGAIN,
 	CACHEBPF_STAT_ADMIT_REVERSED,
+	CACHEBPF_STAT_READAHEAD_ASKED,
+	CACHEBPF_STAT_READAHEAD_DECLINED,
+	CACHEBPF_STAT_READAHEAD_CLAMPED,
+	CACHEBPF_STAT_READAHEAD_PAGES,
 	/* in the order of enum cachebpf_removed */
 	CACHEBPF_STAT_REMOVED,
 	CACHEBPF_STAT_REMOVED_LAST = CACHEBPF_STAT_REMOVED + CACHEBPF_NR_REMOVED - 1,
@@ -198,6 +202,8 @@ struct cachebpf_policy {
 	bool				wants_uses;
 	/* it has admit_folio() */
 	bool				admits;
+	/* it has plan_readahead() */
+	bool				plans;
 	/* there are policies below its cgroup */
 	bool				shares;
 	u64				flags;
@@ -304,6 +310,7 @@ u16 cachebpf_settled_list(struct cachebpf_node *node, struct cachebpf_folio *f);
 void cachebpf_buckets_resize(struct cachebpf_policy *policy);
 void cachebpf_buckets_free(struct cachebpf_policy *policy);
 unsigned long cachebpf_buckets_size(struct cachebpf_policy *policy);
+unsigned long cachebpf_limit_of(struct mem_cgroup *memcg);
 
 /* @policy has got more folios, or its cgroup is short of memory: has it the right number? */
 static inline void cachebpf_check_buckets(struct cachebpf_policy *policy)
@@ -347,7 +354,12 @@ void cachebpf_introduce(struct cachebpf_policy *policy, struct cachebpf_folio *f
 			struct folio *folio, u32 why);
 void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio, bool again);
 
+/* readahead.c: what is read of a file */
+void cachebpf_readahead_start(struct cachebpf_policy *policy);
+void cachebpf_readahead_stop(struct cachebpf_policy *policy);
+
 /* admit.c: folios that the policy does not want */
+bool cachebpf_in_fault(void);
 void cachebpf_admission_start(struct cachebpf_policy *policy);
 void cachebpf_admission_stop(struct cachebpf_policy *policy);
 bool cachebpf_admit(struct cachebpf_policy *policy, struct folio *folio,

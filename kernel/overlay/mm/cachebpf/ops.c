@@ -19,7 +19,7 @@
 DECLARE_RWSEM(cachebpf_changes);
 
 static u32 ops_type_id;
-static const struct btf_type *folio_type, *held_folio_type;
+static const struct btf_type *folio_type, *held_folio_type, *readahead_type;
 
 BTF_KFUNCS_START(cachebpf_kfunc_ids)
 BTF_ID_FLAGS(func, bpf_cachebpf_list_create, KF_TRUSTED_ARGS | KF_SLEEPABLE)
@@ -113,7 +113,7 @@ static bool ops_is_valid_access(int off, int size, enum bpf_access_type type,
 	return bpf_tracing_btf_ctx_access(off, size, type, prog, info);
 }
 
-/* A policy may write one field of the kernel's: a folio's access counter. */
+/* Of the kernel's fields a policy may write a folio's access counter, and a plan to read. */
 static int ops_btf_struct_access(struct bpf_verifier_log *log, const struct bpf_reg_state *reg,
 				 int off, int size)
 {
@@ -123,8 +123,12 @@ static int ops_btf_struct_access(struct bpf_verifier_log *log, const struct bpf_
 	    off == offsetof(struct cachebpf_folio, accesses) &&
 	    size == sizeof_field(struct cachebpf_folio, accesses))
 		return SCALAR_VALUE;
+	/* start, size and async_size */
+	if (t == readahead_type && off >= offsetof(struct cachebpf_readahead, start) &&
+	    off + size <= offsetofend(struct cachebpf_readahead, async_size))
+		return SCALAR_VALUE;
 
-	bpf_log(log, "only cachebpf_folio.accesses may be written\n");
+	bpf_log(log, "only cachebpf_folio.accesses may be written, and a window to read\n");
 	return -EACCES;
 }
 
@@ -181,6 +185,11 @@ static int ops_init(struct btf *btf)
 	if (id < 0)
 		return id;
 	held_folio_type = btf_type_by_id(btf, id);
+
+	id = btf_find_by_name_kind(btf, "cachebpf_readahead", BTF_KIND_STRUCT);
+	if (id < 0)
+		return id;
+	readahead_type = btf_type_by_id(btf, id);
 	return 0;
 }
 
@@ -310,6 +319,11 @@ static bool admit_folio_stub(struct cachebpf_policy *policy, struct cachebpf_adm
 	return true;
 }
 
+static bool plan_readahead_stub(struct cachebpf_policy *policy, struct cachebpf_readahead *ra)
+{
+	return false;
+}
+
 static struct cachebpf_ops cfi_stubs = {
 	.policy_init	= policy_init_stub,
 	.policy_exit	= policy_exit_stub,
@@ -319,6 +333,7 @@ static struct cachebpf_ops cfi_stubs = {
 	.folio_removed	= folio_removed_stub,
 	.admit_folio	= admit_folio_stub,
 	.advise		= advise_stub,
+	.plan_readahead	= plan_readahead_stub,
 };
 
 static struct bpf_struct_ops bpf_cachebpf_ops = {

@@ -168,6 +168,7 @@ static void free_policy(struct cachebpf_policy *policy)
 	int nid;
 
 	cachebpf_admission_stop(policy);
+	cachebpf_readahead_stop(policy);
 	cachebpf_buckets_free(policy);
 	cachebpf_lists_free(policy);
 	for_each_node(nid)
@@ -232,6 +233,8 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 		goto fail;
 	if (ops->admit_folio)
 		cachebpf_admission_start(policy);
+	if (ops->plan_readahead)
+		cachebpf_readahead_start(policy);
 
 	err = ida_alloc_range(&policy_ids, 1, CACHEBPF_MAX_POLICIES - 1, GFP_KERNEL);
 	if (err < 0)

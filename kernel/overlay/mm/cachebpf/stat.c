@@ -26,6 +26,10 @@ static const char * const stat_names[] = {
 	[CACHEBPF_STAT_ADMIT_REJECTED]	= "admit_rejected",
 	[CACHEBPF_STAT_ADMIT_ASKED_AGAIN]	= "admit_asked_again",
 	[CACHEBPF_STAT_ADMIT_REVERSED]	= "admit_reversed",
+	[CACHEBPF_STAT_READAHEAD_ASKED]	= "readahead_asked",
+	[CACHEBPF_STAT_READAHEAD_DECLINED]	= "readahead_declined",
+	[CACHEBPF_STAT_READAHEAD_CLAMPED]	= "readahead_clamped",
+	[CACHEBPF_STAT_READAHEAD_PAGES]	= "readahead_pages",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_RECLAIM]	= "removed_reclaim",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_TRUNCATE]	= "removed_truncate",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_INVALIDATE]	= "removed_invalidate",
@@ -153,7 +157,7 @@ static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr, 
 	return sysfs_emit(buf,
 			  "access-counter\nadmission\nadoption\natomic-update\nbuckets\n"
 			  "inheritance\niterators\nkey\nlist-order\nmglru\nnuma\npolicy-data\n"
-			  "rank\nrank-list\nremoval-reason\nsample\ntracepoints\nwatchdog\n");
+			  "rank\nrank-list\nreadahead\nremoval-reason\nsample\ntracepoints\nwatchdog\n");
 }
 
 static ssize_t stat_attr_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)

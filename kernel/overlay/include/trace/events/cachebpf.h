@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tracepoints of page cache eviction policies: their life, and what each round of reclaim asked. */
+/* Tracepoints of page cache eviction policies: their life, what reclaim asked, what was read. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM cachebpf
 
 #if !defined(_TRACE_CACHEBPF_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _TRACE_CACHEBPF_H
 
+#include <linux/cachebpf.h>
 #include <linux/tracepoint.h>
 
 DECLARE_EVENT_CLASS(cachebpf_policy,
@@ -101,6 +102,42 @@ TRACE_EVENT(cachebpf_evict,
 	TP_printk("id=%llu cgroup=%llu nid=%d asked=%lu proposed=%u isolated=%u reclaimed=%lu ns=%llu",
 		  __entry->id, __entry->cgroup, __entry->nid, __entry->asked, __entry->proposed,
 		  __entry->isolated, __entry->reclaimed, __entry->ns)
+);
+
+/* What a policy had planned to read, as far as it may be; see struct cachebpf_readahead. */
+TRACE_EVENT(cachebpf_readahead,
+	TP_PROTO(u64 id, u64 cgroup, const struct cachebpf_readahead *ra, bool clamped),
+	TP_ARGS(id, cgroup, ra, clamped),
+	TP_STRUCT__entry(
+		__field(u64, id)
+		__field(u64, cgroup)
+		__field(u64, ino)
+		__field(u64, index)
+		__field(u64, start)
+		__field(u32, dev)
+		__field(u32, wanted)
+		__field(u32, reason)
+		__field(u32, size)
+		__field(u32, async_size)
+		__field(bool, clamped)
+	),
+	TP_fast_assign(
+		__entry->id = id;
+		__entry->cgroup = cgroup;
+		__entry->ino = ra->ino;
+		__entry->index = ra->index;
+		__entry->start = ra->start;
+		__entry->dev = ra->dev;
+		__entry->wanted = ra->wanted;
+		__entry->reason = ra->reason;
+		__entry->size = ra->size;
+		__entry->async_size = ra->async_size;
+		__entry->clamped = clamped;
+	),
+	TP_printk("id=%llu cgroup=%llu dev=%#x ino=%llu index=%llu wanted=%u reason=%u start=%llu size=%u async_size=%u clamped=%d",
+		  __entry->id, __entry->cgroup, __entry->dev, __entry->ino, __entry->index,
+		  __entry->wanted, __entry->reason, __entry->start, __entry->size,
+		  __entry->async_size, __entry->clamped)
 );
 
 /* A page of a sample was used, or, with gone, its content is no more; see mm/cachebpf/sample.c. */

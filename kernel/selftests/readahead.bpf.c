@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stock reclaim with windows as the test wants them; writes down what it is asked. */
+#include "cachebpf.bpf.h"
+#include "states.h"
+
+struct readahead_state state SEC(".bss.state");
+
+static void note(const struct cachebpf_readahead *ra)
+{
+	state.ino = ra->ino;
+	state.stream = ra->stream;
+	state.index = ra->index;
+	state.file_pages = ra->file_pages;
+	state.prev_end = ra->prev_end;
+	state.room = ra->room;
+	state.limit = ra->limit;
+	state.dev = ra->dev;
+	state.wanted = ra->wanted;
+	state.last_window = ra->last_window;
+	state.stock_window = ra->stock_window;
+	state.mmap_miss = ra->mmap_miss;
+	state.size = ra->size;
+}
+
+bool CACHEBPF_OP(readahead_plan, struct cachebpf_policy *policy, struct cachebpf_readahead *ra)
+{
+	__u32 reason = ra->reason;
+	const struct readahead_answer *answer;
+
+	if (reason >= READAHEAD_REASONS)
+		return false;
+	answer = &state.answers[reason];
+	note(ra);
+	__sync_fetch_and_add(&state.asked[reason], 1);
+	if (!answer->keeps) {
+		ra->start = answer->start + (answer->absolute ? 0 : ra->index);
+		ra->size = answer->size;
+		ra->async_size = answer->async_size;
+	}
+	return !answer->declines;
+}
+
+SEC(".struct_ops.link") struct cachebpf_ops readahead = {
+	.name		= "readahead",
+	.flags		= CACHEBPF_F_STOCK_RECLAIM,
+	.plan_readahead	= (void *)readahead_plan,
+};
+
+char LICENSE[] SEC("license") = "GPL";
