@@ -438,6 +438,14 @@ int bpf_cachebpf_advice_move(struct cachebpf_advice *advice, __u32 from, __u32 t
 int bpf_cachebpf_advice_insert(struct cachebpf_advice *advice, __u32 from, __u32 to) __ksym;
 
 /*
+ * Read @nr pages of the file from @index on as well, after the window and the ranges that
+ * were added before, as far as may be; nothing if plan_readahead() returns false.  Returns
+ * 0; -ENOSPC: there are four ranges.
+ * In plan_readahead().  Cost: O(1), no lock.
+ */
+int bpf_cachebpf_prefetch(struct cachebpf_readahead *ra, __u64 index, __u32 nr) __ksym;
+
+/*
  * Begin a walk; what for_each_folio() is made of, for two walks at a time.  Returns 0;
  * -ENOENT: no such list; -EINVAL: unknown flags; in any case _destroy() has to follow.
  * In evict_folios().  Cost: O(1), the lock.

@@ -164,6 +164,7 @@ static void test_verifier(void)
 		{ "as_number",		"arg#1 pointer type STRUCT cachebpf_folio must point to" },
 		{ "made_up_folio",	"arg#1 pointer type STRUCT cachebpf_folio must point to" },
 		{ "made_up_evict",	"arg#0 pointer type STRUCT cachebpf_evict must point to" },
+		{ "made_up_plan",	"arg#0 pointer type STRUCT cachebpf_readahead must point to" },
 		{ "as_pointer",		"R2 must be" },
 	};
 	const char *cg = cg_new(NULL, "a");
@@ -245,6 +246,7 @@ static void test_statistics(void)
 		"bucket_bytes", "evict_ns_max", "hits", "misses", "added", "adopted", "unmanaged",
 		"refaults", "admit_asked", "admit_rejected", "admit_asked_again", "admit_reversed",
 		"readahead_asked", "readahead_declined", "readahead_clamped", "readahead_pages",
+		"readahead_prefetched",
 		"removed_reclaim", "removed_truncate", "removed_invalidate", "removed_migrate",
 		"removed_handover", "removed_dropped", "evict_calls", "evict_asked",
 		"evict_proposed", "evict_isolated", "evict_reclaimed", "evict_fallback",

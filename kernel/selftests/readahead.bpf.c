@@ -22,6 +22,16 @@ static void note(const struct cachebpf_readahead *ra)
 	state.size = ra->size;
 }
 
+static void prefetch(struct cachebpf_readahead *ra)
+{
+	__u32 i;
+
+	for (i = 0; i < READAHEAD_MAX_RANGES; i++)
+		if (state.ranges[i].nr)
+			state.ranges[i].error = bpf_cachebpf_prefetch(ra, state.ranges[i].index,
+								      state.ranges[i].nr);
+}
+
 bool CACHEBPF_OP(readahead_plan, struct cachebpf_policy *policy, struct cachebpf_readahead *ra)
 {
 	__u32 reason = ra->reason;
@@ -37,6 +47,7 @@ bool CACHEBPF_OP(readahead_plan, struct cachebpf_policy *policy, struct cachebpf
 		ra->size = answer->size;
 		ra->async_size = answer->async_size;
 	}
+	prefetch(ra);
 	return !answer->declines;
 }
 

@@ -28,6 +28,8 @@ struct use {
 void set_up_planner(const char *parent);
 /* At a miss and at a fault a window from @start pages behind the index on; marks are declined. */
 void plan_with(int64_t start, uint32_t size, uint32_t async_size);
+/* The range @nr from @index on, in all plans. */
+void plan_range(size_t nr, uint64_t index, uint32_t pages);
 /* How often the policy was asked. */
 unsigned long long nr_asked(void);
 /* To be run in a cgroup, with a struct use; 0 or an errno. */
@@ -35,6 +37,8 @@ int do_use(void *use);
 /* One read(2) of @nr pages; a page fault. */
 void read_once(const struct file *file, size_t first, size_t nr);
 void touch(const struct file *file, size_t first);
+/* Are @nr pages of it cached, and no more, when what is under way has been read? */
+bool comes_to(const struct file *file, size_t nr);
 /* Of @file these pages are cached, and no others; forgets them. */
 void expect_cached_at(int line, const struct file *file, size_t first, size_t nr);
 #define EXPECT_CACHED(file, first, nr)	expect_cached_at(__LINE__, file, first, nr)

@@ -229,6 +229,18 @@ __struct_ops struct cachebpf_ops made_up_evict = {
 	.evict_folios	= (void *)made_up_evict_evict,
 };
 
+void CACHEBPF_OP(made_up_plan_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	__u64 own[32] = { 0 };
+
+	bpf_cachebpf_prefetch((struct cachebpf_readahead *)own, 1, 32);
+}
+
+__struct_ops struct cachebpf_ops made_up_plan = {
+	.name		= "made_up_plan",
+	.evict_folios	= (void *)made_up_plan_evict,
+};
+
 struct memory {
 	struct cachebpf_folio __kptr_untrusted *folio;
 };

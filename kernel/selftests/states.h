@@ -77,6 +77,9 @@ struct lists_state {
 	__u64 len_of_none;
 };
 
+/* one more than there may be */
+#define READAHEAD_MAX_RANGES	5
+
 enum { READAHEAD_MISS, READAHEAD_MARKER, READAHEAD_FAULT, READAHEAD_REASONS };
 
 /* readahead.bpf.c */
@@ -92,6 +95,14 @@ struct readahead_state {
 		__u32 async_size;
 		__s64 start;
 	} answers[READAHEAD_REASONS];
+
+	/* the same for all reasons; nr is 0: none */
+	struct {
+		__u64 index;
+		__u32 nr;
+		/* the result */
+		__s32 error;
+	} ranges[READAHEAD_MAX_RANGES];
 
 	/* results: calls by reason, and what was told in the last one */
 	__u64 asked[READAHEAD_REASONS];

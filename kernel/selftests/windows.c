@@ -50,7 +50,7 @@ static void test_most(void)
 	/* apart from what is wanted */
 	plan_with(300, 1000, 0);
 	read_once(file, 100, 12);
-	EXPECT_EQ(file_cached(file, NULL), MOST);
+	EXPECT(comes_to(file, MOST));
 	file_forget(file);
 	EXPECT_EQ(cg_stat(readers, "readahead_clamped"), 4);
 	/* a long request comes piece by piece */
@@ -85,9 +85,32 @@ static void test_limit(void)
 	EXPECT_EQ(cg_stat(readers, "readahead_clamped"), 3);
 }
 
-static bool is_cached(const struct file *file, size_t nr)
+/* Ranges are within the same bounds as the window, and have what that leaves. */
+static void test_ranges(void)
 {
-	return file_cached(file, NULL) == nr;
+	struct file *file = file_new(NULL, "f", 2000);
+
+	set_up_planner(NULL);
+	plan_with(0, 300, 0);
+	plan_range(0, 1990, 50);
+	plan_range(1, UINT64_MAX - 2, 50);
+	plan_range(2, 1000, UINT32_MAX);
+	plan_range(3, 500, 1);
+	read_once(file, 100, 2);
+	EXPECT(comes_to(file, MOST));
+	EXPECT_EQ(file_read(file, 1000, MOST - 310), 0);
+	EXPECT(comes_to(file, MOST));
+	EXPECT_EQ(cg_stat(readers, "readahead_pages"), 300);
+	EXPECT_EQ(cg_stat(readers, "readahead_prefetched"), MOST - 300);
+	EXPECT_EQ(cg_stat(readers, "readahead_clamped"), 1);
+	file_forget(file);
+
+	/* 1/16 of the limit */
+	REQUIRE_EQ(cg_write(readers, "memory.max", "4194304"), 0);
+	plan_with(0, 20, 0);
+	read_once(file, 100, 2);
+	EXPECT(comes_to(file, 2 + 64));
+	EXPECT_EQ(cg_stat(readers, "readahead_clamped"), 2);
 }
 
 static void test_nowait(void)
@@ -98,10 +121,10 @@ static void test_nowait(void)
 
 	set_up_planner(NULL);
 	plan_with(-10, 50, 0);
+	plan_range(0, 200, 5);
 	err = cg_run(readers, do_use, &use);
 	EXPECT(!err || err == EAGAIN);
 	EXPECT_EQ(told->asked[READAHEAD_MISS], 1);
-	EXPECT(EVENTUALLY(is_cached(file, 4)));
 	EXPECT_CACHED(file, 100, 4);
 	EXPECT_EQ(cg_stat(readers, "readahead_clamped"), 1);
 	EXPECT_EQ(cg_stat(readers, "readahead_pages"), 4);
@@ -238,6 +261,7 @@ static const struct test tests[] = {
 	{ "nothing is read beyond the end of a file",		test_file_end },
 	{ "no more than 2 MiB at a time",			test_most },
 	{ "no more than 1/16 of the limit",			test_limit },
+	{ "ranges beside the window",				test_ranges },
 	{ "readers that may not wait",				test_nowait },
 	{ "foolish windows",					test_nonsense },
 	{ "hardly any memory",					test_tiny },

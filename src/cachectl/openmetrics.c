@@ -72,6 +72,8 @@ static const Family families[] = {
           "Times that the policy wanted to read more than it may" },
         { "cachebpf_readahead_pages", COUNTER, "readahead_pages", "pages",
           "Pages that were read as the policy said" },
+        { "cachebpf_readahead_prefetched_pages", COUNTER, "readahead_prefetched", "pages",
+          "Pages that were read beside that, because the policy said so" },
         { "cachebpf_removed_pages", COUNTER, "removed_", "pages",
           "Pages that the policy no longer manages" },
         { "cachebpf_evict_calls", COUNTER, "evict_calls", NULL,

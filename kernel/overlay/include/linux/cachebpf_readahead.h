@@ -11,6 +11,9 @@ struct mem_cgroup;
 struct readahead_control;
 struct vm_fault;
 
+/* ranges that bpf_cachebpf_prefetch() adds to one plan at most */
+#define CACHEBPF_PREFETCHES	4
+
 /* why plan_readahead() is called */
 enum cachebpf_readahead_reason {
 	/* read(2) or alike finds that a page is not cached */
@@ -68,6 +71,11 @@ struct cachebpf_readahead {
 	u64			policy_serial;
 	/* pages of the request, if the window does not have them */
 	u32			nr_apart;
+	u32			nr_ranges;
+	struct {
+		u64		index;
+		u32		nr;
+	} ranges[CACHEBPF_PREFETCHES];
 };
 
 #ifdef CONFIG_CACHEBPF

@@ -50,6 +50,9 @@ void bpf_iter_cachebpf_advice_destroy(struct bpf_iter_cachebpf_advice *it);
 int bpf_cachebpf_advice_move(struct cachebpf_advice *advice, u32 from, u32 to, u64 data);
 int bpf_cachebpf_advice_insert(struct cachebpf_advice *advice, u32 from, u32 to);
 
+/* readahead.c: more to read */
+int bpf_cachebpf_prefetch(struct cachebpf_readahead *ra, u64 index, u32 nr);
+
 /* propose.c: proposals */
 int bpf_cachebpf_evict(struct cachebpf_evict *evict, struct cachebpf_folio *folio);
 void bpf_cachebpf_rank(struct cachebpf_evict *evict, struct cachebpf_folio *folio, s64 score);

@@ -10,6 +10,8 @@
  */
 #include <linux/blk-cgroup.h>
 #include <linux/blkdev.h>
+#include <linux/bpf.h>
+#include <linux/btf_ids.h>
 #include <linux/fs.h>
 #include <linux/kdev_t.h>
 #include <linux/memcontrol.h>
@@ -20,7 +22,7 @@
 #include <trace/events/cachebpf.h>
 
 #include "../internal.h"
-#include "internal.h"
+#include "kfunc.h"
 
 /* pages that one call reads at most, as force_page_cache_ra() does in one go */
 #define MAX_PAGES	(SZ_2M >> PAGE_SHIFT)
@@ -123,11 +125,27 @@ static void clip_window(struct cachebpf_readahead *ra, u32 *nr_left)
 	ra->async_size = min(ra->async_size, ra->size);
 }
 
+/* The same for the ranges.  Returns whether something was cut. */
+static bool clip_ranges(struct cachebpf_readahead *ra, u32 *nr_left)
+{
+	u32 i, nr, nr_cut = 0;
+
+	for (i = 0; i < ra->nr_ranges; i++) {
+		nr = min(ra->file_pages - min(ra->ranges[i].index, ra->file_pages), *nr_left);
+		nr = min(nr, ra->ranges[i].nr);
+		nr_cut |= ra->ranges[i].nr - nr;
+		ra->ranges[i].nr = nr;
+		*nr_left -= nr;
+	}
+	return nr_cut;
+}
+
 /* Make of a policy's plan what may be read.  Returns whether it wanted more. */
 static bool clip_plan(struct cachebpf_readahead *ra)
 {
 	u64 start = ra->start, end = start + min(ra->size, U64_MAX - start);
 	u32 async_size = ra->async_size;
+	bool clamped;
 	u32 nr_left;
 
 	ra->nr_apart = ra->reason == CACHEBPF_READAHEAD_MARKER ? 0 : ra->wanted;
@@ -136,7 +154,8 @@ static bool clip_plan(struct cachebpf_readahead *ra)
 	if (current->flags & PF_MEMALLOC_NOIO)
 		nr_left = 0;
 	clip_window(ra, &nr_left);
-	return ra->start > start || ra->start + ra->size < end || ra->async_size < async_size;
+	clamped = ra->start > start || ra->start + ra->size < end || ra->async_size < async_size;
+	return clip_ranges(ra, &nr_left) || clamped;
 }
 
 /* Ask the policy of @ra->memcg.  False if it has none that wants to plan. */
@@ -234,15 +253,17 @@ static u32 read_missing(const struct readahead_control *ractl, u64 index, u32 nr
 	return nr_read;
 }
 
-/* The policy that made the plan @ra, if it is there still, has @nr pages read by it. */
-static void count_read(const struct cachebpf_readahead *ra, enum cachebpf_stat item, u32 nr)
+/* The policy that made the plan @ra, if it is there still, has so many pages read by it. */
+static void count_read(const struct cachebpf_readahead *ra, u32 nr, u32 nr_prefetched)
 {
 	struct cachebpf_policy *policy;
 
 	rcu_read_lock();
 	policy = rcu_dereference(ra->memcg->cachebpf);
-	if (policy && policy->serial == ra->policy_serial)
-		cachebpf_count(policy, item, nr);
+	if (policy && policy->serial == ra->policy_serial) {
+		cachebpf_count(policy, CACHEBPF_STAT_READAHEAD_PAGES, nr);
+		cachebpf_count(policy, CACHEBPF_STAT_READAHEAD_PREFETCHED, nr_prefetched);
+	}
 	rcu_read_unlock();
 }
 
@@ -251,8 +272,8 @@ static void carry_out(struct cachebpf_readahead *ra, struct readahead_control *r
 		      unsigned int order)
 {
 	u64 mark = ra->async_size ? ra->start + ra->size - ra->async_size : U64_MAX;
+	u32 i, nr, nr_prefetched = 0;
 	struct blk_plug plug;
-	u32 nr;
 
 	if (ra->size) {
 		ractl->ra->start = ra->start;
@@ -262,8 +283,11 @@ static void carry_out(struct cachebpf_readahead *ra, struct readahead_control *r
 	blk_start_plug(&plug);
 	nr = read_missing(ractl, ra->index, ra->nr_apart, U64_MAX, 0);
 	nr += read_missing(ractl, ra->start, ra->size, mark, order);
+	for (i = 0; i < ra->nr_ranges; i++)
+		nr_prefetched += read_missing(ractl, ra->ranges[i].index, ra->ranges[i].nr,
+					      U64_MAX, 0);
 	blk_finish_plug(&plug);
-	count_read(ra, CACHEBPF_STAT_READAHEAD_PAGES, nr);
+	count_read(ra, nr, nr_prefetched);
 	css_put(&ra->memcg->css);
 }
 
@@ -311,3 +335,28 @@ bool __cachebpf_plan_fault(struct vm_fault *vmf, struct file **fpin)
 	carry_out(&ra, &ractl, 0);
 	return true;
 }
+
+__bpf_kfunc_start_defs();
+
+/**
+ * bpf_cachebpf_prefetch - plan to read more of the file
+ * @ra: what plan_readahead() was given
+ * @index: first page of the range
+ * @nr: its pages
+ *
+ * Ranges are read after the window, in the order in which they were added, and
+ * what is left of what may be read is theirs.  Nothing is if the policy returns
+ * false.
+ *
+ * Return: 0; -ENOSPC: there are four ranges.
+ */
+__bpf_kfunc int bpf_cachebpf_prefetch(struct cachebpf_readahead *ra, u64 index, u32 nr)
+{
+	if (ra->nr_ranges == CACHEBPF_PREFETCHES)
+		return -ENOSPC;
+	ra->ranges[ra->nr_ranges].index = index;
+	ra->ranges[ra->nr_ranges++].nr = nr;
+	return 0;
+}
+
+__bpf_kfunc_end_defs();

@@ -30,6 +30,7 @@ static const char * const stat_names[] = {
 	[CACHEBPF_STAT_READAHEAD_DECLINED]	= "readahead_declined",
 	[CACHEBPF_STAT_READAHEAD_CLAMPED]	= "readahead_clamped",
 	[CACHEBPF_STAT_READAHEAD_PAGES]	= "readahead_pages",
+	[CACHEBPF_STAT_READAHEAD_PREFETCHED]	= "readahead_prefetched",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_RECLAIM]	= "removed_reclaim",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_TRUNCATE]	= "removed_truncate",
 	[CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_INVALIDATE]	= "removed_invalidate",
