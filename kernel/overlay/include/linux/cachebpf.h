@@ -246,8 +246,6 @@ struct cachebpf_advice {
 	u64			policy_serial;
 	/* the first page that was neither shown nor moved */
 	u64			next;
-	u32			nr_folios;
-	struct cachebpf_folio	*folios[CACHEBPF_ADVICE_BATCH];
 };
 
 /**

@@ -35,6 +35,14 @@ struct advice_iter {
 	u32			nr_used;
 };
 
+/* An advice, and what of its range a call shows to the policy. */
+struct advice_call {
+	struct cachebpf_advice	advice;
+	/* not initialised: BPF must not see those that there are not */
+	u32			nr_folios;
+	struct cachebpf_folio	*folios[CACHEBPF_ADVICE_BATCH];
+};
+
 static_assert(sizeof(struct advice_iter) == sizeof(struct bpf_iter_cachebpf_advice));
 static_assert(__alignof__(struct advice_iter) == __alignof__(struct bpf_iter_cachebpf_advice));
 
@@ -98,13 +106,21 @@ static bool is_listed(const struct cachebpf_folio *f)
 	return READ_ONCE(f->list) != CACHEBPF_NO_LIST && !cachebpf_is_rejected(f);
 }
 
-/*
- * Have in @advice the entries of the next folios that it is about, from @advice->next
- * on; @held are these folios.  As filemap_get_folios(), but what is not wanted is not
- * held.
- */
-static void take_batch(struct cachebpf_advice *advice, struct folio_batch *held)
+/* Are of the pages of @f, which begin at @index, some of the range? */
+static bool is_of_range(const struct cachebpf_advice *advice, const struct cachebpf_folio *f,
+			pgoff_t index)
 {
+	return index <= advice->last && index + (1UL << f->order) > advice->first;
+}
+
+/*
+ * Have in @call the entries of the next folios that the advice is about, from its
+ * @next on; @held are these folios.  As filemap_get_folios(), but what is not wanted
+ * is not held.
+ */
+static void take_batch(struct advice_call *call, struct folio_batch *held)
+{
+	struct cachebpf_advice *advice = &call->advice;
 	XA_STATE(xas, &advice->mapping->i_pages, advice->next);
 	u32 nr_left = CACHEBPF_ADVICE_VISITS;
 	struct mem_cgroup *known = advice->speaks;
@@ -114,7 +130,7 @@ static void take_batch(struct cachebpf_advice *advice, struct folio_batch *held)
 	xas_for_each(&xas, folio, advice->last) {
 		if (xas_retry(&xas, folio))
 			continue;
-		if (advice->nr_folios == CACHEBPF_ADVICE_BATCH || !nr_left--) {
+		if (call->nr_folios == CACHEBPF_ADVICE_BATCH || !nr_left--) {
 			advice->next = xas.xa_index;
 			return;
 		}
@@ -129,7 +145,7 @@ static void take_batch(struct cachebpf_advice *advice, struct folio_batch *held)
 			folio_put(folio);
 			continue;
 		}
-		advice->folios[advice->nr_folios++] = f;
+		call->folios[call->nr_folios++] = f;
 		folio_batch_add(held, folio);
 	}
 	advice->next = advice->last + 1;
@@ -250,8 +266,9 @@ static struct cachebpf_folio *move_some(struct move *m, struct cachebpf_node *no
 	do {
 		u32 pfn = folio_pfn(m->folio);
 
-		/* it may be another file's by now */
+		/* by now it may be another file's, or of another part of this one */
 		if (unlikely(READ_ONCE(m->folio->mapping) != advice->mapping) ||
+		    unlikely(!is_of_range(advice, f, READ_ONCE(m->folio->index))) ||
 		    !is_speakers(advice, f, m->folio, &m->known))
 			continue;
 		if (unlikely(f->list != m->from)) {
@@ -308,8 +325,9 @@ static int move_next(struct move *m)
  * One call of the policy that @memcg has, with what is next.  -EAGAIN if it is another
  * one than that which the last call went to.
  */
-static int tell_policy(struct cachebpf_advice *advice, struct mem_cgroup *memcg)
+static int tell_policy(struct advice_call *call, struct mem_cgroup *memcg)
 {
+	struct cachebpf_advice *advice = &call->advice;
 	struct cachebpf_policy *policy;
 	struct cachebpf_ops *ops;
 	struct folio_batch held;
@@ -329,10 +347,10 @@ static int tell_policy(struct cachebpf_advice *advice, struct mem_cgroup *memcg)
 	advice->speaks = manager_of(policy, memcg);
 	advice->policy_serial = policy->serial;
 	advice->manager = cgroup_id(advice->speaks->css.cgroup);
-	advice->nr_folios = 0;
+	call->nr_folios = 0;
 	if (!advice->begins)
-		take_batch(advice, &held);
-	ret = advice->begins || advice->nr_folios ? ops->advise(policy, advice) :
+		take_batch(call, &held);
+	ret = advice->begins || call->nr_folios ? ops->advise(policy, advice) :
 						   CACHEBPF_ADVICE_WALK;
 out:
 	rcu_read_unlock();
@@ -342,13 +360,13 @@ out:
 }
 
 /* Show the policy what of the range is cached, a batch at a time. */
-static int walk_range(struct cachebpf_advice *advice, struct mem_cgroup *memcg)
+static int walk_range(struct advice_call *call, struct mem_cgroup *memcg)
 {
 	int ret = CACHEBPF_ADVICE_WALK;
 
-	advice->begins = false;
-	while (ret == CACHEBPF_ADVICE_WALK && advice->next <= advice->last) {
-		ret = tell_policy(advice, memcg);
+	call->advice.begins = false;
+	while (ret == CACHEBPF_ADVICE_WALK && call->advice.next <= call->advice.last) {
+		ret = tell_policy(call, memcg);
 		cond_resched();
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -368,7 +386,7 @@ static int walk_range(struct cachebpf_advice *advice, struct mem_cgroup *memcg)
  */
 int __cachebpf_advise(struct address_space *mapping, loff_t start, loff_t end, int advice)
 {
-	struct cachebpf_advice a;
+	struct advice_call call;
 	struct mem_cgroup *memcg;
 	int ret;
 
@@ -377,18 +395,18 @@ int __cachebpf_advise(struct address_space *mapping, loff_t start, loff_t end, i
 	memcg = get_mem_cgroup_from_current();
 	if (!memcg)
 		return -EOPNOTSUPP;
-	/* most of it are folios, of which there are none yet */
-	a.advice = advice;
-	a.first = start >> PAGE_SHIFT;
-	a.last = end >> PAGE_SHIFT;
-	a.next = a.first;
-	a.begins = true;
-	a.mapping = mapping;
-	a.policy_serial = 0;
-	cachebpf_file_of(&a.file, mapping, a.first);
-	ret = tell_policy(&a, memcg);
+	call.advice = (struct cachebpf_advice) {
+		.advice = advice,
+		.first = start >> PAGE_SHIFT,
+		.last = end >> PAGE_SHIFT,
+		.next = start >> PAGE_SHIFT,
+		.begins = true,
+		.mapping = mapping,
+	};
+	cachebpf_file_of(&call.advice.file, mapping, call.advice.first);
+	ret = tell_policy(&call, memcg);
 	if (ret == CACHEBPF_ADVICE_WALK)
-		ret = walk_range(&a, memcg);
+		ret = walk_range(&call, memcg);
 	css_put(&memcg->css);
 	return ret < -MAX_ERRNO ? -EINVAL : ret;
 }
@@ -440,10 +458,11 @@ __bpf_kfunc struct cachebpf_held_folio *
 bpf_iter_cachebpf_advice_next(struct bpf_iter_cachebpf_advice *it)
 {
 	struct advice_iter *iter = (void *)it;
+	struct advice_call *call = container_of(iter->advice, struct advice_call, advice);
 
-	if (iter->nr_used >= iter->advice->nr_folios)
+	if (iter->nr_used >= call->nr_folios)
 		return NULL;
-	return cachebpf_held(iter->advice->folios[iter->nr_used++]);
+	return cachebpf_held(call->folios[iter->nr_used++]);
 }
 
 /**
