@@ -76,8 +76,12 @@ static Shadows *play_free(Shadows *p) {
 }
 
 static int resize(Shadows *p, uint64_t n_pages) {
-        ((PlayedShadows *) p)->n_pages = n_pages;
-        return 0;
+        PlayedShadows *s = (PlayedShadows *) p;
+        uint64_t before = s->n_pages;
+
+        if (!played.patient)
+                s->n_pages = n_pages;
+        return n_pages == before;
 }
 
 static int policy_replaced(Shadows *p) {

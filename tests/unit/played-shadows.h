@@ -28,6 +28,7 @@ typedef struct PlayedHost {
         PlayedShadows *shadows[PLAYED_UNITS]; /* NULL: none */
         Meter meters[PLAYED_UNITS];
         uint64_t capacity;
+        bool patient;              /* what was begun for another capacity goes on */
         uint64_t lost;             /* events, in each window */
 } PlayedHost;
 

@@ -177,6 +177,35 @@ static void test_next_turn(void **state) {
         assert_true(a->choice->figures[MRU].out);
 }
 
+/* MRU promises much, and disappoints. */
+static void disappoint(Unit *u) {
+        for (unsigned i = 0; i < 10 && u->choice->chosen != MRU; i++)
+                play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "mru");
+        for (unsigned i = 0; i < 5 && u->choice->chosen == MRU; i++)
+                play_window(u, 900, 500, 500, 300);
+        assert_runs(u, "noop");
+}
+
+/* It is known that a policy has disappointed before, though the configuration was read again while the unit
+ * waited. */
+static void test_reload_while_it_waits(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1), *b;
+
+        disappoint(a);
+        assert_contains(a->choice->because, "out for 16 windows");
+        played.room = 1;
+        b = add_auto_unit("b.slice", 2);
+        settle(a, b);
+        manager_notify(fixture->manager, reloaded);
+        assert_false(a->choice->figures[LRU].known);
+
+        settle(b, a);
+        warm_up(a);
+        disappoint(a);
+        assert_contains(a->choice->because, "out for 32 windows");
+}
+
 /* Policies that are close to each other: now one is a little better, now the other. */
 static void test_close_ones_make_room(void **state) {
         Unit *a = add_auto_unit("a.slice", 1), *b;
@@ -512,6 +541,7 @@ int main(void) {
                 AUTO_TEST(test_unit_waits_for_systemd),
                 AUTO_TEST(test_more_than_there_is_room_for),
                 AUTO_TEST(test_next_turn),
+                AUTO_TEST(test_reload_while_it_waits),
                 AUTO_TEST(test_close_ones_make_room),
                 AUTO_TEST(test_lost_one_makes_room),
                 AUTO_TEST(test_too_little_room),

@@ -191,6 +191,23 @@ static void test_reseeded(void **state) {
         assert_runs(u, "mru");
 }
 
+/* As long as the shadows are as large as the cache was, the unit's misses are not compared with theirs. */
+static void test_shrinks(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_mru(u);
+        played.patient = true;
+        played.capacity = 500;
+        for (unsigned i = 0; i < 32; i++)
+                play_window(u, 900, 500, 100, 300);
+        assert_runs(u, "mru");
+
+        played.capacity = 1000;
+        for (unsigned i = 0; i < 3; i++)
+                play_window(u, 900, 500, 500, 300);
+        assert_runs(u, "noop");
+}
+
 static void test_margin(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
 
@@ -520,6 +537,7 @@ int main(void) {
                 AUTO_TEST(test_many_are_lost),
                 AUTO_TEST(test_margin_changes),
                 AUTO_TEST(test_reseeded),
+                AUTO_TEST(test_shrinks),
                 AUTO_TEST(test_margin),
                 AUTO_TEST(test_refused),
                 AUTO_TEST(test_refused_for_good),

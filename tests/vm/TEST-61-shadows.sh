@@ -75,11 +75,11 @@ replay_is_stopped() {
 
 add_window() {
         local i
-        local -a misses
+        local -a window
         [[ $counts != *'?'* ]] || not_ok "all shadows say what they miss: $counts"
-        read -ra misses <<<"${counts//'?'}"
-        for i in "${!misses[@]}"; do
-                all_misses[i]=$((${all_misses[i]:-0} + misses[i]))
+        read -ra window <<<"${counts//'?'}"
+        for i in "${!window[@]}"; do
+                all_misses[i]=$((${all_misses[i]:-0} + window[i]))
         done
         all_sampled=$((all_sampled + sampled)) all_lost=$((all_lost + lost))
 }

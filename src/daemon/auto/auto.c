@@ -145,7 +145,9 @@ static void reloaded(void *userdata) {
         g_hash_table_iter_init(&it, a->racers);
         while (g_hash_table_iter_next(&it, NULL, &r))
                 racer_reloaded(r);
-        g_hash_table_remove_all(a->resting); /* which have nothing else to forget */
+        g_hash_table_iter_init(&it, a->resting);
+        while (g_hash_table_iter_next(&it, NULL, &r))
+                racer_reloaded(r);
 }
 
 /* By then each unit is what its state says. */

@@ -92,6 +92,10 @@ static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
                         begin_anew(r, g_get_monotonic_time());
                 return;
         }
+        if (r->backend->shadows_resize(s, r->backend->read_capacity(r->unit, &r->begin)) <= 0) {
+                r->n_calm = 0;
+                return;
+        }
 
         r->window.expected = expected_of(&r->window, w);
         r->window.sampled = w->sampled;
@@ -110,8 +114,6 @@ static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
                 unit_reset_retry(r->unit);
                 unit_choose(r->unit, step.to, verdict);
         }
-
-        (void) r->backend->shadows_resize(s, r->backend->read_capacity(r->unit, &r->begin));
 }
 
 static void on_reseeded(Shadows *s, void *userdata) {
@@ -265,7 +267,7 @@ void racer_reconciled(Racer *r, uint64_t now) {
 
 void racer_reloaded(Racer *r) {
         race_readmit(&r->race);
-        if (racer_fits(r))
+        if (r->shadows && racer_fits(r))
                 show(r, NULL);
 }
 

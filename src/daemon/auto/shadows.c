@@ -239,9 +239,13 @@ int shadows_resize(Shadows *s, uint64_t n_pages) {
         uint64_t slack = s->n_pages / 4;
         int direction = n_pages == 0 ? 0 : (n_pages > s->n_pages + slack) - (n_pages + slack < s->n_pages);
 
-        if (!patience_ends(&s->resizing, direction))
-                return 0;
-        return begin_again(s, &s->resizing, n_pages, rate_of(n_pages));
+        if (patience_ends(&s->resizing, direction)) {
+                int r = begin_again(s, &s->resizing, n_pages, rate_of(n_pages));
+
+                if (r < 0)
+                        return r;
+        }
+        return direction == 0;
 }
 
 int shadows_policy_replaced(Shadows *s) {

@@ -71,8 +71,9 @@ int shadows_new(ShadowHost *h, const char *unit, const char *cgroup, uint64_t cg
 Shadows *shadows_free(Shadows *s);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Shadows *, shadows_free);
 
-/* A window was told, and the unit may cache that many pages now. If that is more than a quarter more or less
- * than when they began, and lasts (see patience.h), they begin anew, and the handler is called from here. */
+/* A window was told, and the unit may cache that many pages now. Returns whether what was told holds for
+ * that, 1 or 0: it does not if it is more than a quarter more or less than when they began. If that lasts
+ * (see patience.h), they begin anew, and the handler is called from here. */
 int shadows_resize(Shadows *s, uint64_t n_pages);
 
 /* The unit has another policy: tells the kernel the rate, if it does not know it; without that no events
