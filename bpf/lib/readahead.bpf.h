@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Readahead: how much of a file is read beyond what a task asks for.
+ *
+ * The kernel's own readahead looks at one window of an open file.  Here each stream, which
+ * is what one open file reads, has besides that a memory of whether readahead pays:
+ *
+ * - A run goes on where it ended: its window doubles each time.  A run may go forward or
+ *   backward, or take a page here and one as far away again and again; the last two are
+ *   found by a vote: most of the last eight distances between misses are the same.
+ * - All other misses are jumps.  What is read beyond a jump has a marker on a random page,
+ *   the probe.  If that is not used the window of jumps is halved, down to nothing.  If it
+ *   is used, and so are three in four on the average, the window doubles.  If that average is
+ *   less than one in four only each 32nd jump reads ahead, as a new probe.
+ *
+ * A stream that is new here begins as it would without a policy.  Two streams may share a
+ * slot, and then forget each other.
+ *
+ * Two processors may write to a slot at the same time: then a window is too small or too
+ * large once.
+ *
+ * Source: of markers, F. Wu, H. Xi and C. Xu, "On the design of a new Linux readahead
+ * framework", 2008; of the vote, H. Al Maruf and M. Chowdhury, "Effectively prefetching
+ * remote memory with Leap", 2020.
+ */
+#pragma once
+
+#include "../cachebpf.bpf.h"
+
+/* cachebpf_readahead.reason: why the policy is asked */
+enum {
+	/* a page that was asked for is not cached */
+	CACHEBPF_READAHEAD_MISS,
+	/* a page with a marker was used for the first time; nothing is missing yet */
+	CACHEBPF_READAHEAD_MARKER,
+	/* a page of a mapped file is not cached */
+	CACHEBPF_READAHEAD_FAULT,
+};
+
+/* A read that could be longer. */
+struct cachebpf_readahead {
+	/* of the file, as in stat(2) */
+	__u64 ino;
+	/* tells open files apart */
+	__u64 stream;
+	/* the page that is missing, or that with the marker */
+	__u64 index;
+	/* size of the file */
+	__u64 file_pages;
+	/* the page behind the last read; 0 if there was none */
+	__u64 prev_end;
+	/* pages that the control group can take without reclaim, */
+	__u64 room;
+	/* and all that it can hold */
+	__u64 limit;
+	/* of the file system, as in stat(2) */
+	__u32 dev;
+	/* pages of the request, from index on; at least 1 */
+	__u32 wanted;
+	/* pages of the last window of the open file; 0 if there was none */
+	__u32 last_window;
+	/* pages of the largest window that there is without a policy */
+	__u32 stock_window;
+	/* CACHEBPF_READAHEAD_* */
+	__u32 reason;
+	/* faults that missed, less those that hit */
+	__u32 mmap_miss;
+	/*
+	 * The window, to be written.  What is missing is read in any case, and what is
+	 * cached is not read again.
+	 */
+	__u64 start;
+	__u32 size;
+	/* the marker is on the page so far before its end; 0: there is none */
+	__u32 async_size;
+} __kernel_type;
+
+/*
+ * Read @nr pages from @index on as well, of the same file.  Returns 0; -ENOSPC: there are
+ * four such ranges.
+ */
+int bpf_cachebpf_prefetch(struct cachebpf_readahead *ra, __u64 index, __u32 nr) __ksym;
+
+/* A setting: pages of a window at most, 0: read nothing ahead, or one of these. */
+#define READAHEAD_STOCK		(~0U)
+#define READAHEAD_ADAPTIVE	(~0U - 1)
+
+#define READAHEAD_STREAMS	256
+#define READAHEAD_DISTANCES	8
+/* so many of these have to be the same */
+#define READAHEAD_VOTES		5
+/* the kernel reads no more at a time, with the request, */
+#define READAHEAD_MOST		512
+/* and without it no more than 1 in 16 of what the control group can hold */
+#define READAHEAD_SHARE		16
+#define READAHEAD_LEAST		4
+/* a stride that is longer than so many requests is not read as a whole */
+#define READAHEAD_DENSE		4
+#define READAHEAD_RANGES	4
+#define READAHEAD_PROBE_EACH	32
+#define READAHEAD_PROBE_PAGES	8
+/* an average of probes, of which the last one is 1 in 8: all were used */
+#define READAHEAD_ALL		65536
+#define READAHEAD_WEIGHT	8
+/* a page that is read with others costs about a quarter of one that is read alone */
+#define READAHEAD_PAYS		(READAHEAD_ALL / 4)
+/* the window grows if so much is used */
+#define READAHEAD_GROWS		(READAHEAD_ALL * 3 / 4)
+#define READAHEAD_NONE		(~0ULL)
+
+struct readahead_stream {
+	__u64 key;
+	/* where the last miss was */
+	__u64 last;
+	/* the run: where the last request that is read ahead will be, */
+	__u64 base;
+	/* how far the next one is from there, 0: there is no run, */
+	__s64 stride;
+	/* pages beyond the request, and the page with the marker */
+	__u64 run;
+	__u64 mark;
+	/* jumps: pages that are read beyond them, */
+	__u64 window;
+	/* the page with the marker, unless that was judged, and what was not read any more */
+	__u64 probe;
+	__u64 edge;
+	__s64 distances[READAHEAD_DISTANCES];
+	__u32 nr_distances;
+	__u32 jumps;
+	/* share of probes that were used, of READAHEAD_ALL */
+	__u32 useful;
+};
+
+static struct readahead_stream readahead_streams[READAHEAD_STREAMS];
+
+/* Pages that can be read beyond the request. */
+static __always_inline __u64 readahead_most(const struct cachebpf_readahead *ra)
+{
+	return min(READAHEAD_MOST - min(READAHEAD_MOST, ra->wanted), ra->limit / READAHEAD_SHARE);
+}
+
+/* The slot of the stream; anew if it was another's. */
+static __always_inline struct readahead_stream *readahead_find(const struct cachebpf_readahead *ra)
+{
+	__u64 key = (ra->ino * 0x9e3779b97f4a7c15ULL ^ ra->stream) * 0xff51afd7ed558ccdULL + ra->dev;
+	struct readahead_stream *s = readahead_streams + (key >> 32) % READAHEAD_STREAMS;
+
+	if (s->key != key || !s->useful)
+		*s = (struct readahead_stream) {
+			.key = key,
+			.last = ra->index,
+			.mark = READAHEAD_NONE,
+			.probe = READAHEAD_NONE,
+			.edge = READAHEAD_NONE,
+			.window = ra->reason == CACHEBPF_READAHEAD_FAULT ? ra->stock_window : 0,
+			.useful = READAHEAD_ALL / 2,
+		};
+	return s;
+}
+
+static __always_inline __u64 readahead_double(__u64 pages, __u64 most)
+{
+	return min(max(2 * pages, READAHEAD_LEAST), most);
+}
+
+/* The average of the probes, after one that was @used, or not; it never becomes 0. */
+static __always_inline __u32 readahead_average(__u32 useful, bool used)
+{
+	__u32 left = useful - useful / READAHEAD_WEIGHT;
+
+	return used ? left + READAHEAD_ALL / READAHEAD_WEIGHT : max(left, 1);
+}
+
+static __always_inline void readahead_judge(struct readahead_stream *s, bool used, __u64 most)
+{
+	s->probe = READAHEAD_NONE;
+	s->useful = readahead_average(s->useful, used);
+	if (!used)
+		s->window /= 2;
+	else if (s->useful >= READAHEAD_GROWS)
+		s->window = readahead_double(s->window, most);
+}
+
+/* The read goes on where the last one ended, or it begins with the file. */
+static __always_inline bool readahead_continues(const struct cachebpf_readahead *ra)
+{
+	return !ra->index || ra->index == ra->prev_end;
+}
+
+/* Note @distance; returns how many of the last eight are the same. */
+static __always_inline __u32 readahead_vote(struct readahead_stream *s, __s64 distance)
+{
+	__u32 votes = 0;
+
+	s->distances[s->nr_distances++ % READAHEAD_DISTANCES] = distance;
+	__unrolled
+	for (int i = 0; i < READAHEAD_DISTANCES; i++)
+		votes += s->distances[i] == distance;
+	return votes;
+}
+
+/* A window that holds the next requests of the run, all @step pages apart. */
+static __always_inline void readahead_window(struct cachebpf_readahead *ra,
+					     struct readahead_stream *s, __u64 step)
+{
+	bool marked = ra->reason == CACHEBPF_READAHEAD_MARKER;
+	/* the window begins with the request, or behind the one before */
+	__u64 from = marked ? s->base : ra->index, wanted = marked ? 0 : ra->wanted;
+	__u64 ahead = s->run / step * step;
+
+	if (s->stride < 0) {
+		ahead = min(ahead, from / step * step);
+		s->base = from - ahead;
+		s->mark = from - step;
+		ra->start = s->base;
+	} else {
+		s->base = from + ahead;
+		s->mark = from + step;
+		ra->start = marked ? s->mark : from;
+	}
+	ra->size = ahead + wanted;
+	/* the marker is on the next request */
+	ra->async_size = ahead ? ra->start + ra->size - s->mark : 0;
+}
+
+/* Requests that are far apart: each of the next ones is read by itself. */
+static __always_inline void readahead_ranges(struct cachebpf_readahead *ra,
+					     struct readahead_stream *s, __u64 step)
+{
+	__u64 nr = min(s->run / ra->wanted, READAHEAD_RANGES);
+
+	if (s->stride < 0)
+		nr = min(nr, ra->index / step);
+	s->base = ra->index;
+	s->mark = READAHEAD_NONE;
+	__unrolled
+	for (__u32 i = 0; i < READAHEAD_RANGES; i++) {
+		if (i >= nr)
+			break;
+		s->base += s->stride;
+		bpf_cachebpf_prefetch(ra, s->base, ra->wanted);
+	}
+}
+
+/* The run goes on with a window twice as large. */
+static __always_inline void readahead_run(struct cachebpf_readahead *ra,
+					  struct readahead_stream *s, __u64 most)
+{
+	__u64 step = s->stride < 0 ? -s->stride : s->stride;
+
+	s->run = readahead_double(max(s->run, ra->wanted), most);
+	if (ra->reason != CACHEBPF_READAHEAD_MARKER && step > READAHEAD_DENSE * ra->wanted)
+		readahead_ranges(ra, s, step);
+	else
+		readahead_window(ra, s, step);
+	s->last = s->base;
+}
+
+/* Nobody knows what comes after a jump. */
+static __always_inline void readahead_jump(struct cachebpf_readahead *ra,
+					   struct readahead_stream *s, __u64 most)
+{
+	__u64 pages, before, place;
+
+	if (s->probe != READAHEAD_NONE)
+		readahead_judge(s, false, most);
+	pages = s->useful >= READAHEAD_PAYS ? s->window : 0;
+	if (++s->jumps % READAHEAD_PROBE_EACH == 0)
+		pages = max(pages, READAHEAD_PROBE_PAGES);
+	pages = min(pages, most);
+	s->last = ra->index;
+	s->edge = ra->index + ra->wanted;
+	if (!pages)
+		return;
+
+	/* a task may go either way in what it has mapped */
+	before = ra->reason == CACHEBPF_READAHEAD_FAULT ? min(pages / 2, ra->index) : 0;
+	place = bpf_get_prandom_u32() % pages;
+	if (place >= before)
+		place += ra->wanted;
+	ra->start = ra->index - before;
+	ra->size = ra->wanted + pages;
+	ra->async_size = ra->size - place;
+	s->probe = ra->start + place;
+	s->edge = ra->start + ra->size;
+}
+
+/*
+ * Windows that double up to @pages while reads go on where the last one ended, with the
+ * marker in the middle of each; at faults @pages around the one that is missing.
+ */
+static __always_inline void readahead_fixed(struct cachebpf_readahead *ra, __u64 pages)
+{
+	if (ra->reason == CACHEBPF_READAHEAD_FAULT) {
+		ra->start = ra->index - min(ra->index, pages / 2);
+		ra->size = max(pages, 1);
+		return;
+	}
+	if (ra->reason == CACHEBPF_READAHEAD_MARKER)
+		ra->start = ra->index + ra->last_window / 2;
+	else if (!readahead_continues(ra))
+		return;
+	ra->size = max(readahead_double(ra->last_window, pages), ra->size);
+	ra->async_size = ra->size / 2;
+}
+
+/* A page with a marker is used. */
+static __always_inline void readahead_marker(struct cachebpf_readahead *ra,
+					     struct readahead_stream *s, __u64 most)
+{
+	bool probe = ra->index == s->probe;
+
+	/* one that was judged too early, or the marker of a run that is forgotten here */
+	readahead_judge(s, true, most);
+	if (probe)
+		return;
+	readahead_fixed(ra, most);
+	s->run = ra->size;
+	s->stride = 1;
+	s->base = ra->start + ra->size - 1;
+	s->mark = ra->start + ra->size - ra->async_size;
+}
+
+/* A page is missing.  Returns whether it belongs to a run, the present one or a new one. */
+static __always_inline bool readahead_miss(struct cachebpf_readahead *ra,
+					   struct readahead_stream *s, __u64 most)
+{
+	__s64 distance = ra->index - s->last;
+	__u32 votes = readahead_vote(s, distance);
+
+	if (s->stride && ra->index == s->base + s->stride)
+		return true;
+
+	if (ra->index == s->edge || readahead_continues(ra))
+		s->stride = ra->wanted;
+	else if (distance && votes >= READAHEAD_VOTES)
+		s->stride = distance;
+	else
+		return false;
+
+	s->run = 0;
+	if (ra->index == s->edge) {
+		s->run = s->window;
+		/* a jump that read further would have had it */
+		if (s->probe == READAHEAD_NONE)
+			s->window = readahead_double(s->window, most);
+		/* and one that did was used, even if its probe was there before */
+		else
+			readahead_judge(s, true, most);
+	}
+	return true;
+}
+
+static __always_inline void readahead_adapt(struct cachebpf_readahead *ra)
+{
+	struct readahead_stream *s = readahead_find(ra);
+	__u64 most = readahead_most(ra);
+	bool marked = ra->reason == CACHEBPF_READAHEAD_MARKER;
+
+	if (marked ? ra->index == s->mark : readahead_miss(ra, s, most))
+		readahead_run(ra, s, most);
+	else if (marked)
+		readahead_marker(ra, s, most);
+	else
+		readahead_jump(ra, s, most);
+}
+
+/*
+ * Decide on @ra by @setting.  Returns false: as without a policy.  In plan_readahead().
+ */
+static __always_inline bool readahead_plan(struct cachebpf_readahead *ra, __u32 setting)
+{
+	if (setting == READAHEAD_STOCK)
+		return false;
+
+	ra->start = ra->index;
+	ra->size = ra->reason == CACHEBPF_READAHEAD_MARKER ? 0 : ra->wanted;
+	ra->async_size = 0;
+	if (setting == READAHEAD_ADAPTIVE)
+		readahead_adapt(ra);
+	else if (setting)
+		readahead_fixed(ra, min(setting, readahead_most(ra)));
+	return true;
+}
