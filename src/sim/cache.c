@@ -210,7 +210,8 @@ static void advise(void) {
 
 bool cache_request(uint32_t object, uint8_t flags, uint8_t manager) {
         struct cachebpf_folio *f = host.folios + object + 1;
-        bool missed = !(flags & TRACE_READAHEAD) && !(f->seen & SEEN_SINCE_ADDED);
+        bool missed = !(flags & TRACE_READAHEAD) &&
+                      !(settings.ahead_hits ? f->cached : f->seen & SEEN_SINCE_ADDED);
 
         if (flags & TRACE_REMOVE) {
                 if (f->cached)
@@ -226,7 +227,7 @@ bool cache_request(uint32_t object, uint8_t flags, uint8_t manager) {
                 stats.managers[manager].requests++;
                 stats.misses += missed;
                 stats.managers[manager].misses += missed;
-                stats.cold_misses += !(f->seen & SEEN_EVER);
+                stats.cold_misses += missed && !(f->seen & SEEN_EVER);
                 f->seen |= SEEN_EVER;
         }
 
@@ -320,6 +321,10 @@ void cache_forget(uint32_t object) {
 
         f->seen = 0;
         stock_forget(f);
+}
+
+const SimStats *cache_stats(void) {
+        return &stats;
 }
 
 int cache_end(void) {

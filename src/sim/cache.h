@@ -13,6 +13,8 @@ typedef struct SimStats {
         uint64_t misses;        /* of those, that found nothing, or what was only read ahead */
         uint64_t cold_misses;   /* of those, that were the first ones for their page */
         uint64_t readahead;     /* requests for readahead, not in "requests" */
+        uint64_t reads;         /* of readahead.c only: requests to the disk, */
+        uint64_t read_pages;    /* and what they read */
         uint64_t added;         /* that came into the cache */
         uint64_t refaults;      /* of those, that came back soon after they were evicted */
         uint64_t evicted;       /* that reclaim took, by the policy's choice or without */
@@ -41,6 +43,7 @@ typedef struct CacheSettings {
         uint32_t capacity; /* pages, at least 1 */
         uint32_t batch;    /* pages per eviction request, 1 to CACHEBPF_BATCH */
         bool admission;    /* ask the policy's admit_folio, if it has one */
+        bool ahead_hits;   /* what was only read ahead is no miss */
         Learned *learned;  /* what it knows of an earlier run, and then of this one; NULL: forget it */
         const SimAdvice *advice;
         size_t n_advice;
@@ -75,6 +78,9 @@ bool cache_has(uint32_t object);
 /* The number will stand for another page. The present one is not cached; nobody knows any more that it
  * was. */
 void cache_forget(uint32_t object);
+
+/* What happened up to now. */
+const SimStats *cache_stats(void);
 
 /* Says good-bye to the policy, and takes what it has learned: -ENOENT if that is asked for and nothing. */
 int cache_end(void);

@@ -20,6 +20,7 @@
 
 #include "belady.h"
 #include "host-state.h"
+#include "readahead.h"
 #include "run.h"
 #include "shared/cleanup.h"
 #include "static.h"
@@ -60,18 +61,21 @@ const char *sim_limit_to_string(SimLimit limit) {
 }
 
 static int run_policy(const Trace *trace, const SimRun *run, Learned *learned, SimStats *ret) {
-        return cache_run(run->policy, trace,
-                         &(CacheSettings) {
-                                 .capacity = run->capacity,
-                                 .batch = run->batch,
-                                 .admission = run->admission,
-                                 .learned = learned,
-                                 .advice = run->advice,
-                                 .n_advice = run->n_advice,
-                                 .warm_up = run->warm_up,
-                                 .scale = run->scale,
-                                 .missed = run->missed,
-                         }, ret);
+        CacheSettings settings = {
+                .capacity = run->capacity,
+                .batch = run->batch,
+                .admission = run->admission,
+                .learned = learned,
+                .advice = run->advice,
+                .n_advice = run->n_advice,
+                .warm_up = run->warm_up,
+                .scale = run->scale,
+                .missed = run->missed,
+        };
+
+        if (run->readahead)
+                return readahead_play(run->policy, trace, &settings, *run->readahead, ret);
+        return cache_run(run->policy, trace, &settings, ret);
 }
 
 static int run_and_learn(const Trace *trace, const SimRun *run, SimStats *ret) {

@@ -35,6 +35,8 @@ typedef struct SimRun {
         const char *learned;
         size_t warm_up; /* as in CacheSettings; so is: */
         uint32_t scale;
+        /* How pages are read ahead, as for readahead_play(); not for limits. NULL: as the trace says. */
+        const uint32_t *readahead;
         bool *missed; /* as in CacheSettings, in memory that processes share; not for limits */
 } SimRun;
 
