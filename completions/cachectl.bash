@@ -42,7 +42,7 @@ _cachectl() {
                 [record]="-q --quiet -o --output= --duration= --readahead --text"
                 [advise]="--json= -j --no-pager --no-legend -q --quiet --duration= --input= --format= --size= --plot="
                 [size]="--json= -j --no-pager --no-legend -q --quiet --duration= --input= --format= --size= --policy= --plot="
-                [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --level= --files= --admission --learned= --format= --plot="
+                [simulate]="--json= -j --no-pager --no-legend --policy= --size= --batch= --option= --level= --files= --admission --readahead= --learned= --format= --plot="
                 [show-policy]="--json= -j --no-pager --no-legend -l --full -H --host= -M --machine="
                 [new-policy]="-q --quiet -o --output="
                 [files]="--json= -j --no-pager -H --host= -M --machine="

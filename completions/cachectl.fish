@@ -170,6 +170,8 @@ complete -c cachectl -n '__cachectl_verb run simulate' -l level -x -d 'what is s
 complete -c cachectl -n '__cachectl_verb run simulate' -l files -x -d 'what is said of files'
 complete -c cachectl -n '__cachectl_verb run' -l done-with -x -d 'give back what is read of files'
 complete -c cachectl -n '__cachectl_verb simulate' -l admission -d 'turn on the admission filter'
+complete -c cachectl -n '__cachectl_verb simulate' -l readahead -x -a 'stock off adaptive 128K 512K 2M' \
+    -d 'simulate readahead'
 complete -c cachectl -n '__cachectl_verb simulate' -l learned -r -F -d 'keep there what the policy learns'
 complete -c cachectl -n '__cachectl_verb advise size simulate' -l format -x -a 'text oracleGeneral csv blkparse record' \
     -d 'form of the trace'

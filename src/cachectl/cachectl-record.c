@@ -198,6 +198,11 @@ int verb_record(char **arguments, size_t n_arguments) {
                 return EXIT_USAGE;
         }
 
+        if (arg_windows) {
+                log_error("Option --readahead takes no value here.");
+                return EXIT_USAGE;
+        }
+
         if (arg_text && arg_output && endswith(arg_output, ".zst")) {
                 log_error("Text is not written compressed: choose another name than %s.", arg_output);
                 return EXIT_USAGE;

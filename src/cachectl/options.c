@@ -43,6 +43,7 @@ const char *arg_output = NULL;
 const char *arg_input = NULL;
 uint64_t arg_duration = UINT64_MAX;
 bool arg_readahead = false;
+const char *arg_windows = NULL;
 bool arg_text = false;
 bool arg_plain = false;
 uint64_t arg_delay = UINT64_MAX;
@@ -126,6 +127,8 @@ static const struct {
           "Stop after this time, such as 30, 500ms, 10min, 2h" },
         { OPTION_READAHEAD, 0, "readahead", NULL,
           "Record also what the kernel reads ahead", .set = &arg_readahead },
+        { OPTION_WINDOWS, 0, "readahead", "HOW",
+          "Read ahead: stock, off, adaptive, or a largest size", .value = &arg_windows },
         { OPTION_TEXT, 0, "text", NULL,
           "Write the text form of the trace", .set = &arg_text },
         { OPTION_THREAD, 't', "thread", NULL,

@@ -44,6 +44,7 @@ extern const char *arg_batch;
 extern const char *arg_plot; /* of "advise" and "size" as well, as --policy= and --size= */
 extern bool arg_admission;
 extern const char *arg_learned;
+extern const char *arg_windows; /* --readahead= */
 extern GSList *arg_options; /* strings, in the order in which they were given; so are: */
 extern GSList *arg_levels;  /* of "run" as well */
 extern GSList *arg_files;
@@ -99,6 +100,7 @@ typedef enum OptionMask {
         OPTION_LEARNED   = INT64_C(1) << 34,
         OPTION_BY        = INT64_C(1) << 35,
         OPTION_INPUT     = INT64_C(1) << 36,
+        OPTION_WINDOWS   = INT64_C(1) << 37, /* --readahead= of "simulate" */
 
         /* of all that talk to the daemon */
         OPTION_REMOTE    = OPTION_HOST | OPTION_MACHINE,

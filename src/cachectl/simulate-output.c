@@ -60,7 +60,28 @@ static void print_notes(const Simulation *s) {
                 }
 }
 
-/* What policies count themselves: the rest would say the same as misses do. */
+/* What is read for a policy: two rows. */
+static void add_reads(const Simulation *s, size_t row, Table *t) {
+        static const char *const names[] = { "reads (requests)", "read (MiB)" };
+
+        for (size_t n = 0; n < ELEMENTSOF(names); n++) {
+                table_add(t, simulation_row_name(s, row));
+                table_add(t, names[n]);
+                for (size_t j = 0; j < s->n_sizes; j++) {
+                        const SimResult *result = simulation_result(s, row, j);
+
+                        if (!result->done)
+                                table_add(t, NULL);
+                        else if (n == 0)
+                                table_addf(t, "%" PRIu64, result->stats.reads);
+                        else
+                                table_addf(t, "%.1f",
+                                           (double) result->stats.read_pages * TRACE_PAGE_SIZE / 1048576);
+                }
+        }
+}
+
+/* What is read, and what policies count themselves: the rest would say the same as misses do. */
 static void print_counters(const Simulation *s) {
         _cleanup_free_ TableColumn *columns = g_new0(TableColumn, s->n_sizes + 2);
         _cleanup_(table_freep) Table *t = NULL;
@@ -74,6 +95,8 @@ static void print_counters(const Simulation *s) {
         for (size_t i = 0; i < s->n_rows; i++) {
                 const SimCounter *c = s->rows[i].policy ? sim_counters(s->rows[i].policy) : NULL;
 
+                if (simulation_run(s, i, 0)->readahead)
+                        add_reads(s, i, t);
                 for (size_t n = 0; c && n < SIM_COUNTERS_MAX; c = c->next, n++) {
                         table_add(t, simulation_row_name(s, i));
                         if (*c->unit)
@@ -96,7 +119,7 @@ static void print_counters(const Simulation *s) {
 
 /* Belady's is always there, as the last row. */
 static void print_limits(const Simulation *s) {
-        printf("\nThe optimum is that of Belady.\n");
+        printf("\nThe optimum is that of Belady%s.\n", s->readahead ? ", which reads nothing ahead" : "");
         for (size_t i = 0; i < s->n_rows - 1; i++)
                 if (!s->rows[i].policy)
                         printf("%s knows from the beginning which pages are used most, and keeps these.\n",
@@ -207,6 +230,11 @@ static struct json_object *result_to_json(const Simulation *s, size_t row, size_
                         (const uint64_t *) ((const char *) &result->stats + counters[i].offset);
 
                 json_object_object_add(o, counters[i].name, json_object_new_uint64(*value));
+        }
+        if (run->readahead) {
+                json_object_object_add(o, "reads", json_object_new_uint64(result->stats.reads));
+                json_object_object_add(o, "read_bytes",
+                                       json_object_new_uint64(result->stats.read_pages * TRACE_PAGE_SIZE));
         }
         if (run->policy)
                 json_object_object_add(o, "counters", counters_to_json(run->policy, result));

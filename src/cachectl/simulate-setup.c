@@ -12,6 +12,7 @@
 #include "shared/cleanup.h"
 #include "shared/log.h"
 #include "shared/string-util.h"
+#include "sim/readahead.h"
 #include "sim/trace-options.h"
 #include "simulate-setup.h"
 
@@ -26,6 +27,7 @@ void simulation_done(Simulation *s) {
                 free(s->sizes[i].label);
         free(s->sizes);
         free(s->settings);
+        free(s->readahead);
         if (s->advice)
                 g_array_unref(s->advice);
         free(s->runs);
@@ -90,6 +92,38 @@ static int setup_batch(Simulation *s) {
                                        CACHEBPF_BATCH, arg_batch);
         s->batch = batch;
         return 0;
+}
+
+/* ---- readahead */
+
+static int setup_readahead(Simulation *s) {
+        double pages;
+        bool named;
+
+        if (arg_readahead)
+                return log_error_errno(EINVAL, "Option --readahead= needs a value here.");
+        if (!arg_windows)
+                return 0;
+
+        s->readahead = g_new0(uint32_t, 1);
+        named = readahead_setting_from_string(arg_windows, s->readahead) >= 0;
+        pages = cache_size_pages(arg_windows, /* n_pages= */ 0);
+        if (!named && !(pages >= 1 && pages <= READAHEAD_MAX_PAGES))
+                return log_error_errno(EINVAL,
+                                       "Option --readahead= takes stock, off, adaptive, or a size from 4K "
+                                       "to 2M, not \"%s\".", arg_windows);
+        if (!named)
+                *s->readahead = pages;
+        return 0;
+}
+
+/* Of what is read where, pages without files say nothing. */
+static int check_readahead(const Simulation *s, const char *path) {
+        if (!s->readahead || s->trace->has_files)
+                return 0;
+        return log_error_errno(EINVAL,
+                               "Option --readahead= needs a trace with pages of files; %s has only keys.",
+                               path);
 }
 
 /* ---- tunables */
@@ -181,6 +215,7 @@ void simulation_setup_runs(Simulation *s) {
                         .batch = sim_clamp_batch(s->batch, capacity),
                         .admission = arg_admission,
                         .learned = row->policy ? arg_learned : NULL,
+                        .readahead = row->policy ? s->readahead : NULL,
                         .settings = s->settings,
                         .n_settings = s->n_settings,
                         .advice = s->advice ? (const SimAdvice *) s->advice->data : NULL,
@@ -198,11 +233,15 @@ int simulation_setup(Simulation *s, const char *path) {
         /* what takes long, and what needs it, at last */
         r = setup_batch(s);
         if (r >= 0)
+                r = setup_readahead(s);
+        if (r >= 0)
                 r = simulation_setup_policies(s, arg_policy ?: "all");
         if (r >= 0)
                 r = setup_settings(s);
         if (r >= 0)
                 r = simulation_read_trace(path, &s->trace);
+        if (r >= 0)
+                r = check_readahead(s, path);
         if (r >= 0)
                 r = setup_sizes(s);
         if (r >= 0)

@@ -33,6 +33,7 @@ typedef struct Simulation {
         size_t n_settings;
 
         GArray *advice; /* of SimAdvice */
+        uint32_t *readahead; /* as in SimRun; NULL: none is simulated */
 
         /* n_rows times n_sizes, row by row */
         SimRun *runs;

@@ -326,13 +326,14 @@ const Verb verbs[] = {
                 .max_arguments = 1,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_POLICY | OPTION_SIZE |
                            OPTION_BATCH | OPTION_OPTION | OPTION_ADMISSION | OPTION_FORMAT | OPTION_PLOT |
-                           OPTION_LEVEL | OPTION_FILES | OPTION_LEARNED,
+                           OPTION_LEVEL | OPTION_FILES | OPTION_LEARNED | OPTION_WINDOWS,
                 .summary = "Compare the misses of policies on a trace",
                 .details = "Runs policies on the requests in the file TRACE, and shows the misses for each\n"
                            "policy and cache size, beside the optimum (Belady). Needs no kernel with\n"
                            "cachebpf. Default: all policies, caches of 1%, 10% and 30% of the trace's\n"
                            "pages. --policy=all,static adds a policy that knows from the beginning how\n"
-                           "often each page is used.\n",
+                           "often each page is used. --readahead= is for traces with files: it also shows\n"
+                           "what is read.\n",
                 .run = verb_simulate,
         },
         {

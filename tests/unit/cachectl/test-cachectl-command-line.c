@@ -38,6 +38,7 @@ static void test_usage(void **state) {
                 { { "record", "--duration=0", "x" }, "Option --duration= takes a time such as 30" },
                 { { "record", "--duration=1y", "x" }, "not \"1y\"" },
                 { { "list", "--readahead" },     "Option --readahead means nothing for \"list\"" },
+                { { "record", "--readahead=off", "x" }, "Option --readahead takes no value here." },
                 { { "record", "x", "-o" },       "Option \"-o\" needs a value" },
                 { { "record", "--text", "-ox.zst", "x" }, "choose another name than x.zst." },
                 { { "stats", "--by=thread" },    "Option --by= takes unit or process, not \"thread\"." },

@@ -206,7 +206,6 @@ static void test_admission(void **state) {
                                     "belady 50.00%\n");
 }
 
-/* One message each, that names what is wrong; and nothing is shown. */
 /* What managers of the trace say: two read a file each, over and over, and one reads another one beside. */
 static void test_managers(void **state) {
         _cleanup_(outcome_done) Outcome none = {}, level = {}, one = {}, files = {};
@@ -245,6 +244,50 @@ static void test_managers(void **state) {
         assert_string_equal(nobody.err, "Option --files=: no file of the trace is called \"x\".\n");
 }
 
+/* A file that is read once: what a policy misses, and what is read, with windows of all kinds. */
+static void test_readahead(void **state) {
+        static const struct {
+                const char *option, *reads, *misses;
+        } cases[] = {
+                { "--readahead=off",      "100", "100.00%" },
+                { "--readahead=stock",    "6",   "1.00%"   },
+                { "--readahead=32K",      "13",  "1.00%"   },
+                { "--readahead=adaptive", "8",   "1.00%"   },
+        };
+        _cleanup_(outcome_done) Outcome none = {}, keys = {};
+
+        write_file(class_path, "r f 0+100\n");
+        for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
+                _cleanup_(outcome_done) Outcome table = {}, json = {};
+                _cleanup_free_ char *reads = NULL, *misses = NULL;
+
+                assert_true(asprintf(&misses, "\nfifo   %7s\n", cases[i].misses) > 0);
+                run(&table, "simulate", class_path, "--policy=fifo", "--size=1M", cases[i].option);
+                assert_int_equal(table.status, EXIT_SUCCESS);
+                assert_contains(table.out, "\nbelady 100.00%\n\n"
+                                           "The optimum is that of Belady, which reads nothing ahead.\n");
+                assert_contains(table.out, misses);
+                assert_contains(table.out, "fifo   reads (requests)");
+                assert_contains(table.out, "fifo   read (MiB)");
+
+                assert_true(asprintf(&reads, "\"reads\":%s,\"read_bytes\":409600,", cases[i].reads) > 0);
+                run(&json, "simulate", class_path, "--policy=fifo", "--size=1M", "--json=short",
+                    cases[i].option);
+                assert_contains(json.out, reads);
+                /* limits read nothing ahead, and are not told of it */
+                assert_null(strstr(strstr(json.out, "belady"), "reads"));
+        }
+
+        run(&none, "simulate", class_path, "--policy=fifo", "--size=1M", "--json=short");
+        assert_null(strstr(none.out, "reads"));
+
+        run(&keys, "simulate", trace_path, "--policy=fifo", "--size=8K", "--readahead=off", "--format=csv");
+        assert_int_equal(keys.status, EXIT_USAGE);
+        assert_contains(keys.err, "needs a trace with pages of files");
+        assert_one_line(keys.err);
+}
+
+/* One message each, that names what is wrong; and nothing is shown. */
 static void test_mistakes(void **state) {
         const struct {
                 const char *trace, *option, *message;
@@ -280,6 +323,11 @@ static void test_mistakes(void **state) {
                 { trace_path,         "--option=nr_scam=99",     "no policy has a tunable \"nr_scam\"" },
                 { trace_path,         "--option=fifo.nr_scan=99",
                   "no policy fifo has a tunable \"nr_scan\"" },
+                { trace_path,         "--readahead",             "Option --readahead= needs a value here." },
+                { trace_path,         "--readahead=fast",        "from 4K to 2M, not \"fast\"." },
+                { trace_path,         "--readahead=4095",        "not \"4095\"." },
+                { trace_path,         "--readahead=2052K",       "not \"2052K\"." },
+                { trace_path,         "--readahead=10%",         "not \"10%\"." },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -340,6 +388,7 @@ int main(int argc, char *argv[]) {
                 cmocka_unit_test(test_option),
                 cmocka_unit_test(test_admission),
                 cmocka_unit_test(test_managers),
+                cmocka_unit_test(test_readahead),
                 cmocka_unit_test(test_mistakes),
                 cmocka_unit_test(test_odd_name),
                 cmocka_unit_test(test_unwritable_plot),
