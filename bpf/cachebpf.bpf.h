@@ -36,7 +36,7 @@
 #else
 #include "kernel.bpf.h"
 #endif
-#include "readahead.bpf.h"
+#include "plan-readahead.bpf.h"
 
 /* cachebpf_ops.flags */
 enum {

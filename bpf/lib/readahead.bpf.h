@@ -27,60 +27,6 @@
 
 #include "../cachebpf.bpf.h"
 
-/* cachebpf_readahead.reason: why the policy is asked */
-enum {
-	/* a page that was asked for is not cached */
-	CACHEBPF_READAHEAD_MISS,
-	/* a page with a marker was used for the first time; nothing is missing yet */
-	CACHEBPF_READAHEAD_MARKER,
-	/* a page of a mapped file is not cached */
-	CACHEBPF_READAHEAD_FAULT,
-};
-
-/* A read that could be longer. */
-struct cachebpf_readahead {
-	/* of the file, as in stat(2) */
-	__u64 ino;
-	/* tells open files apart */
-	__u64 stream;
-	/* the page that is missing, or that with the marker */
-	__u64 index;
-	/* size of the file */
-	__u64 file_pages;
-	/* the page behind the last read; 0 if there was none */
-	__u64 prev_end;
-	/* pages that the control group can take without reclaim, */
-	__u64 room;
-	/* and all that it can hold */
-	__u64 limit;
-	/* of the file system, as in stat(2) */
-	__u32 dev;
-	/* pages of the request, from index on; at least 1 */
-	__u32 wanted;
-	/* pages of the last window of the open file; 0 if there was none */
-	__u32 last_window;
-	/* pages of the largest window that there is without a policy */
-	__u32 stock_window;
-	/* CACHEBPF_READAHEAD_* */
-	__u32 reason;
-	/* faults that missed, less those that hit */
-	__u32 mmap_miss;
-	/*
-	 * The window, to be written.  What is missing is read in any case, and what is
-	 * cached is not read again.
-	 */
-	__u64 start;
-	__u32 size;
-	/* the marker is on the page so far before its end; 0: there is none */
-	__u32 async_size;
-} __kernel_type;
-
-/*
- * Read @nr pages from @index on as well, of the same file.  Returns 0; -ENOSPC: there are
- * four such ranges.
- */
-int bpf_cachebpf_prefetch(struct cachebpf_readahead *ra, __u64 index, __u32 nr) __ksym;
-
 /* A setting: pages of a window at most, 0: read nothing ahead, or one of these. */
 #define READAHEAD_STOCK		(~0U)
 #define READAHEAD_ADAPTIVE	(~0U - 1)
