@@ -48,6 +48,7 @@
 	X(rejected)		\
 	X(readahead)		\
 	X(windows)		\
+	X(adaptive)		\
 	X(misbehave)		\
 	X(watchdog)		\
 	X(tenants)		\

@@ -166,7 +166,11 @@ static int read_two_streams(void *arg)
 		return 4;
 	if (pread(a, page, PAGE, 120 * PAGE) != PAGE || told->prev_end != 91)
 		return 5;
-	return 0;
+	/* what is wanted alone is no window */
+	plan_with(0, 1, 0);
+	if (pread(a, page, PAGE, 150 * PAGE) != PAGE || pread(a, page, PAGE, 180 * PAGE) != PAGE)
+		return 6;
+	return told->last_window == 4 ? 0 : 7;
 }
 
 static void test_streams(void)
@@ -176,7 +180,7 @@ static void test_streams(void)
 	set_up_planner(NULL);
 	plan_with(0, 4, 0);
 	EXPECT_EQ(cg_run(readers, read_two_streams, file), 0);
-	EXPECT_EQ(nr_asked(), 4);
+	EXPECT_EQ(nr_asked(), 6);
 }
 
 static void test_windows(void)

@@ -275,7 +275,8 @@ static void carry_out(struct cachebpf_readahead *ra, struct readahead_control *r
 	u32 i, nr, nr_prefetched = 0;
 	struct blk_plug plug;
 
-	if (ra->size) {
+	/* what is wanted is no window, for stock readahead neither */
+	if (ra->size > (ra->reason == CACHEBPF_READAHEAD_MARKER ? 0 : ra->wanted)) {
 		ractl->ra->start = ra->start;
 		ractl->ra->size = ra->size;
 		ractl->ra->async_size = ra->async_size;
