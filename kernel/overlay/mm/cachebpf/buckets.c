@@ -19,12 +19,13 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "kfunc.h"
 
 /* the array begins with more than half of this, or with all that the limit allows */
 #define FIRST_BUCKETS		128
-/* kvmalloc() has no more */
+/* that their size fits an int */
 #define MOST_BUCKETS		((INT_MAX - sizeof(struct cachebpf_bucket_array)) / \
 				 CACHEBPF_BUCKET_SIZE)
 /* the cgroup has no memory: when to try again */
@@ -71,9 +72,12 @@ static struct cachebpf_bucket_array *new_array(struct cachebpf_policy *policy, u
 	struct mem_cgroup *old = set_active_memcg(policy->memcg);
 	struct cachebpf_bucket_array *array;
 
-	/* not worth an OOM kill */
-	array = kvzalloc(struct_size(array, buckets, nr),
-			 GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+	/*
+	 * Page by page: with its header an array is mostly a little more than a power of
+	 * two, and in one piece the cgroup would pay for the next one.  Not worth an OOM kill.
+	 */
+	array = __vmalloc(struct_size(array, buckets, nr),
+			  GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NORETRY | __GFP_NOWARN);
 	set_active_memcg(old);
 	if (array)
 		array->nr = nr;
@@ -131,7 +135,7 @@ void cachebpf_buckets_free(struct cachebpf_policy *policy)
 	if (!rcu_access_pointer(policy->buckets.array))
 		return;
 	cancel_work_sync(&policy->buckets.work);
-	kvfree(rcu_dereference_protected(policy->buckets.array, true));
+	vfree(rcu_dereference_protected(policy->buckets.array, true));
 }
 
 /* Bytes that the buckets of @policy take; in an RCU read side. */
