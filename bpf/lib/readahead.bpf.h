@@ -79,10 +79,12 @@ struct readahead_stream {
 
 static struct readahead_stream readahead_streams[READAHEAD_STREAMS];
 
-/* Pages that can be read beyond the request. */
+/* Pages that can be read beyond the request, which there is none of at a marker. */
 static __always_inline __u64 readahead_most(const struct cachebpf_readahead *ra)
 {
-	return min(READAHEAD_MOST - min(READAHEAD_MOST, ra->wanted), ra->limit / READAHEAD_SHARE);
+	__u64 wanted = ra->reason == CACHEBPF_READAHEAD_MARKER ? 0 : ra->wanted;
+
+	return min(READAHEAD_MOST - min(READAHEAD_MOST, wanted), ra->limit / READAHEAD_SHARE);
 }
 
 /* The slot of the stream; anew if it was another's. */

@@ -157,7 +157,7 @@ static void test_verifier(void)
 		{ "key_by_number",	"expected pointer to STRUCT cachebpf_held_folio" },
 		{ "file_evict",		"bpf_cachebpf_file is not allowed" },
 		{ "number_init",	"bpf_iter_cachebpf_folio_new is not allowed" },
-		{ "advised_before",	"R2 must be" },
+		{ "advised_before",	"access beyond struct cachebpf_advice" },
 		{ "buckets_late",	"bpf_cachebpf_buckets_create is not allowed" },
 		{ "bucket_init",	"bpf_cachebpf_bucket is not allowed" },
 		{ "long_bucket",	"invalid access to memory, mem_size=64 off=64" },

@@ -85,6 +85,29 @@ static void test_limit(void)
 	EXPECT_EQ(cg_stat(readers, "readahead_clamped"), 3);
 }
 
+/* A mark stays on its page when the window is cut, or there is none. */
+static void test_mark(void)
+{
+	struct file *file = file_new(NULL, "f", 100);
+
+	set_up_planner(NULL);
+	plan_with(0, 64, 32);
+	read_once(file, 60, 1);
+	EXPECT(comes_to(file, 40));
+	read_once(file, 68, 1);
+	EXPECT_EQ(told->asked[READAHEAD_MARKER], 0);
+	read_once(file, 92, 1);
+	EXPECT_EQ(told->asked[READAHEAD_MARKER], 1);
+	EXPECT_EQ(told->index, 92);
+	file_forget(file);
+
+	plan_with(0, 64, 10);
+	read_once(file, 60, 1);
+	EXPECT(comes_to(file, 40));
+	EXPECT_EQ(file_read(file, 60, 40), 0);
+	EXPECT_EQ(told->asked[READAHEAD_MARKER], 1);
+}
+
 /* Ranges are within the same bounds as the window, and have what that leaves. */
 static void test_ranges(void)
 {
@@ -261,6 +284,7 @@ static const struct test tests[] = {
 	{ "nothing is read beyond the end of a file",		test_file_end },
 	{ "no more than 2 MiB at a time",			test_most },
 	{ "no more than 1/16 of the limit",			test_limit },
+	{ "the mark of a window that is cut",			test_mark },
 	{ "ranges beside the window",				test_ranges },
 	{ "readers that may not wait",				test_nowait },
 	{ "foolish windows",					test_nonsense },

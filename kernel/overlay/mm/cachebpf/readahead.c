@@ -122,7 +122,6 @@ static void clip_window(struct cachebpf_readahead *ra, u32 *nr_left)
 		ra->size = min(end - start, *nr_left);
 		*nr_left -= ra->size;
 	}
-	ra->async_size = min(ra->async_size, ra->size);
 }
 
 /* The same for the ranges.  Returns whether something was cut. */
@@ -144,8 +143,8 @@ static bool clip_ranges(struct cachebpf_readahead *ra, u32 *nr_left)
 static bool clip_plan(struct cachebpf_readahead *ra)
 {
 	u64 start = ra->start, end = start + min(ra->size, U64_MAX - start);
-	u32 async_size = ra->async_size;
-	bool clamped;
+	u64 mark = end - min(ra->async_size, ra->size), last;
+	bool clamped = ra->async_size > ra->size, marks = ra->async_size;
 	u32 nr_left;
 
 	ra->nr_apart = ra->reason == CACHEBPF_READAHEAD_MARKER ? 0 : ra->wanted;
@@ -154,8 +153,25 @@ static bool clip_plan(struct cachebpf_readahead *ra)
 	if (current->flags & PF_MEMALLOC_NOIO)
 		nr_left = 0;
 	clip_window(ra, &nr_left);
-	clamped = ra->start > start || ra->start + ra->size < end || ra->async_size < async_size;
+	last = ra->start + ra->size;
+	/* the mark stays where the policy wants it, or there is none */
+	marks = marks && mark >= ra->start && mark < last;
+	clamped |= ra->start > start || last < end || (ra->async_size && !marks);
+	ra->async_size = marks ? last - mark : 0;
 	return clip_ranges(ra, &nr_left) || clamped;
+}
+
+/* Does the policy of @memcg, if it has one, want to plan? */
+static bool has_planner(struct mem_cgroup *memcg)
+{
+	struct cachebpf_policy *policy;
+	bool plans;
+
+	rcu_read_lock();
+	policy = rcu_dereference(memcg->cachebpf);
+	plans = policy && policy->plans;
+	rcu_read_unlock();
+	return plans;
 }
 
 /* Ask the policy of @ra->memcg.  False if it has none that wants to plan. */
@@ -168,7 +184,7 @@ static bool ask_policy(struct cachebpf_readahead *ra)
 	rcu_read_lock();
 	policy = rcu_dereference(ra->memcg->cachebpf);
 	ops = policy && policy->plans ? rcu_dereference(policy->ops) : NULL;
-	if (!ops)
+	if (!ops || READ_ONCE(policy->flags) & CACHEBPF_F_EJECTED)
 		goto out;
 	ra->room = room_of(ra->memcg);
 	ra->limit = cachebpf_limit_of(ra->memcg);
@@ -194,15 +210,17 @@ out:
 static bool make_plan(struct cachebpf_readahead *ra, struct readahead_control *ractl,
 		      u32 reason, unsigned long nr_wanted)
 {
-	if (!describe(ra, ractl, reason, nr_wanted))
-		return false;
 	/* as filemap_add_folio() will */
-	ra->memcg = get_mem_cgroup_from_mm(NULL);
-	if (!ra->memcg)
+	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(NULL);
+
+	if (!memcg)
 		return false;
-	if (ask_policy(ra))
-		return true;
-	css_put(&ra->memcg->css);
+	if (has_planner(memcg) && describe(ra, ractl, reason, nr_wanted)) {
+		ra->memcg = memcg;
+		if (ask_policy(ra))
+			return true;
+	}
+	css_put(&memcg->css);
 	return false;
 }
 
@@ -330,7 +348,9 @@ bool __cachebpf_plan_fault(struct vm_fault *vmf, struct file **fpin)
 	DEFINE_READAHEAD(ractl, file, &file->f_ra, file->f_mapping, vmf->pgoff);
 	struct cachebpf_readahead ra;
 
-	if (blk_cgroup_congested() || !make_plan(&ra, &ractl, CACHEBPF_READAHEAD_FAULT, 1))
+	/* who may not wait is left to stock readahead */
+	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT || blk_cgroup_congested() ||
+	    !make_plan(&ra, &ractl, CACHEBPF_READAHEAD_FAULT, 1))
 		return false;
 	*fpin = maybe_unlock_mmap_for_io(vmf, *fpin);
 	carry_out(&ra, &ractl, 0);
