@@ -137,6 +137,8 @@ class Reader:
             return self.statement(i + 1) if word == "if" and self.word(i) == "else" else i
         if word == "do":
             return self.condition(self.statement(i + 1) + 1) + 1
+        if self.is_name(i) and after in BLOCKS: # "__unrolled"
+            return self.statement(i + 1)
         if word in {"case", "default"} or self.is_name(i) and after == ":":
             return self.find(":", i) + 1
         if self.is_name(i) and after == "(":
