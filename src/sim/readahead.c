@@ -13,7 +13,8 @@
 #include "readahead.h"
 
 #define STOCK_WINDOW 32U
-#define PLAN_RANGES 4U
+
+static_assert(READAHEAD_MAX_PAGES == READAHEAD_MOST, "a size is a window that policies can have");
 
 typedef struct Window {
         uint64_t start;
@@ -44,7 +45,7 @@ typedef struct Model {
 /* What is asked of a policy, and the ranges that it adds. */
 typedef struct Plan {
         struct cachebpf_readahead ra; /* the first member, which a policy knows */
-        Window ranges[PLAN_RANGES];
+        Window ranges[READAHEAD_RANGES];
         unsigned n_ranges;
 } Plan;
 
@@ -58,7 +59,7 @@ typedef struct Request {
 int bpf_cachebpf_prefetch(struct cachebpf_readahead *ra, __u64 index, __u32 nr) {
         Plan *plan = (Plan *) ra;
 
-        if (plan->n_ranges == PLAN_RANGES)
+        if (plan->n_ranges == READAHEAD_RANGES)
                 return -ENOSPC;
         plan->ranges[plan->n_ranges++] = (Window) { .start = index, .size = nr };
         return 0;
@@ -259,7 +260,8 @@ static Window make_plan(Model *m, const Request *r, File *f, Plan *plan) {
                 return r->missing ? plan_miss(m, r, f) : plan_marked(m, r, f);
 
         w = (Window) { .start = ra->start, .size = ra->size, .async_size = ra->async_size };
-        if (w.size > 0)
+        /* what is wanted is no window */
+        if (w.size > (r->missing ? ra->wanted : 0))
                 f->last = w;
         return w;
 }

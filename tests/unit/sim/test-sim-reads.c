@@ -92,6 +92,16 @@ static void test_forward(void **state) {
         assert_int_equal(play(&s, READAHEAD_STOCK, 64).reads, 6);
 }
 
+/* A page alone is no window: after it they go on from the size that the last one had, 8 pages. */
+static void test_jump(void **state) {
+        _script_ s = script_new();
+
+        add_run(&s, 0, 0, 8);
+        add_run(&s, 0, 1000, 2);
+        add(&s, 0, 1999, 0);
+        assert_reads(play(&s, 64, 10000), 4, 2 + 2 + 1, 4 + 8 + 1 + 16 + 1);
+}
+
 /* What the kernel does not see. */
 static void test_backward(void **state) {
         _script_ s = script_new();
@@ -224,6 +234,7 @@ static void test_only_read_ahead(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_forward),
+                cmocka_unit_test(test_jump),
                 cmocka_unit_test(test_backward),
                 cmocka_unit_test(test_stride),
                 cmocka_unit_test(test_interleaved),
