@@ -60,6 +60,8 @@ static void test_reads(order_t order, unsigned int most_asked, size_t most_pages
 
 	policy_attach(policy_open("adaptive", "adaptive", cg));
 	EXPECT_EQ(cg_run(cg, read_pages, &reads), 0);
+	EXPECT_OP(cg_stat(cg, "readahead_asked"), >, 0);
+	EXPECT_EQ(cg_stat(cg, "readahead_declined"), 0);
 	EXPECT_OP(cg_stat(cg, "readahead_asked"), <=, most_asked);
 	EXPECT_OP(cg_stat(cg, "readahead_pages") + cg_stat(cg, "readahead_prefetched"), <=,
 		  most_pages);
