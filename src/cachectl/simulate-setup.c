@@ -11,6 +11,7 @@
 #include "options.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
+#include "shared/readahead-setting.h"
 #include "shared/string-util.h"
 #include "sim/readahead.h"
 #include "sim/trace-options.h"
@@ -97,23 +98,16 @@ static int setup_batch(Simulation *s) {
 /* ---- readahead */
 
 static int setup_readahead(Simulation *s) {
-        double pages;
-        bool named;
-
         if (arg_readahead)
                 return log_error_errno(EINVAL, "Option --readahead= needs a value here.");
         if (!arg_windows)
                 return 0;
 
         s->readahead = g_new0(uint32_t, 1);
-        named = readahead_setting_from_string(arg_windows, s->readahead) >= 0;
-        pages = cache_size_pages(arg_windows, /* n_pages= */ 0);
-        if (!named && !(pages >= 1 && pages <= READAHEAD_MAX_PAGES))
+        if (readahead_setting_from_string(arg_windows, TRACE_PAGE_SIZE, s->readahead) < 0)
                 return log_error_errno(EINVAL,
-                                       "Option --readahead= takes stock, off, adaptive, or a size from 4K "
-                                       "to 2M, not \"%s\".", arg_windows);
-        if (!named)
-                *s->readahead = pages;
+                                       "Option --readahead= takes stock, off, adaptive, or a multiple of 4K "
+                                       "up to 2M, not \"%s\".", arg_windows);
         return 0;
 }
 

@@ -11,10 +11,12 @@
 #include "host-state.h"
 #include "lib/readahead.bpf.h"
 #include "readahead.h"
+#include "shared/readahead-setting.h"
 
 #define STOCK_WINDOW 32U
 
-static_assert(READAHEAD_MAX_PAGES == READAHEAD_MOST, "a size is a window that policies can have");
+static_assert(READAHEAD_SETTING_STOCK == READAHEAD_STOCK &&
+              READAHEAD_SETTING_ADAPTIVE == READAHEAD_ADAPTIVE, "settings are the same as in policies");
 
 typedef struct Window {
         uint64_t start;
@@ -63,24 +65,6 @@ int bpf_cachebpf_prefetch(struct cachebpf_readahead *ra, __u64 index, __u32 nr) 
                 return -ENOSPC;
         plan->ranges[plan->n_ranges++] = (Window) { .start = index, .size = nr };
         return 0;
-}
-
-int readahead_setting_from_string(const char *s, uint32_t *ret) {
-        static const struct {
-                const char *name;
-                uint32_t setting;
-        } names[] = {
-                { "stock",    READAHEAD_STOCK    },
-                { "adaptive", READAHEAD_ADAPTIVE },
-                { "off",      0                  },
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (strcmp(s, names[i].name) == 0) {
-                        *ret = names[i].setting;
-                        return 0;
-                }
-        return -EINVAL;
 }
 
 /* ---- pages and their numbers */

@@ -3,15 +3,9 @@
 
 #include "cache.h"
 
-/* The largest window of a policy, with the request. */
-#define READAHEAD_MAX_PAGES 512U
-
-/* "stock", "off" or "adaptive" as a setting; -EINVAL. */
-int readahead_setting_from_string(const char *s, uint32_t *ret);
-
-/* A run in which pages are read ahead as the kernel would, or a policy with bpf/lib/readahead.bpf.h, where
- * "setting" is explained. What the trace says of readahead does not count. Each read is for one page, a file
- * is opened once, and it ends with the last page that the trace has of it.
+/* A run in which pages are read ahead as the kernel would, or a policy with bpf/lib/readahead.bpf.h, by a
+ * setting of shared/readahead-setting.h. What the trace says of readahead does not count. Each read is for
+ * one page, a file is opened once, and it ends with the last page that the trace has of it.
  *
  * What was read ahead is no miss any more when it is used. The trace must have files. Errors are those of
  * cache_run(), and -E2BIG: there are not numbers enough for pages that are read ahead only. */

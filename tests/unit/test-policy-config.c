@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "config/policy-config.h"
+#include "shared/readahead-setting.h"
 
 static Policy *policy;
 
@@ -212,6 +213,41 @@ static void test_admission(void **state) {
         policy->filters = true;
 }
 
+static void test_readahead_values(void **state) {
+        static const struct {
+                const char *text;
+                uint32_t expected;
+        } values[] = {
+                { "stock", READAHEAD_SETTING_STOCK }, { "adaptive", READAHEAD_SETTING_ADAPTIVE },
+                { "off",   0                       }, { "4096",     1                          },
+                { "4096B", 1                       }, { "4K",       1                          },
+                { "12K",   3                       }, { "128K",     32                         },
+                { "1M",    256                     }, { "2048K",    512                        },
+                { "2M",    512                     },
+        };
+        static const char *const wrong[] = {
+                "", "on", "Stock", "0", "0K", "K", "1", "4095", "6K", "4k", "-4K", "+4K", " 4K", "4 K",
+                "4KB", "1.5M", "10%", "2052K", "3M", "1G", "2097152T", "18446744073709551616",
+                "18014398509481988K",
+        };
+        uint32_t value = 7;
+
+        for (size_t i = 0; i < ELEMENTSOF(values); i++) {
+                assert_int_equal(readahead_setting_from_string(values[i].text, 4096, &value), 0);
+                assert_int_equal(value, values[i].expected);
+        }
+
+        value = 7;
+        for (size_t i = 0; i < ELEMENTSOF(wrong); i++)
+                assert_int_equal(readahead_setting_from_string(wrong[i], 4096, &value), -EINVAL);
+        assert_int_equal(value, 7);
+
+        /* machines with larger pages */
+        assert_int_equal(readahead_setting_from_string("128K", 65536, &value), 0);
+        assert_int_equal(value, 2);
+        assert_int_equal(readahead_setting_from_string("4K", 65536, &value), -EINVAL);
+}
+
 /* What is stronger: a policy replaces everything, other keys only themselves. */
 static void test_overlay(void **state) {
         _cleanup_policy_setting_ PolicySetting rule = {}, unit = {}, copy = {};
@@ -294,6 +330,7 @@ int main(void) {
                 cmocka_unit_test(test_default),       cmocka_unit_test(test_options),
                 cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_threads),
                 cmocka_unit_test(test_admission),     cmocka_unit_test(test_overlay),
+                cmocka_unit_test(test_readahead_values),
                 cmocka_unit_test(test_levels),
                 cmocka_unit_test(test_misspelt),
         };

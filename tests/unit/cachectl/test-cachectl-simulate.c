@@ -324,7 +324,7 @@ static void test_mistakes(void **state) {
                 { trace_path,         "--option=fifo.nr_scan=99",
                   "no policy fifo has a tunable \"nr_scan\"" },
                 { trace_path,         "--readahead",             "Option --readahead= needs a value here." },
-                { trace_path,         "--readahead=fast",        "from 4K to 2M, not \"fast\"." },
+                { trace_path,         "--readahead=fast",        "of 4K up to 2M, not \"fast\"." },
                 { trace_path,         "--readahead=4095",        "not \"4095\"." },
                 { trace_path,         "--readahead=2052K",       "not \"2052K\"." },
                 { trace_path,         "--readahead=10%",         "not \"10%\"." },
