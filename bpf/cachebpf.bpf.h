@@ -214,6 +214,7 @@ struct cachebpf_ops {
 	 * group, or for one read, is cut off.  Not called for files that are read at
 	 * random, by posix_fadvise() or madvise(), nor where readahead is off, nor for what
 	 * is read ahead by advice.
+	 * CACHEBPF_POLICY() has one for all policies, see lib/readahead.bpf.h.
 	 */
 	bool (*plan_readahead)(struct cachebpf_policy *policy, struct cachebpf_readahead *ra);
 	/* of the control group to attach to; whoever loads the policy sets it */
@@ -438,14 +439,6 @@ int bpf_cachebpf_advice_move(struct cachebpf_advice *advice, __u32 from, __u32 t
 int bpf_cachebpf_advice_insert(struct cachebpf_advice *advice, __u32 from, __u32 to) __ksym;
 
 /*
- * Read @nr pages of the file from @index on as well, after the window and the ranges that
- * were added before, as far as may be; nothing if plan_readahead() returns false.  Returns
- * 0; -ENOSPC: there are four ranges.
- * In plan_readahead().  Cost: O(1), no lock.
- */
-int bpf_cachebpf_prefetch(struct cachebpf_readahead *ra, __u64 index, __u32 nr) __ksym;
-
-/*
  * Begin a walk; what for_each_folio() is made of, for two walks at a time.  Returns 0;
  * -ENOENT: no such list; -EINVAL: unknown flags; in any case _destroy() has to follow.
  * In evict_folios().  Cost: O(1), the lock.
@@ -596,4 +589,11 @@ static __always_inline __u64 max(__u64 a, __u64 b)
 #else
 #include "lib/admission.bpf.h"
 #define __cachebpf_admission	.admit_folio = (void *)cachebpf_admit,
+#endif
+
+#ifdef CACHEBPF_OWN_READAHEAD
+#define __cachebpf_readahead
+#else
+#include "lib/readahead.bpf.h"
+#define __cachebpf_readahead	.plan_readahead = (void *)cachebpf_plan,
 #endif

@@ -12,6 +12,8 @@
 #include <bpf/bpf_tracing.h>
 
 #define __kernel_type	__attribute__((preserve_access_index))
+/* a function that older kernels lack: programs that call it cannot be loaded there, others can */
+#define __newer		__weak
 /* in front of a loop that is run through a known number of times */
 #define __unrolled	_Pragma("unroll")
 
@@ -115,7 +117,8 @@ struct task_struct {
 
 /*
  * Ends a policy: its name, one line of description, its source, its callbacks.
- * The admission filter comes with it, see lib/admission.bpf.h.
+ * The admission filter and readahead come with it, see lib/admission.bpf.h and
+ * lib/readahead.bpf.h.
  */
 #define CACHEBPF_POLICY(id, description, source, callbacks...)			\
 	char LICENSE[] SEC("license") = "GPL";					\
@@ -124,5 +127,6 @@ struct task_struct {
 		__cachebpf_tag("source=" source) = {				\
 		.name = #id,							\
 		__cachebpf_admission						\
+		__cachebpf_readahead						\
 		callbacks							\
 	}

@@ -51,3 +51,11 @@ struct cachebpf_readahead {
 	/* the page so many before its end is marked, if it is read now; 0: none is */
 	__u32 async_size;
 } __kernel_type;
+
+/*
+ * Read @nr pages of the file from @index on as well, after the window and the ranges that
+ * were added before, as far as may be; nothing if plan_readahead() returns false.  Returns
+ * 0; -ENOSPC: there are four ranges.
+ * In plan_readahead().  Cost: O(1), no lock.
+ */
+int bpf_cachebpf_prefetch(struct cachebpf_readahead *ra, __u64 index, __u32 nr) __ksym __newer;

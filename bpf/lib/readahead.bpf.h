@@ -19,6 +19,12 @@
  * Two processors may write to a slot at the same time: then a window is too small or too
  * large once.
  *
+ * CACHEBPF_POLICY() gives this to every policy; one with a plan_readahead() of its own
+ * defines CACHEBPF_OWN_READAHEAD before it includes anything.  Whoever loads a policy sets
+ * cachebpf_readahead, or, for stock readahead, has it cost nothing: clears the member
+ * plan_readahead of the policy's cachebpf_ops, and does not create the map .bss.readahead.
+ * For the stock policy it goes with "noop".
+ *
  * Source: of markers, F. Wu, H. Xi and C. Xu, "On the design of a new Linux readahead
  * framework", 2008; of the vote, H. Al Maruf and M. Chowdhury, "Effectively prefetching
  * remote memory with Leap", 2020.
@@ -77,7 +83,8 @@ struct readahead_stream {
 	__u32 useful;
 };
 
-static struct readahead_stream readahead_streams[READAHEAD_STREAMS];
+/* in a map of its own, which need not be there without READAHEAD_ADAPTIVE */
+struct readahead_stream readahead_streams[READAHEAD_STREAMS] SEC(".bss.readahead");
 
 /* Pages that can be read beyond the request, which there is none of at a marker. */
 static __always_inline __u64 readahead_most(const struct cachebpf_readahead *ra)
@@ -330,3 +337,13 @@ static __always_inline bool readahead_plan(struct cachebpf_readahead *ra, __u32 
 		readahead_fixed(ra, min(setting, readahead_most(ra)));
 	return true;
 }
+
+#ifndef CACHEBPF_OWN_READAHEAD
+/* the setting of the control group */
+const volatile __u32 cachebpf_readahead SEC(".rodata") = READAHEAD_STOCK;
+
+bool CACHEBPF_OP(cachebpf_plan, struct cachebpf_policy *policy, struct cachebpf_readahead *ra)
+{
+	return readahead_plan(ra, cachebpf_readahead);
+}
+#endif

@@ -55,7 +55,8 @@ typedef struct Policy {
         bool learns;        /* something to be kept, see daemon/kernel/learned-map.h, */
         uint32_t learned_version; /* … for those to whom it means the same */
         bool knows_threads; /* can tell threads by their class */
-        bool filters;       /* has the common admission filter, which can be left out */
+        bool filters;       /* has the common admission filter, which can be left out, */
+        bool plans;         /* … and the common plan_readahead(), too */
         unsigned n_globs;   /* CacheScanThreads=: so many patterns at most, */
         size_t glob_size;   /* each of so many bytes, with its NUL */
 } Policy;

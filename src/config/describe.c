@@ -249,6 +249,7 @@ static void read_abilities(Policy *p, struct bpf_object *obj, struct bpf_map *op
 
         p->listens = policy_object_find_say(obj);
         p->filters = policy_object_find_filter(obj, ops, NULL);
+        p->plans = policy_object_find_plan(obj, ops, NULL);
         /* What only has the name is the object's own affair. */
         p->knows_threads = threads && bpf_map__type(threads) == BPF_MAP_TYPE_TASK_STORAGE &&
                 bpf_map__value_size(threads) == sizeof(uint32_t);

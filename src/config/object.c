@@ -188,19 +188,29 @@ struct bpf_program *policy_object_find_say(struct bpf_object *obj) {
         return prog && bpf_program__type(prog) == BPF_PROG_TYPE_SYSCALL ? prog : NULL;
 }
 
-struct bpf_program *policy_object_find_filter(struct bpf_object *obj, struct bpf_map *ops,
-                                              void **ret_member) {
+/* The program, if the member points to it. */
+static struct bpf_program *find_callback(struct bpf_object *obj, struct bpf_map *ops, const char *name,
+                                         const char *program, void **ret_member) {
         struct bpf_program *prog;
         void *member;
 
-        if (policy_object_find_member(obj, ops, "admit_folio", sizeof(prog), &member) < 0)
+        if (policy_object_find_member(obj, ops, name, sizeof(prog), &member) < 0)
                 return NULL;
 
         memcpy(&prog, member, sizeof(prog));
-        if (!prog || !streq(bpf_program__name(prog), POLICY_FILTER_PROGRAM))
+        if (!prog || !streq(bpf_program__name(prog), program))
                 return NULL;
 
         if (ret_member)
                 *ret_member = member;
         return prog;
+}
+
+struct bpf_program *policy_object_find_filter(struct bpf_object *obj, struct bpf_map *ops,
+                                              void **ret_member) {
+        return find_callback(obj, ops, "admit_folio", POLICY_FILTER_PROGRAM, ret_member);
+}
+
+struct bpf_program *policy_object_find_plan(struct bpf_object *obj, struct bpf_map *ops, void **ret_member) {
+        return find_callback(obj, ops, "plan_readahead", POLICY_PLAN_PROGRAM, ret_member);
 }

@@ -14,6 +14,9 @@
 #define POLICY_REJECT_CLASSES "cachebpf_reject_classes" /* constant: bit mask, for the admission filter */
 #define POLICY_COUNTERS_MAP ".data.counters"            /* the section of what it counts */
 #define POLICY_FILTER_PROGRAM "cachebpf_admit"          /* the admission filter that all policies can have */
+#define POLICY_READAHEAD "cachebpf_readahead"           /* constant: the setting of readahead */
+#define POLICY_PLAN_PROGRAM "cachebpf_plan"             /* what all policies can plan readahead by, … */
+#define POLICY_STREAMS_MAP ".bss.readahead"             /* … and what it notes, if it is to adapt */
 #define POLICY_EVENTS_MAP "cachebpf_events"             /* ring buffer: "run my program", … */
 #define POLICY_RECONFIGURE_SUFFIX "_reconfigure"        /* … the SEC("syscall") one of that name */
 #define POLICY_LEARNED_MAP "cachebpf_learned"           /* what it learns: kept for its next instance, … */
@@ -49,6 +52,9 @@ struct bpf_program *policy_object_find_say(struct bpf_object *obj);
  * policy's admit_folio is, and the member that points to it. */
 struct bpf_program *policy_object_find_filter(struct bpf_object *obj, struct bpf_map *ops,
                                               void **ret_member);
+
+/* The same of the common plan_readahead(). */
+struct bpf_program *policy_object_find_plan(struct bpf_object *obj, struct bpf_map *ops, void **ret_member);
 
 /* object-check.c: whether libbpf may be given an object file: 0, or -ENOEXEC. libbpf 1.5 looks whether what
  * the file says of programs and variables is inside of their sections, but not whether its sums overflow,

@@ -21,6 +21,8 @@ typedef struct PolicyConfig {
         char **scan_threads;     /* globs; NULL: none */
         bool filter;             /* with the admission filter */
         uint32_t reject_classes; /* which threads it rejects, a bit a class; 0: as the object says */
+        bool plans;              /* with the common plan_readahead(), */
+        uint32_t readahead;      /* … by this, see shared/readahead-setting.h */
         /* Equal for the same object, configured the same. */
         char fingerprint[POLICY_FINGERPRINT_LENGTH + 1];
 } PolicyConfig;

@@ -6,8 +6,9 @@
 
 #include <stdint.h>
 
-/* no policy, and no filter of one */
+/* no policy, and nothing that all policies have */
 #define CACHEBPF_OWN_ADMISSION
+#define CACHEBPF_OWN_READAHEAD
 #include "cachebpf.bpf.h"
 #include "shared/learned-file.h"
 #include "shared/macro.h"

@@ -77,6 +77,7 @@ struct task_struct {
 #define __kernel_type
 #define __unrolled
 #define __ksym SIM_API
+#define __newer
 
 /* Maps, programs and some settings cannot be static in BPF. Here all policies are linked together, and names
  * such as cachebpf_events are in several; since one of them runs, they may share what is there. */
@@ -167,6 +168,7 @@ __attribute__((__unused__)) static SimCounter *sim_own_counters;
         static const struct cachebpf_ops id##_ops = {                                   \
                 .name = #id,                                                            \
                 __cachebpf_admission                                                    \
+                __cachebpf_readahead                                                    \
                 callbacks                                                               \
         };                                                                              \
         __attribute__((__constructor__)) static void sim_register_policy_##id(void)     \

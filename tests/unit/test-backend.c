@@ -170,11 +170,13 @@ static void test_attach(void **state) {
         assert_true(exists(*state, "42/reconfigure"));
         assert_true(exists(*state, "42/counts"));
         assert_true(exists(*state, "42/map-cachebpf_events"));
-        /* Threads have one map for all policies, and constants are nothing that anybody would look at. */
+        /* Threads have one map for all policies, and constants are nothing that anybody would look at. What
+         * nobody asked for is not there. */
         assert_true(exists(*state, "threads"));
         for (const char *name; (name = g_dir_read_name(d));) {
                 assert_null(strstr(name, "cachebpf_threads"));
                 assert_null(strstr(name, "rodata"));
+                assert_null(strstr(name, "readahead"));
         }
 }
 

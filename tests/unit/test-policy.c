@@ -72,6 +72,7 @@ static void test_registry(void **state) {
         assert_string_equal(p->description, "A policy for a test");
         assert_string_equal(p->source, "nowhere");
         assert_true(p->filters);
+        assert_true(p->plans);
         assert_true(p->knows_threads);
         assert_false(p->reconfigures);
         assert_int_equal(p->n_globs, 8);

@@ -225,7 +225,7 @@ static int pin_maps(const char *root, uint64_t cgroup_id, struct bpf_object *obj
 
                 if (bpf_map__type(map) == BPF_MAP_TYPE_STRUCT_OPS ||
                     endswith(bpf_map__name(map), ".rodata") ||
-                    streq(bpf_map__name(map), POLICY_THREADS_MAP) || bpf_map__fd(map) < 0)
+                    streq(bpf_map__name(map), POLICY_THREADS_MAP) || !bpf_map__autocreate(map))
                         continue;
 
                 name = g_strdelimit(g_strdup_printf(PIN_MAP_PREFIX "%s", bpf_map__name(map)), ".", '_');

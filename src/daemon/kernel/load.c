@@ -7,6 +7,7 @@
 #include "load.h"
 #include "shared/bpf-log.h"
 #include "shared/cleanup.h"
+#include "shared/readahead-setting.h"
 #include "shared/string-util.h"
 
 int policy_step_failed(const Policy *policy, PolicyStep step, int error, char **ret_reason) {
@@ -83,7 +84,12 @@ static int set_globs(const Policy *policy, struct bpf_object *obj, char **globs,
         return 0;
 }
 
-/* Without the filter there is no callback and no program: nothing that could cost anything. */
+/* No callback and no program: nothing that could cost anything. */
+static int leave_out(struct bpf_program *prog, void *member) {
+        memset(member, 0, sizeof(prog));
+        return bpf_program__set_autoload(prog, false);
+}
+
 static int set_filter(const Policy *policy, const PolicyConfig *config, struct bpf_object *obj,
                       struct bpf_map *ops, char **ret_reason) {
         struct bpf_program *filter;
@@ -97,11 +103,29 @@ static int set_filter(const Policy *policy, const PolicyConfig *config, struct b
                 return config->reject_classes == 0 ? 0 :
                         set_constant(policy, obj, POLICY_REJECT_CLASSES, config->reject_classes, ret_reason);
         }
-        if (!filter)
-                return 0;
+        return filter ? leave_out(filter, member) : 0;
+}
 
-        memset(member, 0, sizeof(filter));
-        return bpf_program__set_autoload(filter, false);
+static int set_readahead(const Policy *policy, const PolicyConfig *config, struct bpf_object *obj,
+                         struct bpf_map *ops, char **ret_reason) {
+        struct bpf_map *streams = bpf_object__find_map_by_name(obj, POLICY_STREAMS_MAP);
+        struct bpf_program *plan;
+        void *member;
+        int r;
+
+        plan = policy_object_find_plan(obj, ops, &member);
+        if (!plan)
+                return config->plans ? lacks(policy, "readahead of the common kind", ret_reason) : 0;
+
+        /* The program notes nothing but to adapt: without that the verifier finds no use of the map. */
+        if (streams && !(config->plans && config->readahead == READAHEAD_SETTING_ADAPTIVE)) {
+                r = bpf_map__set_autocreate(streams, false);
+                if (r < 0)
+                        return r;
+        }
+
+        return config->plans ? set_constant(policy, obj, POLICY_READAHEAD, config->readahead, ret_reason) :
+                               leave_out(plan, member);
 }
 
 static int configure(const Policy *policy, const PolicyConfig *config, int threads_fd,
@@ -122,6 +146,10 @@ static int configure(const Policy *policy, const PolicyConfig *config, int threa
                 return r;
 
         r = set_filter(policy, config, obj, ops, ret_reason);
+        if (r < 0)
+                return r;
+
+        r = set_readahead(policy, config, obj, ops, ret_reason);
         if (r < 0)
                 return r;
 
