@@ -108,7 +108,7 @@ _cachectl() {
                         else
                                 words="$(__cachectl_policies) auto"
                                 words+=" CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission="
-                                words+=" CacheFiles= CacheLevel= CacheLearning= CacheCandidates= CacheAutoMargin="
+                                words+=" CacheReadahead= CacheFiles= CacheLevel= CacheLearning= CacheCandidates= CacheAutoMargin="
                         fi
                         ;;
                 verify)

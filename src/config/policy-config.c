@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "policy-config.h"
 #include "shared/cleanup.h"
+#include "shared/readahead-setting.h"
 #include "shared/string-util.h"
 #include "shared/thread-class.h"
 
@@ -166,6 +168,39 @@ static int set_filter(const Policy *p, const PolicySetting *s, PolicyConfig *c, 
         return 0;
 }
 
+/* ---- readahead */
+
+bool policy_setting_wants_readahead(const PolicySetting *s) {
+        const PolicyWords *w = s->more + POLICY_KEY_READAHEAD;
+
+        return policy_words_count(w) > 1 ||
+                (policy_words_count(w) == 1 && !streq(policy_words_get(w, 0)->text, "stock"));
+}
+
+static int set_readahead(const Policy *p, const PolicySetting *s, PolicyConfig *c, char **ret_problem) {
+        const PolicyWords *words = s->more + POLICY_KEY_READAHEAD;
+        const PolicyWord *w;
+
+        if (!policy_setting_wants_readahead(s))
+                return 0;
+
+        w = policy_words_get(words, policy_words_count(words) - 1);
+        if (policy_words_count(words) > 1 ||
+            readahead_setting_from_string(w->text, sysconf(_SC_PAGESIZE), &c->readahead) < 0)
+                return problemf(ret_problem,
+                                "'%s' (" SOURCE_FORMAT ") is neither stock, adaptive nor off nor a multiple "
+                                "of the page size from 4K to 2M", w->text,
+                                SOURCE_ARGUMENTS(w->file, w->line));
+        if (!p->plans)
+                return problemf(ret_problem,
+                                "policy '%s' does not take settings for readahead, such as '%s' "
+                                "(" SOURCE_FORMAT ")", p->name, w->text,
+                                SOURCE_ARGUMENTS(w->file, w->line));
+
+        c->plans = true;
+        return 0;
+}
+
 /* ---- learning */
 
 bool policy_setting_wants_learning(const PolicySetting *s) {
@@ -234,6 +269,9 @@ static void set_fingerprint(const Policy *p, PolicyConfig *c) {
         if (c->filter)
                 g_string_append_printf(s, "admission %" PRIx32 "\n", c->reject_classes);
 
+        if (c->plans)
+                g_string_append_printf(s, "readahead %" PRIx32 "\n", c->readahead);
+
         if (s->len == 0)
                 return;
 
@@ -257,6 +295,8 @@ int policy_config_make(const Policy *p, const PolicySetting *s, PolicyConfig *re
                 r = add_globs(p, s->more + POLICY_KEY_SCAN_THREADS, &c, ret_problem);
         if (r >= 0)
                 r = set_filter(p, s, &c, ret_problem);
+        if (r >= 0)
+                r = set_readahead(p, s, &c, ret_problem);
         if (r >= 0)
                 r = check_listens(p, s, ret_problem);
         if (r >= 0)

@@ -38,3 +38,6 @@ bool policy_setting_wants_learning(const PolicySetting *s);
 
 /* Whether CacheAdmission= asks for the filter, or for something that is none of its values. */
 bool policy_setting_wants_filter(const PolicySetting *s);
+
+/* Whether CacheReadahead= asks for another one than stock, or for something that is none of its values. */
+bool policy_setting_wants_readahead(const PolicySetting *s);

@@ -4,10 +4,15 @@
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 
-/* The stock policy with the admission filter is a policy object too: one that does nothing else. */
-static void choose_filter(PolicySetting *s) {
-        if (!s->policy && policy_setting_wants_filter(s))
+/* The stock policy with the admission filter, or with readahead of another kind, is a policy object too: one
+ * that does nothing else. */
+static void choose_noop(PolicySetting *s) {
+        if (s->policy)
+                return;
+        if (policy_setting_wants_filter(s))
                 policy_setting_imply(s, "noop", policy_words_get(s->more + POLICY_KEY_ADMISSION, 0));
+        else if (policy_setting_wants_readahead(s))
+                policy_setting_imply(s, "noop", policy_words_get(s->more + POLICY_KEY_READAHEAD, 0));
 }
 
 void policy_layers_resolve(const PolicyLayers *l, const char *unit, const char *cgroup, PolicySetting *ret) {
@@ -23,7 +28,7 @@ void policy_layers_resolve(const PolicyLayers *l, const char *unit, const char *
         for (guint i = 0; l->holds && i < l->holds->len; i++)
                 policy_setting_overlay(&s, l->holds->pdata[i]);
 
-        choose_filter(&s);
+        choose_noop(&s);
         *ret = s;
 }
 

@@ -13,6 +13,7 @@ static const struct {
         [POLICY_KEY_OPTIONS] = { "CachePolicyOptions" },
         [POLICY_KEY_SCAN_THREADS] = { "CacheScanThreads" },
         [POLICY_KEY_ADMISSION] = { "CacheAdmission", .replaces = true },
+        [POLICY_KEY_READAHEAD] = { "CacheReadahead", .replaces = true },
         [POLICY_KEY_FILES] = { "CacheFiles" },
         [POLICY_KEY_LEVELS] = { "CacheLevel" },
         [POLICY_KEY_LEARNING] = { "CacheLearning", .replaces = true },

@@ -10,6 +10,7 @@ typedef enum PolicyKey {
         POLICY_KEY_OPTIONS,      /* CachePolicyOptions=NAME=VALUE… */
         POLICY_KEY_SCAN_THREADS, /* CacheScanThreads=GLOB… */
         POLICY_KEY_ADMISSION,    /* CacheAdmission=BOOLEAN or CLASS… */
+        POLICY_KEY_READAHEAD,    /* CacheReadahead=stock, adaptive, off or SIZE */
         POLICY_KEY_FILES,        /* CacheFiles=PRIORITY PATTERN…, see cache-files.h */
         POLICY_KEY_LEVELS,       /* CacheLevel=LEVEL lru|mru */
         POLICY_KEY_LEARNING,     /* CacheLearning=BOOLEAN */

@@ -28,7 +28,7 @@ static Policy *new_policy(void) {
         p->tunables = g_array_new(FALSE, TRUE, sizeof(PolicyTunable));
         g_array_set_clear_func(p->tunables, clear_tunable);
         g_array_append_vals(p->tunables, tunables, ELEMENTSOF(tunables));
-        p->filters = p->knows_threads = true;
+        p->filters = p->plans = p->knows_threads = true;
         p->n_globs = 8;
         p->glob_size = 16;
         return p;

@@ -24,7 +24,7 @@ void add_policy(const char *name, const char *problem) {
         Policy *p = policy_new(name, "/x.bpf.o");
 
         p->problem = problem ? strdup(problem) : NULL;
-        p->filters = p->knows_threads = !problem;
+        p->filters = p->plans = p->knows_threads = !problem;
         p->listens = strcmp(name, "acfs") == 0;
         g_array_append_val(p->tunables, ((PolicyTunable) {
                 .name = strdup("nr_scan"),

@@ -19,7 +19,7 @@ static void add_policy(const char *name, const char *problem) {
         Policy *p = policy_new(name, "/x.bpf.o");
 
         p->problem = problem ? strdup(problem) : NULL;
-        p->filters = true;
+        p->filters = p->plans = true;
         g_array_append_val(p->tunables, ((PolicyTunable) {
                 .name = strdup("small_percent"),
                 .size = 4,

@@ -283,7 +283,7 @@ static void test_refused(void **state) {
                       "as 'scan' or 'background'");
         check_refused("a.slice", "MemoryMax=1G", NULL,
                       "'MemoryMax=' is no setting of a unit; there are CachePolicy=, "
-                      "CachePolicyOptions=, CacheScanThreads=, CacheAdmission=, "
+                      "CachePolicyOptions=, CacheScanThreads=, CacheAdmission=, CacheReadahead=, "
                       "CacheFiles=, CacheLevel=, CacheLearning=, CacheCandidates=, CacheAutoMargin=");
         check_refused("a.slice", "CacheFiles=0 /a b", NULL,
                       "'CacheFiles=0 /a b': 'b' is neither a priority nor an absolute path");

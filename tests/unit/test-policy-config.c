@@ -32,7 +32,7 @@ static int setup(void **state) {
         policy->name = strdup("lfu");
         policy->path = strdup("/usr/lib/lfu.bpf.o");
         policy->tunables = g_array_new(FALSE, TRUE, sizeof(PolicyTunable));
-        policy->filters = policy->knows_threads = true;
+        policy->filters = policy->plans = policy->knows_threads = true;
         policy->n_globs = 2;
         policy->glob_size = 16;
         add_tunable("nr_scan", "folios", 4, false, 512, true, 32, 65536);
@@ -248,6 +248,62 @@ static void test_readahead_values(void **state) {
         assert_int_equal(readahead_setting_from_string("4K", 65536, &value), -EINVAL);
 }
 
+static void test_readahead(void **state) {
+        static const char *const stock[] = { "", "stock" };
+        _cleanup_policy_config_ PolicyConfig off = {}, adaptive = {}, most = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(stock); i++) {
+                _cleanup_policy_config_ PolicyConfig c = {};
+
+                assert_null(make("CacheReadahead", stock[i], &c));
+                assert_false(c.plans);
+                assert_string_equal(c.fingerprint, "");
+        }
+
+        assert_null(make("CacheReadahead", "off", &off));
+        assert_true(off.plans);
+        assert_int_equal(off.readahead, 0);
+        assert_null(make("CacheReadahead", "adaptive", &adaptive));
+        assert_true(adaptive.plans);
+        assert_int_equal(adaptive.readahead, READAHEAD_SETTING_ADAPTIVE);
+        assert_null(make("CacheReadahead", "2M", &most));
+        assert_true(most.plans);
+        assert_int_equal(most.readahead, (2 << 20) / sysconf(_SC_PAGESIZE));
+        assert_string_not_equal(off.fingerprint, adaptive.fingerprint);
+        assert_string_not_equal(off.fingerprint, most.fingerprint);
+        assert_string_not_equal(off.fingerprint, "");
+
+        check_problem("CacheReadahead", "much",
+                      "'much' (/etc/x.slice:3) is neither stock, adaptive nor off nor "
+                      "a multiple of the page size from 4K to 2M");
+        check_problem("CacheReadahead", "stock off",
+                      "'off' (/etc/x.slice:3) is neither stock, adaptive nor off nor "
+                      "a multiple of the page size from 4K to 2M");
+        policy->plans = false;
+        check_problem("CacheReadahead", "128K",
+                      "policy 'lfu' does not take settings for readahead, such as '128K' (/etc/x.slice:3)");
+        policy->plans = true;
+}
+
+/* The last value counts, and any policy can have it. */
+static void test_readahead_layers(void **state) {
+        _cleanup_policy_setting_ PolicySetting s = {}, stronger = {};
+
+        assert_false(policy_setting_wants_readahead(&s));
+        assign(&s, "CacheReadahead", "off", 1);
+        assign(&s, "X-CacheReadahead", "adaptive", 2);
+        assert_int_equal(policy_words_count(s.more + POLICY_KEY_READAHEAD), 1);
+        assert_true(policy_setting_wants_readahead(&s));
+        assign(&stronger, "CachePolicy", "mru", 3);
+        policy_setting_overlay(&s, &stronger);
+        assert_true(policy_setting_wants_readahead(&s));
+        assign(&stronger, "CacheReadahead", "stock", 4);
+        policy_setting_overlay(&s, &stronger);
+        assert_false(policy_setting_wants_readahead(&s));
+        assign(&stronger, "CacheReadahead", "stock stock", 5);
+        assert_true(policy_setting_wants_readahead(&stronger));
+}
+
 /* What is stronger: a policy replaces everything, other keys only themselves. */
 static void test_overlay(void **state) {
         _cleanup_policy_setting_ PolicySetting rule = {}, unit = {}, copy = {};
@@ -330,7 +386,8 @@ int main(void) {
                 cmocka_unit_test(test_default),       cmocka_unit_test(test_options),
                 cmocka_unit_test(test_wrong_options), cmocka_unit_test(test_threads),
                 cmocka_unit_test(test_admission),     cmocka_unit_test(test_overlay),
-                cmocka_unit_test(test_readahead_values),
+                cmocka_unit_test(test_readahead_values), cmocka_unit_test(test_readahead),
+                cmocka_unit_test(test_readahead_layers),
                 cmocka_unit_test(test_levels),
                 cmocka_unit_test(test_misspelt),
         };

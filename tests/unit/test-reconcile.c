@@ -83,6 +83,59 @@ static void test_admission(void **state) {
         assert_string_not_equal(fixture->kernel.cgroups[1].config, "");
 }
 
+static void set_features(const char *word) {
+        KernelFeatures *f = &fixture->manager->kernel;
+
+        g_strfreev(f->features);
+        f->features = g_new0(char *, 2);
+        f->features[0] = g_strdup(word);
+}
+
+/* So does readahead of another kind, where the kernel has that. */
+static void test_readahead(void **state) {
+        Unit *u = add_unit("a.slice", NULL, 1);
+
+        add_policy("noop", NULL);
+        set(u, "CacheReadahead", "stock", 4);
+        assert_state(u, UNIT_UNCONFIGURED);
+        set(u, "CacheReadahead", "adaptive", 5);
+        assert_state(u, UNIT_FAILED);
+        assert_string_equal(u->reason, "this kernel does not let policies plan readahead, which 'adaptive' "
+                                       "(/etc/x.slice:5) asks for");
+        assert_int_equal(fixture->kernel.n_attach, 0);
+
+        set_features("readahead");
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+        assert_string_equal(u->effective, "noop");
+        assert_int_equal(u->setting.line, 5);
+        set(u, "CacheReadahead", "6K", 6);
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "'6K' (/etc/x.slice:6) is neither stock");
+
+        /* in place, and back */
+        set(u, "CacheReadahead", "off", 7);
+        assert_state(u, UNIT_ATTACHED);
+        assert_int_equal(fixture->kernel.n_update, 1);
+        set(u, "CachePolicy", "mru", 8);
+        assert_string_equal(u->effective, "mru");
+        assert_string_not_equal(fixture->kernel.cgroups[1].config, "");
+        set(u, "CacheReadahead", "stock", 9);
+        assert_state(u, UNIT_ATTACHED);
+        assert_string_equal(u->effective, "mru");
+        assert_string_equal(fixture->kernel.cgroups[1].config, "");
+        assert_int_equal(fixture->kernel.n_detach, 0);
+
+        /* What runs goes on where the kernel cannot. */
+        set_features("rank");
+        set(u, "CacheReadahead", "128K", 10);
+        assert_state(u, UNIT_FAILED);
+        assert_reason(u, "; the policy attached before keeps running");
+        set(u, "CacheReadahead", "", 11);
+        assert_state(u, UNIT_ATTACHED);
+}
+
 static void test_not_configured(void **state) {
         Unit *u = add_unit("a.slice", NULL, 1);
 
@@ -240,6 +293,7 @@ int main(void) {
                 FIXTURE_TEST(test_attach),
                 FIXTURE_TEST(test_options),
                 FIXTURE_TEST(test_admission),
+                FIXTURE_TEST(test_readahead),
                 FIXTURE_TEST(test_not_configured),
                 FIXTURE_TEST(test_life),
                 FIXTURE_TEST(test_restart_in_one_go),

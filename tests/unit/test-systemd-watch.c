@@ -176,14 +176,17 @@ static void test_rule_by_name(void **state) {
         expect_unit("a.service", "active mru /1 1 attached");
 }
 
-/* An admission filter asks for a policy, too, and who says something of files may be a manager. */
+/* An admission filter asks for a policy, and so does readahead of another kind; who says something of files
+ * may be a manager. */
 static void test_filter(void **state) {
         need_bus();
         play_file(play_unit("a.service", "active", 1, NULL), "[Service]\nX-CacheAdmission=yes\n");
         play_file(play_unit("b.service", "active", 2, NULL), "[Service]\nX-CacheFiles=1 /a\n");
+        play_file(play_unit("c.service", "active", 3, NULL), "[Service]\nX-CacheReadahead=off\n");
         start();
         assert_int_equal(manager_find_unit(fixture->manager, "a.service")->cgroup_id, 1);
         assert_int_equal(manager_find_unit(fixture->manager, "b.service")->cgroup_id, 2);
+        assert_int_equal(manager_find_unit(fixture->manager, "c.service")->cgroup_id, 3);
 }
 
 static void test_hold(void **state) {

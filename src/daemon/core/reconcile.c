@@ -41,12 +41,27 @@ static int adopt(Unit *u) {
         return 0;
 }
 
+/* Kernels that are older than this have all the rest. */
+static bool kernel_can_plan(const Unit *u, const PolicyConfig *config, char **ret_problem) {
+        const PolicyWord *w;
+
+        if (!config->plans ||
+            g_strv_contains((const char *const *) u->manager->kernel.features, "readahead"))
+                return true;
+
+        w = policy_words_get(u->setting.more + POLICY_KEY_READAHEAD, 0);
+        *ret_problem = g_strdup_printf("this kernel does not let policies plan readahead, which '%s' "
+                                       "(" SOURCE_FORMAT ") asks for", w->text,
+                                       SOURCE_ARGUMENTS(w->file, w->line));
+        return false;
+}
+
 /* The policy that is to run, and how. NULL: the unit is in state failed, and what runs goes on running. */
 static const Policy *find_policy(Unit *u, const char *own, PolicyConfig *ret) {
         _cleanup_free_ char *problem = NULL;
         const Policy *p;
 
-        if (unit_find_policy(u, own, &p, ret, &problem) >= 0)
+        if (unit_find_policy(u, own, &p, ret, &problem) >= 0 && kernel_can_plan(u, ret, &problem))
                 return p;
 
         set_statef(u, UNIT_FAILED, "%s%s", problem,

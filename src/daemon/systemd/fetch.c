@@ -49,7 +49,8 @@ static bool has_files(const PolicySetting *s) {
  * the files may just have been read, and the unit start at this moment. */
 static bool wants_cgroup(const Unit *u) {
         return unit_is_managed(u) || u->file_setting.policy ||
-                policy_setting_wants_filter(&u->file_setting) || has_files(&u->file_setting) ||
+                policy_setting_wants_filter(&u->file_setting) ||
+                policy_setting_wants_readahead(&u->file_setting) || has_files(&u->file_setting) ||
                 has_files(&u->setting) || u->manager->rules.by_cgroup;
 }
 

@@ -96,6 +96,8 @@ static void test_files(void **state) {
                    ":2: CachePolicy= belongs into section [Service]");
         check_file("/etc/cachebpf/units.d/a.slice.conf", "[Slice]\nCachePolicy=lfu\nCacheAdmission=maybe\n",
                    ":3) is neither yes nor no nor a class");
+        check_file("/etc/cachebpf/units.d/a.slice.conf", "[Slice]\nCachePolicy=lfu\nCacheReadahead=6K\n",
+                   ":3) is neither stock, adaptive nor off nor a multiple");
         check_file("/etc/cachebpf/policies.d/10.conf", "[Match]\nUnit=*\n[Policy]\nCachePolicy=lfu\n", NULL);
         check_file("/etc/cachebpf/policies.d/10.conf",
                    "[Match]\nUnit=*\nX-Other=x\n[Policy]\nCachePolicy=lfu\nX-CacheAdmision=yes\n",
