@@ -32,7 +32,7 @@ static const struct {
         { "policy-data", "Policies keep bytes of their own with each folio" },
         { "rank", "The kernel picks the lowest-ranking of a sample" },
         { "rank-list", "... of a part of a list" },
-        { "readahead", "Policies plan what is read of a file" },
+        { "readahead", "Policies plan what is read of a file, for CacheReadahead=" },
         { "removal-reason", "Policies are told why a folio goes" },
         { "sample", "A sample of the uses of pages can be had" },
         { "tracepoints", "What policies do can be traced" },

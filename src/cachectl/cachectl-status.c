@@ -126,6 +126,7 @@ static int print_unit(const UnitInfo *u) {
         add_words(t, "Options", u->options);
         add_words(t, "Scan threads", u->scan_threads);
         add_words(t, "Admission", u->admission);
+        details_add(t, "Readahead", u->readahead);
         r = add_holds(t, u->holds);
         if (r < 0)
                 return r;

@@ -84,6 +84,7 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
                 ARRAY(UnitInfo, "options", options),
                 ARRAY(UnitInfo, "scanThreads", scan_threads),
                 ARRAY(UnitInfo, "admission", admission),
+                STRING(UnitInfo, "readahead", readahead, 0),
                 ARRAY(UnitInfo, "revoked", revoked),
                 ARRAY(UnitInfo, "holds", holds),
                 STRING(UnitInfo, "effective", effective, 0),

@@ -19,6 +19,7 @@ typedef struct UnitInfo {
         sd_json_variant *options; /* borrowed, as the following: how they want it */
         sd_json_variant *scan_threads;
         sd_json_variant *admission;
+        const char *readahead;
         sd_json_variant *revoked;
         sd_json_variant *holds; /* an array of objects, see HoldInfo */
         const char *effective;  /* what the daemon attached, or found attached */

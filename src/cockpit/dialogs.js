@@ -7,6 +7,15 @@ const ADMISSION = [
     ["scan", "reads of scanning threads"],
     ["background", "reads of background threads"],
 ];
+const READAHEAD = [
+    ["", "as without a policy"],
+    ["adaptive", "adaptive: as much as pays"],
+    ["off", "nothing"],
+    ["32K", "32 KiB at most"],
+    ["128K", "128 KiB at most"],
+    ["512K", "512 KiB at most"],
+    ["2M", "2 MiB at most"],
+];
 const UNIT_SUFFIX = /\.(service|slice|scope|socket|mount|automount|swap|target|device|timer|path)$/;
 const NOT_ALLOWED = [
     "org.freedesktop.DBus.Error.AccessDenied",
@@ -103,7 +112,9 @@ class SetForm extends Form {
         this.#fillPolicies(unit?.ConfiguredPolicy ?? "");
         $("set-options").value = unit?.PolicyOptions.join(" ") ?? "";
         $("set-scan").value = unit?.ScanThreads.join(" ") ?? "";
-        this.#fillAdmission(unit?.Admission.join(" ") ?? "");
+        const admission = unit?.Admission.join(" ") ?? "", readahead = unit?.Readahead ?? "";
+        this.#choose("set-admission", ADMISSION, admission === "no" ? "" : admission);
+        this.#choose("set-readahead", READAHEAD, readahead === "stock" ? "" : readahead);
         this.before = this.#fields();
         this.result.textContent = "";
         this.open();
@@ -129,11 +140,10 @@ class SetForm extends Form {
         $("set-description").textContent = policy?.[1] ?? "";
     }
 
-    #fillAdmission(chosen) {
-        const value = chosen === "no" ? "" : chosen;
-        const select = $("set-admission");
-        select.replaceChildren(...ADMISSION.map(([key, text]) => option(key, text)));
-        if (!ADMISSION.some(([key]) => key === value))
+    #choose(id, choices, value) {
+        const select = $(id);
+        select.replaceChildren(...choices.map(([key, text]) => option(key, text)));
+        if (!choices.some(([key]) => key === value))
             select.append(option(value, value));
         select.value = value;
     }
@@ -143,6 +153,7 @@ class SetForm extends Form {
             CachePolicyOptions: $("set-options").value.trim(),
             CacheScanThreads: $("set-scan").value.trim(),
             CacheAdmission: $("set-admission").value,
+            CacheReadahead: $("set-readahead").value,
         };
     }
 

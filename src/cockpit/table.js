@@ -80,6 +80,8 @@ class Row {
         const details = [...unit.PolicyOptions];
         if (unit.Admission.length > 0)
             details.push(`admission filter: ${unit.Admission.join(" ")}`);
+        if (unit.Readahead)
+            details.push(`readahead: ${unit.Readahead}`);
         if (unit.ScanThreads.length > 0)
             details.push(`scanning threads: ${unit.ScanThreads.join(" ")}`);
 

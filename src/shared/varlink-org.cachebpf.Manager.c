@@ -81,8 +81,10 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                                          "threads (CacheScanThreads=), …"),
                 SD_VARLINK_DEFINE_FIELD(scanThreads, SD_VARLINK_STRING,
                                         SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
-                SD_VARLINK_FIELD_COMMENT("… and the admission filter (CacheAdmission=)"),
+                SD_VARLINK_FIELD_COMMENT("… the admission filter (CacheAdmission=), …"),
                 SD_VARLINK_DEFINE_FIELD(admission, SD_VARLINK_STRING, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
+                SD_VARLINK_FIELD_COMMENT("… and what is read ahead (CacheReadahead=)"),
+                SD_VARLINK_DEFINE_FIELD(readahead, SD_VARLINK_STRING, SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Clients that hold it, the strongest last"),
                 SD_VARLINK_DEFINE_FIELD_BY_TYPE(holds, Hold, SD_VARLINK_ARRAY|SD_VARLINK_NULLABLE),
                 SD_VARLINK_FIELD_COMMENT("Policy the daemon attached or adopted"),
@@ -144,6 +146,8 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
                 SD_VARLINK_DEFINE_ENUM_VALUE(advice),
                 SD_VARLINK_FIELD_COMMENT("Has the admission filter, for CacheAdmission="),
                 SD_VARLINK_DEFINE_ENUM_VALUE(admission),
+                SD_VARLINK_FIELD_COMMENT("Plans what is read ahead, for CacheReadahead="),
+                SD_VARLINK_DEFINE_ENUM_VALUE(readahead),
                 SD_VARLINK_FIELD_COMMENT("Has a program of its own that the "
                                          "daemon runs when the policy asks for it"),
                 SD_VARLINK_DEFINE_ENUM_VALUE(reconfigure),
@@ -335,8 +339,8 @@ static SD_VARLINK_DEFINE_ENUM_TYPE(
 static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 Setting,
                 SD_VARLINK_FIELD_COMMENT("CachePolicy, CachePolicyOptions, CacheScanThreads, "
-                                         "CacheAdmission, CacheFiles, CacheLevel, CacheLearning, "
-                                         "CacheCandidates or CacheAutoMargin"),
+                                         "CacheAdmission, CacheReadahead, CacheFiles, CacheLevel, "
+                                         "CacheLearning, CacheCandidates or CacheAutoMargin"),
                 SD_VARLINK_DEFINE_FIELD(key, SD_VARLINK_STRING, 0),
                 SD_VARLINK_FIELD_COMMENT("What the line assigns, as it was written; empty: it resets"),
                 SD_VARLINK_DEFINE_FIELD(value, SD_VARLINK_STRING, 0),

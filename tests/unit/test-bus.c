@@ -299,12 +299,14 @@ static int on_properties(sd_bus_message *m, void *userdata, sd_bus_error *error)
 static void test_choice(void **state) {
         need_bus();
         heard = g_string_new(NULL);
-        (void) add_chosen_unit("a.slice", 1);
+        assert_int_equal(policy_setting_assign(&add_chosen_unit("a.slice", 1)->setting, "CacheReadahead",
+                                               "128K", "", 0), 0);
         assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, A_PATH,
                                              "org.freedesktop.DBus.Properties", "GetAll",
                                              on_properties, NULL, "s", BUS_INTERFACE_UNIT) >= 0);
         run_until("END", heard_text);
         assert_non_null(strstr(heard->str, "ConfiguredPolicy=auto|"));
+        assert_non_null(strstr(heard->str, "Readahead=128K|"));
         assert_non_null(strstr(heard->str, "EffectivePolicy=lru|"));
         assert_non_null(strstr(heard->str, "Chosen=lru|"));
         assert_non_null(strstr(heard->str, "<stock -1 0 0><lru 0.25 0 0><mru nr_scan=64 -1 2 1>"));

@@ -91,6 +91,10 @@ static void test_units(void **state) {
         assert_contains(text, "\"configured\":\"lfu\",\"effective\":\"lfu\",\"verified\":\"lfu\","
                               "\"state\":\"attached\",\"source\":\"/etc/x.slice:7\"");
         assert_null(strstr(text, "b.slice"));
+        set(manager_find_unit(fixture->manager, "a.slice"), "CacheReadahead", "128K", 8);
+        assert_contains(one("ListUnits", "{\"unit\":\"a.slice\"}"), "\"readahead\":\"128K\"");
+        set(manager_find_unit(fixture->manager, "a.slice"), "CacheReadahead", "", 9);
+        assert_null(strstr(one("ListUnits", "{\"unit\":\"a.slice\"}"), "readahead"));
         assert_contains(one("ListUnits", "{\"unit\":\"plain.slice\"}"), "\"state\":\"unconfigured\"");
         assert_string_equal(one("ListUnits", "{\"unit\":\"nosuch.slice\"}"),
                             CACHEBPF_VARLINK_ERROR_NO_SUCH_UNIT " ");
@@ -189,7 +193,7 @@ static void test_policies(void **state) {
         const char *text = one("ListPolicies", "{\"name\":\"lfu\"}");
 
         assert_contains(text, "{\"name\":\"lfu\",\"path\":\"/x.bpf.o\","
-                              "\"abilities\":[\"admission\",\"threads\"],"
+                              "\"abilities\":[\"admission\",\"readahead\",\"threads\"],"
                               "\"tunables\":[{\"name\":\"nr_scan\",");
         assert_contains(text, "\"default\":512,\"min\":32,\"max\":4096}],\"counters\":[]} ");
         assert_null(strstr(text, "mru"));

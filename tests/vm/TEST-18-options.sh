@@ -29,7 +29,7 @@ tunable=$(cachectl show-policy --json=short lfu | jq -c '.[0].tunables[] | selec
 is "$(jq -c '[.default, .min, .max, .unit]' <<<"$tunable")" '[512,8,65536,"folios"]' \
         'show-policy knows range and default'
 like "$(cachectl show-policy lfu)" 'nr_scan +__u32 +512 +8 +65536 +folios +[A-Za-z]' 'and prints them'
-like "$(cachectl show-policy lfu)" 'Abilities: admission threads' 'and what the policy can do besides'
+like "$(cachectl show-policy lfu)" 'Abilities: admission readahead threads' 'and what the policy can do besides'
 is "$(cachectl policies --json=short | jq -r '.[] | select(.problem != null) | .name')" '' \
         'no policy has a problem'
 is "$(cachectl policies --json=short |

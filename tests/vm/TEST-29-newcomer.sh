@@ -140,8 +140,8 @@ succeeds 'it has the stock policy again' eventually policy_is $LOGIN none
 unknown='is not known to cachebpfd; "systemctl list-units --type=slice,service,scope" shows the units that are loaded.'
 policies='/etc/cachebpf/policies, /run/cachebpf/policies, /usr/lib/cachebpf/policies'
 list="'cachectl policies' lists what there is"
-keys='CachePolicy=, CachePolicyOptions=, CacheScanThreads=, CacheAdmission=, CacheFiles=, CacheLevel='
-keys+=', CacheLearning=, CacheCandidates=, CacheAutoMargin='
+keys='CachePolicy=, CachePolicyOptions=, CacheScanThreads=, CacheAdmission=, CacheReadahead=, CacheFiles='
+keys+=', CacheLevel=, CacheLearning=, CacheCandidates=, CacheAutoMargin='
 says 4 'There is no unit "journald.service".' 'cachectl set journald lfu'
 says 4 "Unit \"journald.service\" $unknown" 'cachectl status journald'
 says 4 'There is no unit "systemd-journald.servic.service".' 'cachectl set systemd-journald.servic lfu'

@@ -72,6 +72,14 @@ static int get_words(sd_bus *bus, const char *path, const char *interface, const
         return sd_bus_message_append_strv(reply, texts);
 }
 
+static int get_readahead(sd_bus *bus, const char *path, const char *interface, const char *property,
+                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Unit *u = ASSERT_PTR(userdata);
+        g_autofree char *value = policy_setting_get_value(&u->setting, POLICY_KEY_READAHEAD + 1);
+
+        return sd_bus_message_append(reply, "s", strempty(value));
+}
+
 static int get_verified(sd_bus *bus, const char *path, const char *interface, const char *property,
                         sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         _cleanup_kernel_policy_ KernelPolicy k = {};
@@ -152,6 +160,7 @@ static const sd_bus_vtable unit_vtable[] = {
                         offsetof(Unit, setting.more[POLICY_KEY_SCAN_THREADS]), CHANGES),
         SD_BUS_PROPERTY("Admission", "as", get_words, offsetof(Unit, setting.more[POLICY_KEY_ADMISSION]),
                         CHANGES),
+        SD_BUS_PROPERTY("Readahead", "s", get_readahead, 0, CHANGES),
         SD_BUS_PROPERTY("EffectivePolicy", "s", get_string, offsetof(Unit, effective), CHANGES),
         SD_BUS_PROPERTY("VerifiedPolicy", "s", get_verified, 0, CHANGES),
         SD_BUS_PROPERTY("Chosen", "s", get_chosen, 0, CHANGES),

@@ -206,6 +206,7 @@ static int build_abilities(const Policy *p, sd_json_variant **ret) {
         const char *abilities[] = {
                 p->listens ? "advice" : NULL,
                 p->filters ? "admission" : NULL,
+                p->plans ? "readahead" : NULL,
                 p->reconfigures ? "reconfigure" : NULL,
                 p->knows_threads ? "threads" : NULL,
         };

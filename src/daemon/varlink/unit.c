@@ -79,7 +79,8 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
                 **admission = policy_words_get_texts(u->setting.more + POLICY_KEY_ADMISSION);
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *holds = NULL, *choice = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
-        g_autofree char *source = unit_source(u);
+        g_autofree char *source = unit_source(u),
+                *readahead = policy_setting_get_value(&u->setting, POLICY_KEY_READAHEAD + 1);
         char **revoked = u->revoked ? (char **) u->revoked->pdata : NULL;
         const char *verified;
         int r;
@@ -104,6 +105,7 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
                                 NULLABLE_STRV("options", options),
                                 NULLABLE_STRV("scanThreads", threads),
                                 NULLABLE_STRV("admission", admission),
+                                VARLINK_PAIR_NULLABLE("readahead", empty_to_null(readahead)),
                                 VARLINK_PAIR_NULLABLE_VARIANT("holds", holds),
                                 VARLINK_PAIR_NULLABLE("effective", u->effective),
                                 VARLINK_PAIR_NULLABLE_VARIANT("choice", choice),

@@ -301,7 +301,7 @@ static void test_policies(void **state) {
                             "  Description: Least frequently used of a sample\n"
                             "       Source: cache_ext, SOSP 2025\n"
                             "       Object: /usr/lib/cachebpf/policies/lfu.bpf.o\n"
-                            "    Abilities: admission threads\n"
+                            "    Abilities: admission readahead threads\n"
                             "\n"
                             "  TUNABLE TYPE DEFAULT MIN  MAX UNIT   MEANING\n"
                             "  nr_scan u32      512   1 4096 folios "
@@ -458,12 +458,13 @@ static void test_settings(void **state) {
         assert_contains(status.out, "Options: nr_scan=64 bias=2\n");
         assert_contains(status.out, "Scan threads: rocksdb:low*\n");
         assert_contains(status.out, "Admission: yes\n");
+        assert_contains(status.out, "Readahead: adaptive\n");
 
         run(&policy, "show-policy", "lfu");
         run(&same, "policies", "lfu");
         assert_int_equal(policy.status, EXIT_SUCCESS);
         assert_string_equal(policy.out, same.out);
-        assert_contains(policy.out, "Abilities: admission threads\n");
+        assert_contains(policy.out, "Abilities: admission readahead threads\n");
         assert_contains(policy.out, "How many folios are scored for a batch (4.2.5)\n");
 
         run(&missing, "show-policy", "nothing");
