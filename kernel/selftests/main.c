@@ -48,6 +48,7 @@
 	X(rejected)		\
 	X(readahead)		\
 	X(windows)		\
+	X(unread)		\
 	X(adaptive)		\
 	X(misbehave)		\
 	X(watchdog)		\

@@ -57,4 +57,29 @@ SEC(".struct_ops.link") struct cachebpf_ops readahead = {
 	.plan_readahead	= (void *)readahead_plan,
 };
 
+/* --- the same, and evicts in the order in which folios came */
+
+static __u32 queue;
+
+__s32 CACHEBPF_SLEEPABLE_OP(in_order_init, struct cachebpf_policy *policy)
+{
+	return list_create(policy, &queue, CACHEBPF_LIST_NEW_TAIL);
+}
+
+void CACHEBPF_OP(in_order_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, queue, 0, 0)
+		if (bpf_cachebpf_evict(evict, folio))
+			break;
+}
+
+SEC(".struct_ops.link") struct cachebpf_ops in_order = {
+	.name		= "in_order",
+	.policy_init	= (void *)in_order_init,
+	.evict_folios	= (void *)in_order_evict,
+	.plan_readahead	= (void *)readahead_plan,
+};
+
 char LICENSE[] SEC("license") = "GPL";

@@ -338,6 +338,8 @@ static void test_marks(void)
 	read_once(file, 100, 16);
 	EXPECT_EQ(told->asked[READAHEAD_MARKER], 2);
 	EXPECT_EQ(cg_stat(readers, "readahead_clamped"), 0);
+	EXPECT_EQ(cg_stat(readers, "readahead_marks_set"), 2);
+	EXPECT_EQ(cg_stat(readers, "readahead_marks_hit"), 2);
 }
 
 static void expect_unasked(int line, struct use use)

@@ -112,6 +112,8 @@ enum cachebpf_iter_flags {
  * @fresh:	looks of reclaim at its mappings that say no more than that a fault
  *		has brought it in; changes under the node's lock
  * @sampled:	uses of some of its pages are told at the tracepoint cachebpf_sample; as @fresh
+ * @unread:	it was read in, not written, while its policy plans readahead; says something
+ *		until it is used: how often walks pass over it, plus 1; as @fresh
  * @data:	belongs to the policy, zero when the folio is added
  */
 struct cachebpf_folio {
@@ -124,6 +126,7 @@ struct cachebpf_folio {
 	u8	slot:2;
 	u8	fresh:2;
 	u8	sampled:1;
+	u8	unread:3;
 	union {
 		u64	data[CACHEBPF_DATA_SIZE / sizeof(u64)];
 		/*
@@ -262,6 +265,8 @@ struct cachebpf_evict {
 	u32			nr_folios;
 	int			nid;
 	u32			visits_left;
+	/* pages that nobody has used yet, and that walks may pass over */
+	u32			unread_left;
 	struct cachebpf_policy	*policy;
 	/* of the round, if some of the policy's folios are protected; else NULL */
 	struct cachebpf_reclaim	*guard;

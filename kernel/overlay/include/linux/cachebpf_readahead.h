@@ -71,6 +71,8 @@ struct cachebpf_readahead {
 	u64			policy_serial;
 	/* pages of the request, if the window does not have them */
 	u32			nr_apart;
+	/* a page was marked */
+	bool			marks;
 	u32			nr_ranges;
 	struct {
 		u64		index;

@@ -141,6 +141,8 @@ static __always_inline void unmanage(struct cachebpf_folio *f, struct folio *fol
 	if (unlikely(f->sampled) &&
 	    (why == CACHEBPF_REMOVED_TRUNCATE || why == CACHEBPF_REMOVED_INVALIDATE))
 		cachebpf_tell_gone(policy, f, 0, folio_nr_pages(folio));
+	if (unlikely(f->unread) && !READ_ONCE(f->accesses))
+		cachebpf_unread_gone(policy, folio, why);
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
 	if (why == CACHEBPF_REMOVED_RECLAIM)
 		cachebpf_reclaimed(policy, folio_nr_pages(folio));
@@ -221,9 +223,10 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 /*
  * Begin to use @f, with the reference that was taken to it, for @folio; it is locked.
  * @fresh: see is_fresh()
+ * @unread: CACHEBPF_UNREAD_*, or 0
  */
 static __always_inline void claim_entry(struct cachebpf_policy *policy, struct cachebpf_folio *f,
-					struct folio *folio, u8 fresh)
+					struct folio *folio, u8 fresh, u8 unread)
 {
 	/* in use for another policy: that of the cgroup which the folio came from */
 	if (unlikely(READ_ONCE(f->owner)))
@@ -232,6 +235,7 @@ static __always_inline void claim_entry(struct cachebpf_policy *policy, struct c
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
 	f->fresh = fresh;
+	f->unread = unread;
 	cachebpf_mark(policy, f);
 	f->accesses = 0;
 	memset(f->data, 0, sizeof(f->data));
@@ -282,7 +286,7 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio,
 		cachebpf_table_put(f, folio_pfn(folio));
 		goto out;
 	}
-	claim_entry(policy, f, folio, 0);
+	claim_entry(policy, f, folio, 0, 0);
 	f->accesses = 1 + folio_test_referenced(folio) + folio_test_active(folio);
 	cachebpf_count(policy, CACHEBPF_STAT_ADOPTED, folio_nr_pages(folio));
 	cachebpf_introduce(policy, f, folio, CACHEBPF_ADDED_ADOPTED);
@@ -295,16 +299,19 @@ static __always_inline void manage_new(struct cachebpf_policy *policy, struct ca
 				       struct folio *folio, gfp_t gfp, bool refault)
 {
 	u32 why = gfp & __GFP_WRITE ? CACHEBPF_ADDED_WRITTEN : 0;
+	u8 unread = policy->plans && !why ? CACHEBPF_UNREAD_NEW : 0;
 	unsigned long nr = folio_nr_pages(folio);
 
 	/* see __cachebpf_folios_kept() */
-	claim_entry(policy, f, folio, lru_gen_in_fault() ? 2 : 0);
+	claim_entry(policy, f, folio, lru_gen_in_fault() ? 2 : 0, unread);
 	cachebpf_count(policy, CACHEBPF_STAT_ADDED, nr);
 	if (refault) {
 		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, nr);
 		why |= CACHEBPF_ADDED_REFAULT;
 		if (folio_test_active(folio) || folio_test_workingset(folio))
 			why |= CACHEBPF_ADDED_WORKINGSET;
+		if (unlikely(policy->plans))
+			cachebpf_unread_again(policy, folio);
 	}
 	if (!cachebpf_admission_enabled() || cachebpf_admit(policy, folio, f, gfp))
 		introduce(policy, f, folio, why);
@@ -367,7 +374,7 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 		has_no_entry(policy, folio);
 		return NULL;
 	}
-	claim_entry(policy, f, folio, from ? from->fresh : 0);
+	claim_entry(policy, f, folio, from ? from->fresh : 0, from ? from->unread : 0);
 	if (from) {
 		f->accesses = from->accesses;
 		f->data[0] = from->data[0];

@@ -59,6 +59,10 @@ enum cachebpf_stat {
 	CACHEBPF_STAT_READAHEAD_CLAMPED,
 	CACHEBPF_STAT_READAHEAD_PAGES,
 	CACHEBPF_STAT_READAHEAD_PREFETCHED,
+	CACHEBPF_STAT_READAHEAD_MARKS_SET,
+	CACHEBPF_STAT_READAHEAD_MARKS_HIT,
+	CACHEBPF_STAT_READAHEAD_UNUSED,
+	CACHEBPF_STAT_READAHEAD_AGAIN,
 	/* in the order of enum cachebpf_removed */
 	CACHEBPF_STAT_REMOVED,
 	CACHEBPF_STAT_REMOVED_LAST = CACHEBPF_STAT_REMOVED + CACHEBPF_NR_REMOVED - 1,
@@ -205,6 +209,8 @@ struct cachebpf_policy {
 	bool				admits;
 	/* it has plan_readahead() */
 	bool				plans;
+	/* see unread.c; NULL if there is no memory for that, or it does not plan */
+	struct cachebpf_gone		*gone;
 	/* there are policies below its cgroup */
 	bool				shares;
 	u64				flags;
@@ -358,6 +364,29 @@ void cachebpf_manage_cached(struct cachebpf_policy *policy, struct folio *folio,
 /* readahead.c: what is read of a file */
 void cachebpf_readahead_start(struct cachebpf_policy *policy);
 void cachebpf_readahead_stop(struct cachebpf_policy *policy);
+
+/* unread.c: folios that are read in, and not used yet */
+
+/* cachebpf_folio.unread: walks do not pass over it (any more), */
+#define CACHEBPF_UNREAD_NO_MORE	1U
+/* or so many times */
+#define CACHEBPF_UNREAD_NEW	(CACHEBPF_UNREAD_NO_MORE + 3)
+/* pages that walks of one request pass over at most: two windows of 128 KiB */
+#define CACHEBPF_UNREAD_SPARED	64
+
+void cachebpf_unread_start(struct cachebpf_policy *policy);
+void cachebpf_unread_free(struct cachebpf_policy *policy);
+void cachebpf_unread_gone(struct cachebpf_policy *policy, struct folio *folio,
+			  enum cachebpf_removed why);
+void cachebpf_unread_again(struct cachebpf_policy *policy, struct folio *folio);
+bool __cachebpf_spare_unread(struct cachebpf_evict *evict, struct cachebpf_folio *f);
+
+/* Is a walk for @evict to pass over @f?  Under the node's lock. */
+static __always_inline bool cachebpf_spare_unread(struct cachebpf_evict *evict,
+						  struct cachebpf_folio *f)
+{
+	return unlikely(f->unread) && __cachebpf_spare_unread(evict, f);
+}
 
 /* admit.c: folios that the policy does not want */
 bool cachebpf_in_fault(void);

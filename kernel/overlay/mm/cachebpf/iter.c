@@ -87,7 +87,8 @@ static void read_ahead(struct cachebpf_iter *iter)
 		iter->cursor = reverse ? f->prev : f->next;
 		nr++;
 
-		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn))))
+		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn)) &&
+			   !cachebpf_spare_unread(evict, f)))
 			iter->batch[iter->nr_batch++] = f;
 		else if (iter->flags & CACHEBPF_ITER_ROTATE)
 			cachebpf_move_to_end(iter->list, f, pfn, !reverse);
@@ -123,7 +124,8 @@ __bpf_kfunc_start_defs();
  * @flags: enum cachebpf_iter_flags
  *
  * Folios that reclaim could not take now (locked, dirty, under writeback, not
- * yet on the LRU, protected by memory.min or memory.low) are passed over.
+ * yet on the LRU, protected by memory.min or memory.low) are passed over, and
+ * for a while those that were read ahead and not used yet.
  *
  * Return: 0; -ENOENT no such list, -EINVAL unknown flags.
  */
@@ -247,7 +249,8 @@ __bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u3
 	for (; pfn && nr_left && evict->visits_left; nr_left--) {
 		f = cachebpf_table_entry(pfn);
 		evict->visits_left--;
-		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn)))) {
+		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn)) &&
+			   !cachebpf_spare_unread(evict, f))) {
 			tell(seen, f, pfn);
 			found = true;
 			break;

@@ -170,7 +170,8 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 			}
 
 			score = score_by(f, key);
-			if (would_win(evict, score) && cachebpf_worth_offering(evict, folio))
+			if (would_win(evict, score) && cachebpf_worth_offering(evict, folio) &&
+			    !cachebpf_spare_unread(evict, f))
 				insert_candidate(evict, f, score);
 		}
 		nr_visits -= nr;

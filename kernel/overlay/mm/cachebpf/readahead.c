@@ -35,14 +35,17 @@ DEFINE_STATIC_KEY_FALSE(cachebpf_readahead_key);
 void cachebpf_readahead_start(struct cachebpf_policy *policy)
 {
 	policy->plans = true;
+	cachebpf_unread_start(policy);
 	static_branch_inc(&cachebpf_readahead_key);
 }
 
 /* Nobody asks @policy any more. */
 void cachebpf_readahead_stop(struct cachebpf_policy *policy)
 {
-	if (policy->plans)
-		static_branch_dec(&cachebpf_readahead_key);
+	if (!policy->plans)
+		return;
+	static_branch_dec(&cachebpf_readahead_key);
+	cachebpf_unread_free(policy);
 }
 
 /* Pages that can be charged to @memcg without reclaim. */
@@ -190,6 +193,8 @@ static bool ask_policy(struct cachebpf_readahead *ra)
 	ra->limit = cachebpf_limit_of(ra->memcg);
 	ra->policy_serial = policy->serial;
 	cachebpf_count(policy, CACHEBPF_STAT_READAHEAD_ASKED, 1);
+	cachebpf_count(policy, CACHEBPF_STAT_READAHEAD_MARKS_HIT,
+		       ra->reason == CACHEBPF_READAHEAD_MARKER);
 	planned = ops->plan_readahead(policy, ra);
 	if (!planned) {
 		cachebpf_count(policy, CACHEBPF_STAT_READAHEAD_DECLINED, 1);
@@ -245,8 +250,8 @@ static u32 nr_missing(struct address_space *mapping, u64 index, u32 nr)
  * Each run of missing pages for itself, and with a state of its own: where
  * page_cache_ra_order() meets a page that is cached, it reads on beyond the end.
  */
-static u32 read_missing(const struct readahead_control *ractl, u64 index, u32 nr, u64 mark,
-			unsigned int order)
+static u32 read_missing(struct cachebpf_readahead *ra, const struct readahead_control *ractl,
+			u64 index, u32 nr, u64 mark, unsigned int order)
 {
 	struct file_ra_state state = {};
 	u32 run, nr_read = 0;
@@ -260,6 +265,7 @@ static u32 read_missing(const struct readahead_control *ractl, u64 index, u32 nr
 			state.size = run;
 			state.async_size = mark >= index && mark < index + run ?
 					   index + run - mark : 0;
+			ra->marks |= state.async_size;
 			page_cache_ra_order(&part, &state, order);
 			nr_read += run;
 		}
@@ -281,6 +287,7 @@ static void count_read(const struct cachebpf_readahead *ra, u32 nr, u32 nr_prefe
 	if (policy && policy->serial == ra->policy_serial) {
 		cachebpf_count(policy, CACHEBPF_STAT_READAHEAD_PAGES, nr);
 		cachebpf_count(policy, CACHEBPF_STAT_READAHEAD_PREFETCHED, nr_prefetched);
+		cachebpf_count(policy, CACHEBPF_STAT_READAHEAD_MARKS_SET, ra->marks);
 	}
 	rcu_read_unlock();
 }
@@ -300,10 +307,10 @@ static void carry_out(struct cachebpf_readahead *ra, struct readahead_control *r
 		ractl->ra->async_size = ra->async_size;
 	}
 	blk_start_plug(&plug);
-	nr = read_missing(ractl, ra->index, ra->nr_apart, U64_MAX, 0);
-	nr += read_missing(ractl, ra->start, ra->size, mark, order);
+	nr = read_missing(ra, ractl, ra->index, ra->nr_apart, U64_MAX, 0);
+	nr += read_missing(ra, ractl, ra->start, ra->size, mark, order);
 	for (i = 0; i < ra->nr_ranges; i++)
-		nr_prefetched += read_missing(ractl, ra->ranges[i].index, ra->ranges[i].nr,
+		nr_prefetched += read_missing(ra, ractl, ra->ranges[i].index, ra->ranges[i].nr,
 					      U64_MAX, 0);
 	blk_finish_plug(&plug);
 	count_read(ra, nr, nr_prefetched);

@@ -463,6 +463,7 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	evict.nr_folios = 0;
 	evict.nid = r->nid;
 	evict.visits_left = CACHEBPF_MAX_VISITS;
+	evict.unread_left = CACHEBPF_UNREAD_SPARED;
 	evict.policy = policy;
 	evict.guard = some_are_protected(r) ? r : NULL;
 	r->nr_verdicts = 0;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is read ahead and not used yet: walks pass over it for a while, and it is counted. */
+#include "readahead.h"
+
+#define WINDOW	33
+
+/* A policy that evicts in the order in which folios came, and reads ahead as it is told. */
+static void set_up(void)
+{
+	struct policy *policy;
+
+	readers = cg_new(NULL, "a");
+	policy = policy_open("readahead", "in_order", readers);
+	planner = policy_attach(policy);
+	told = policy_state(policy);
+}
+
+/* The first page of it is used, and what else there is of the window is not. */
+static struct file *read_window(const char *name, size_t window)
+{
+	struct file *file = file_new(NULL, name, window);
+
+	plan_with(0, window, 0);
+	read_once(file, 0, 1);
+	REQUIRE(comes_to(file, window));
+	return file;
+}
+
+/* What comes after it, all used, and where reclaim finds it. */
+static struct file *read_others(void)
+{
+	struct file *file = file_new(NULL, "others", 512);
+
+	plan_with(0, 0, 0);
+	cg_read_file(readers, file, 0, file->nr_pages);
+	REQUIRE(!write_text("/proc/sys/vm/compact_memory", "1"));
+	return file;
+}
+
+static void reclaim(size_t nr)
+{
+	EXPECT_EQ(cg_reclaim(readers, nr * PAGE), 0);
+}
+
+/* Three times; then it goes as what was used does, and is missed. */
+static void test_spared(void)
+{
+	struct file *file, *others;
+	size_t i;
+
+	set_up();
+	file = read_window("f", WINDOW);
+	others = read_others();
+	for (i = 1; i <= 3; i++) {
+		reclaim(32);
+		EXPECT_EQ(file_cached(file, NULL), WINDOW - 1);
+		EXPECT_EQ(file_cached(others, NULL), others->nr_pages - 32 * i + 1);
+	}
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 0);
+	reclaim(32);
+	EXPECT_EQ(file_cached(file, NULL), 0);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), WINDOW - 1);
+	EXPECT_EQ(cg_stat(readers, "evict_fallback"), 0);
+
+	EXPECT_EQ(cg_stat(readers, "readahead_again"), 0);
+	read_once(file, 0, 1);
+	EXPECT_EQ(cg_stat(readers, "readahead_again"), 0);
+	read_once(file, 7, 2);
+	EXPECT_EQ(cg_stat(readers, "readahead_again"), 2);
+	file_forget(file);
+	read_once(file, 7, 2);
+	EXPECT_EQ(cg_stat(readers, "readahead_again"), 2);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), WINDOW - 1);
+	EXPECT_BOOKS();
+}
+
+static void test_used(void)
+{
+	struct file *file;
+
+	set_up();
+	file = read_window("f", WINDOW);
+	read_once(file, 0, 20);
+	read_others();
+	reclaim(20);
+	EXPECT_EQ(file_cached(file, NULL), WINDOW - 20);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 0);
+	/* what nobody reads any more was read in vain as well */
+	file_forget(file);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), WINDOW - 20);
+}
+
+/* A cache that is full of it makes room all the same. */
+static void test_bounded(void)
+{
+	struct file *file;
+
+	set_up();
+	file = read_window("f", 200);
+	read_others();
+	reclaim(32);
+	EXPECT_EQ(file_cached(file, NULL), 200 - 32);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 31);
+	EXPECT_EQ(file_read(file, 1, 64), 0);
+	EXPECT_EQ(cg_stat(readers, "evict_fallback"), 0);
+}
+
+static int write_it(void *file)
+{
+	return file_write(file, 0, 32);
+}
+
+/* Nobody may ever read what is written, and that is no waste. */
+static void test_written(void)
+{
+	struct file *file = file_empty("f", 32);
+
+	set_up();
+	plan_with(0, 0, 0);
+	EXPECT_EQ(cg_run(readers, write_it, file), 0);
+	file_sync(file);
+	read_others();
+	reclaim(32);
+	EXPECT_EQ(file_cached(file, NULL), 0);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 0);
+}
+
+static const struct test tests[] = {
+	{ "walks pass over it three times",			test_spared },
+	{ "not if it was used",					test_used },
+	{ "not over too much of it",				test_bounded },
+	{ "what was written goes in its turn",			test_written },
+};
+
+SUBJECT(unread);
