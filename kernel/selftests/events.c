@@ -232,7 +232,7 @@ static void test_written(void)
  * Uses through a mapping are seen when reclaim looks, and save the folio once;
  * what is mapped, and not used any more, goes as if it were not.
  */
-static void mapped(bool lru_gen)
+static void mapped(bool lru_gen, int (*keep_mapped)(void *))
 {
 	const char *name = lru_name(lru_gen);
 	struct file *hot = file_new(NULL, name, 64), *cold = file_new(NULL, "cold", 512);
@@ -247,7 +247,7 @@ static void mapped(bool lru_gen)
 	state = policy_state(p);
 	cg_read_file(cg, hot, 0, 64);
 	cg_read_file(cg, cold, 0, 512);
-	pid = cg_start(cg, file_keep_mapped, hot);
+	pid = cg_start(cg, keep_mapped, hot);
 	REQUIRE(EVENTUALLY(cg_key(cg, "memory.stat", "file_mapped") >= 64 * (long long)PAGE));
 	before = state->accessed;
 	/* the mapped ones are the oldest, and would be the first to go */
@@ -267,9 +267,52 @@ static void mapped(bool lru_gen)
 	unlink(cold->path);
 }
 
+static void mapped_as_usual(bool lru_gen)
+{
+	mapped(lru_gen, file_keep_mapped);
+}
+
 static void test_mapped(void)
 {
-	with_both_lrus(mapped);
+	with_both_lrus(mapped_as_usual);
+}
+
+static void mapped_at_random(bool lru_gen)
+{
+	mapped(lru_gen, file_keep_mapped_at_random);
+}
+
+/* MADV_RANDOM is no reason to evict what is used all the time. */
+static void test_random(void)
+{
+	with_both_lrus(mapped_at_random);
+}
+
+/* Nothing is reclaimed, and the policy hears of them all the same, as long as there are any. */
+static void test_looked_at(void)
+{
+	struct file *file = file_new(NULL, "f", 64);
+	unsigned long long before;
+	struct policy *p;
+	pid_t pid;
+
+	cg = cg_new(NULL, "a");
+	p = policy_open("events", NULL, cg);
+	policy_attach(p);
+	state = policy_state(p);
+	cg_read_file(cg, file, 0, 64);
+	EXPECT_EQ(cg_stat(cg, "hits"), 0);
+	pid = cg_start(cg, file_keep_mapped, file);
+	EXPECT(WITHIN(30, cg_stat(cg, "hits") >= 3 * 64));
+	EXPECT_EQ(cg_stat(cg, "misses"), 64);
+
+	EXPECT_EQ(kill(pid, SIGSTOP), 0);
+	EXPECT(WITHIN(30, (before = state->accessed, sleep(1), state->accessed == before)));
+	EXPECT_EQ(cg_stat(cg, "hits"), state->accessed);
+	EXPECT_EQ(cg_stat(cg, "evict_calls"), 0);
+	EXPECT_EQ(cg_write(cg, "cgroup.kill", "1"), 0);
+	EXPECT_EQ(cg_wait(pid), -EINTR);
+	compare_books();
 }
 
 /*
@@ -403,6 +446,8 @@ static const struct test tests[] = {
 	{ "refaults",						test_refault },
 	{ "written pages",					test_written },
 	{ "uses through a mapping",				test_mapped },
+	{ "uses through a mapping that is read at random",	test_random },
+	{ "uses through a mapping, without reclaim",		test_looked_at },
 	{ "migration keeps what belongs to a folio",		test_migration },
 	{ "large folios are counted in pages",			test_large_folios },
 	{ "splitting a large folio",				test_split },

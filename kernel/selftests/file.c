@@ -318,15 +318,25 @@ int file_read_mapped(void *file)
 	return 0;
 }
 
-/* For cg_start(): the same for ever. */
-int file_keep_mapped(void *file)
+static int keep_mapped(const struct file *file, int advice)
 {
 	volatile char *map = file_map(file);
 
-	if (!map)
+	if (!map || madvise((void *)map, file->nr_pages * PAGE, advice))
 		return 1;
 	for (;;)
 		touch_all(file, map);
+}
+
+/* For cg_start(): the same for ever. */
+int file_keep_mapped(void *file)
+{
+	return keep_mapped(file, MADV_NORMAL);
+}
+
+int file_keep_mapped_at_random(void *file)
+{
+	return keep_mapped(file, MADV_RANDOM);
 }
 
 uint64_t *file_frames(const struct file *file)

@@ -150,6 +150,8 @@ void file_forget(const struct file *file);
 volatile char *file_map(const struct file *file);
 int file_read_mapped(void *file);
 int file_keep_mapped(void *file);
+/* The same with MADV_RANDOM. */
+int file_keep_mapped_at_random(void *file);
 size_t file_cached(const struct file *file, bool *cached);
 /* How large per-CPU lists of free pages may be; "100000": hardly, "0": as by default. */
 #define HIGH_FRACTION	"/proc/sys/vm/percpu_pagelist_high_fraction"

@@ -19,6 +19,7 @@ struct lruvec;
 struct bpf_link;
 struct cachebpf_reclaim;
 struct folio_batch;
+struct vm_area_struct;
 
 #define CACHEBPF_NAME_LEN	16
 #define CACHEBPF_DATA_SIZE	16
@@ -443,6 +444,7 @@ static __always_inline bool cachebpf_admission_enabled(void)
 
 void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault);
 void __cachebpf_folio_accessed(struct folio *folio);
+bool __cachebpf_has_recency(struct vm_area_struct *vma);
 void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why);
 void __cachebpf_folio_replaced(struct folio *old, struct folio *new);
 void __cachebpf_folio_split(struct folio *head, struct folio *tail);
@@ -477,6 +479,7 @@ static inline bool cachebpf_admission_enabled(void)
 
 static inline void __cachebpf_folio_added(struct folio *folio, gfp_t gfp, bool refault) {}
 static inline void __cachebpf_folio_accessed(struct folio *folio) {}
+static inline bool __cachebpf_has_recency(struct vm_area_struct *vma) { return false; }
 static inline void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why) {}
 static inline void __cachebpf_folio_replaced(struct folio *old, struct folio *new) {}
 static inline void __cachebpf_folio_split(struct folio *head, struct folio *tail) {}
@@ -514,6 +517,12 @@ static __always_inline void cachebpf_folio_accessed(struct folio *folio)
 {
 	if (cachebpf_enabled())
 		__cachebpf_folio_accessed(folio);
+}
+
+/* Do uses through @vma, which has MADV_RANDOM or _SEQUENTIAL, count all the same? */
+static __always_inline bool cachebpf_has_recency(struct vm_area_struct *vma)
+{
+	return cachebpf_enabled() && __cachebpf_has_recency(vma);
 }
 
 /* @folio, locked, leaves the page cache; called under the i_pages lock, with interrupts off. */

@@ -209,6 +209,8 @@ struct cachebpf_policy {
 	bool				admits;
 	/* it has plan_readahead() */
 	bool				plans;
+	/* it wants to hear of uses through mappings, and there are some; see mapped.c */
+	bool				has_mapped;
 	/* see unread.c; NULL if there is no memory for that, or it does not plan */
 	struct cachebpf_gone		*gone;
 	/* there are policies below its cgroup */
@@ -354,6 +356,10 @@ static __always_inline void cachebpf_note_use(struct cachebpf_policy *policy,
 		cachebpf_apply_batch(policy);
 	preempt_enable();
 }
+
+/* mapped.c: uses through mappings */
+void cachebpf_looking_start(void);
+void cachebpf_looking_stop(void);
 
 /* folio.c: the life of a managed folio */
 struct folio *cachebpf_get_folio(struct page *page);

@@ -167,6 +167,7 @@ static void free_policy(struct cachebpf_policy *policy)
 {
 	int nid;
 
+	cachebpf_looking_stop();
 	cachebpf_admission_stop(policy);
 	cachebpf_readahead_stop(policy);
 	cachebpf_buckets_free(policy);
@@ -210,6 +211,7 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 	policy->cgroup_id = ops->cgroup_id;
 	strscpy(policy->name, ops->name);
 	refcount_set(&policy->ref, 1);
+	cachebpf_looking_start();
 
 	policy->pcpu = alloc_percpu(struct cachebpf_pcpu);
 	policy->account = old ? cachebpf_account_get(old->account) : cachebpf_account_new();
