@@ -158,6 +158,37 @@ bool CACHEBPF_OP(parts_admit, struct cachebpf_policy *policy,
 	}
 }
 
+static __always_inline __u64 any_number(void)
+{
+	/* not rarely a small one */
+	return (__u64)bpf_get_prandom_u32() << (bpf_get_prandom_u32() & 31) >>
+	       (bpf_get_prandom_u32() & 31);
+}
+
+bool CACHEBPF_OP(parts_plan, struct cachebpf_policy *policy, struct cachebpf_readahead *ra)
+{
+	int i;
+
+	__sync_fetch_and_add(&state.planned, 1);
+	switch (state.plan) {
+	case PARTS_PLAN_DECLINES:
+		return false;
+	case PARTS_PLAN_NEAR:
+		ra->start = ra->index - (bpf_get_prandom_u32() & 15);
+		ra->size = bpf_get_prandom_u32() & 63;
+		ra->async_size = bpf_get_prandom_u32() & 63;
+		break;
+	case PARTS_PLAN_ANY:
+		ra->start = bpf_get_prandom_u32() & 1 ? any_number() : -any_number();
+		ra->size = any_number();
+		ra->async_size = any_number();
+		bpf_for(i, 0, 5)
+			bpf_cachebpf_prefetch(ra, any_number(), any_number());
+		break;
+	}
+	return true;
+}
+
 static __always_inline __s64 score(struct cachebpf_folio *folio, __u32 key)
 {
 	__u64 *data = (__u64 *)bpf_cachebpf_data(folio, 16);
@@ -322,6 +353,7 @@ char LICENSE[] SEC("license") = "GPL";
 		.policy_init	= (void *)parts_init,			\
 		.policy_exit	= (void *)parts_exit,			\
 		.admit_folio	= (void *)parts_admit,			\
+		.plan_readahead	= (void *)parts_plan,			\
 		.advise		= (void *)parts_advise,			\
 		.folio_added	= (void *)parts_added,			\
 		.folio_accessed	= (void *)parts_accessed,		\

@@ -236,6 +236,8 @@ static void check_numbers(unsigned int cg, const char *text)
 		{ "managed_folios", "managed_pages" }, { "rejected_pages", "managed_pages" },
 		{ "admit_rejected", "admit_asked" }, { "admit_reversed", "admit_asked_again" },
 		{ "evict_reclaimed", "evict_isolated" }, { "refaults", "added" },
+		{ "readahead_declined", "readahead_asked" }, { "readahead_clamped", "readahead_asked" },
+		{ "readahead_again", "refaults" },
 	};
 	const char *at;
 	unsigned int i;
@@ -248,6 +250,11 @@ static void check_numbers(unsigned int cg, const char *text)
 			WRONG_IF(value >> 62, "%s: %s is negative: %lld", cg_short(cg), key,
 				 (long long)value);
 	}
+	WRONG_IF(number(text, "readahead_pages") + number(text, "readahead_prefetched") >
+			 512 * number(text, "readahead_asked"),
+		 "%s: %lld and %lld pages were read for %lld plans", cg_short(cg),
+		 number(text, "readahead_pages"), number(text, "readahead_prefetched"),
+		 number(text, "readahead_asked"));
 	for (i = 0; i < ARRAY_SIZE(pairs); i++)
 		WRONG_IF(number(text, pairs[i][0]) > number(text, pairs[i][1]),
 			 "%s: %s %lld is more than %s %lld", cg_short(cg), pairs[i][0],

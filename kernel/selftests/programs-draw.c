@@ -119,7 +119,7 @@ static void draw_recipe(uint64_t *rng, struct recipe *r, unsigned int nr)
 	r->behaves = nr < NR_RECIPES / 2;
 	snprintf(r->name, sizeof(r->name), "%s.%u", r->behaves ? "behaves" : "mischief", nr);
 	r->callbacks = draw(rng) & (HAS_ADDED | HAS_ACCESSED | HAS_REMOVED | HAS_EXIT |
-				  HAS_ADVISE);
+				  HAS_ADVISE | HAS_PLAN);
 	r->callbacks |= HAS_EVICT;
 	if (one_in(rng, 2))
 		r->callbacks |= HAS_ADMIT;
@@ -145,6 +145,7 @@ static void draw_recipe(uint64_t *rng, struct recipe *r, unsigned int nr)
 	if (one_in(rng, 3))
 		s->bucket_bytes = 1 + below(rng, 64);
 	s->admit = below(rng, PARTS_ADMITS);
+	s->plan = below(rng, PARTS_PLANS);
 	s->when_added = draw_put(rng, r);
 	s->when_accessed = draw_put(rng, r);
 	s->when_removed = draw_put(rng, r);
@@ -311,7 +312,7 @@ static void print_recipe(const struct recipe *r)
 	       r->stock_reclaim ? ", stock reclaim" : "");
 	for (i = 0; i < s->nr_lists; i++)
 		printf(" %#x", s->list_flags[i]);
-	printf(", buckets %u, admit %u,", s->bucket_bytes, s->admit);
+	printf(", buckets %u, admit %u, plan %u,", s->bucket_bytes, s->admit, s->plan);
 	print_put("added", &s->when_added);
 	print_put("accessed", &s->when_accessed);
 	print_put("removed", &s->when_removed);

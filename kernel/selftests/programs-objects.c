@@ -74,6 +74,7 @@ static void season(struct policy *p, const struct recipe *r, uint64_t cg_id, uns
 	drop_callback(p, r, HAS_REMOVED, "folio_removed");
 	drop_callback(p, r, HAS_ADMIT, "admit_folio");
 	drop_callback(p, r, HAS_ADVISE, "advise");
+	drop_callback(p, r, HAS_PLAN, "plan_readahead");
 	drop_callback(p, r, HAS_EVICT, "evict_folios");
 	drop_callback(p, r, HAS_EXIT, "policy_exit");
 	policy_set(p, "cgroup_id", cg_id);
@@ -195,6 +196,7 @@ void policies_check(void)
 		calls->removed += cooked[i].state->removed;
 		calls->asked += cooked[i].state->asked;
 		calls->advised += cooked[i].state->advised;
+		calls->planned += cooked[i].state->planned;
 		calls->requests += cooked[i].state->requests;
 	}
 }

@@ -80,6 +80,7 @@ static void count_ops(void)
 	calls.removed += shared->calls.removed;
 	calls.asked += shared->calls.asked;
 	calls.advised += shared->calls.advised;
+	calls.planned += shared->calls.planned;
 	calls.requests += shared->calls.requests;
 }
 
@@ -92,9 +93,9 @@ static void show_counts(void)
 		printf(" %s %lu/%lu %lu", op_kinds[i].name, done[i], refused[i],
 		       us[i] / 1000 / (done[i] + refused[i] ?: 1));
 	printf("\n# calls: added %llu accessed %llu removed %llu asked %llu advised %llu"
-	       " requests %llu;"
-	       " %lld policies were ejected\n", calls.added, calls.accessed, calls.removed,
-	       calls.asked, calls.advised, calls.requests, kernel_stat("ejected"));
+	       " planned %llu requests %llu; %lld policies were ejected\n", calls.added,
+	       calls.accessed, calls.removed, calls.asked, calls.advised, calls.planned,
+	       calls.requests, kernel_stat("ejected"));
 }
 
 static void show_failure(const struct program *p)

@@ -50,6 +50,7 @@ enum {
 	HAS_EVICT	= 1 << 4,
 	HAS_EXIT	= 1 << 5,
 	HAS_ADVISE	= 1 << 6,
+	HAS_PLAN	= 1 << 7,
 };
 
 /* A policy, in words that parts.bpf.c understands. */

@@ -436,12 +436,25 @@ enum parts_admit {
 	PARTS_ADMITS,
 };
 
+/* what plan_readahead() says */
+enum parts_plan {
+	PARTS_PLAN_DECLINES,
+	/* nothing is read ahead */
+	PARTS_PLAN_WANTED,
+	/* some pages around what is wanted */
+	PARTS_PLAN_NEAR,
+	/* any numbers */
+	PARTS_PLAN_ANY,
+	PARTS_PLANS,
+};
+
 struct parts_state {
 	/* settings */
 	__u32 nr_lists;
 	__u32 list_flags[PARTS_MAX_LISTS];
 	__u32 bucket_bytes;
 	__u32 admit;
+	__u32 plan;
 	struct parts_put when_added;
 	struct parts_put when_accessed;
 	struct parts_put when_removed;
@@ -457,6 +470,7 @@ struct parts_state {
 	__u64 removed;
 	__u64 asked;
 	__u64 advised;
+	__u64 planned;
 	__u64 requests;
 	__u64 not_empty;
 	__u64 not_intact;

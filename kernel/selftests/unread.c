@@ -105,6 +105,20 @@ static void test_bounded(void)
 	EXPECT_EQ(cg_stat(readers, "evict_fallback"), 0);
 }
 
+/* Nor is anything left to stock reclaim where there is nothing else. */
+static void test_alone(void)
+{
+	struct file *file;
+
+	set_up();
+	file = read_window("f", 60);
+	REQUIRE(!write_text("/proc/sys/vm/compact_memory", "1"));
+	reclaim(32);
+	EXPECT_EQ(file_cached(file, NULL), 60 - 32);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 31);
+	EXPECT_EQ(cg_stat(readers, "evict_fallback"), 0);
+}
+
 static int write_it(void *file)
 {
 	return file_write(file, 0, 32);
@@ -129,6 +143,7 @@ static const struct test tests[] = {
 	{ "walks pass over it three times",			test_spared },
 	{ "not if it was used",					test_used },
 	{ "not over too much of it",				test_bounded },
+	{ "where there is nothing else",			test_alone },
 	{ "what was written goes in its turn",			test_written },
 };
 

@@ -475,6 +475,11 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 		cachebpf_offer_rejected(&evict, &r->nr_rejected, r->nr_spared);
 	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED)) {
 		ask_policy(r, &evict);
+		/* all that it has may be unread */
+		if (unlikely(!evict.nr_folios && evict.unread_left < CACHEBPF_UNREAD_SPARED)) {
+			evict.unread_left = 0;
+			ask_policy(r, &evict);
+		}
 		/* without a policy to ask stock reclaim finds them, and others, on the LRU */
 		if (!evict.nr_folios && r->nr_spared) {
 			r->nr_rejected = r->nr_spared;
