@@ -134,6 +134,7 @@ static void enter(struct cachebpf_folio *f, uint8_t flags) {
 
         f->cached = true;
         f->accesses = 0;
+        f->unread = settings.plans && !(flags & TRACE_WRITE) ? UNREAD_NEW : 0;
         stats.added++;
         stats.refaults += refault != REFAULT_NONE;
         introduce(f, why);
@@ -146,11 +147,17 @@ static int ask_policy(uint32_t n) {
         struct cachebpf_evict evict = {
                 .nr_wanted = n,
                 .visits_left = CACHEBPF_MAX_VISITS,
+                .unread_left = UNREAD_SPARED,
         };
         int taken = 0;
 
         stats.evict_calls++;
         CALL(CALLBACK_EVICT, evict_folios, &evict);
+        if (evict.nr_folios == 0 && evict.unread_left < UNREAD_SPARED) {
+                evict.unread_left = 0;
+                stats.evict_calls++;
+                CALL(CALLBACK_EVICT, evict_folios, &evict);
+        }
         stats.evict_proposed += evict.nr_proposed;
 
         for (uint32_t i = 0; i < evict.nr_folios; i++) {

@@ -44,6 +44,7 @@ typedef struct CacheSettings {
         uint32_t batch;    /* pages per eviction request, 1 to CACHEBPF_BATCH */
         bool admission;    /* ask the policy's admit_folio, if it has one */
         bool ahead_hits;   /* what was only read ahead is no miss */
+        bool plans;        /* the policy has plan_readahead() */
         Learned *learned;  /* what it knows of an earlier run, and then of this one; NULL: forget it */
         const SimAdvice *advice;
         size_t n_advice;

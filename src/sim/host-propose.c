@@ -74,7 +74,7 @@ int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, __u32 list, __u32 nr_sc
                 f = host.folios + pfn;
                 /* unread or read once: it was used once */
                 score = key == CACHEBPF_BY_ACCESSES ? MAX(f->accesses, 1) : (int64_t) f->data[0];
-                if (would_win(evict, score))
+                if (would_win(evict, score) && !spare_unread(evict, f))
                         insert_candidate(evict, f, score);
         }
         evict->visits_left -= i;

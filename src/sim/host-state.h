@@ -115,6 +115,21 @@ static inline uint64_t host_file_ino(uint64_t number) {
         return number + 1;
 }
 
+/* ---- unread.c of the kernel: what came in for a policy that plans readahead, and was not used yet */
+
+#define UNREAD_NO_MORE 1
+#define UNREAD_NEW (UNREAD_NO_MORE + 3)
+#define UNREAD_SPARED 64
+
+/* Whether a walk is to pass over it this time. */
+static inline bool spare_unread(struct cachebpf_evict *evict, struct cachebpf_folio *f) {
+        if (f->unread <= UNREAD_NO_MORE || f->accesses > 0 || evict->unread_left == 0)
+                return false;
+        evict->unread_left--;
+        f->unread--;
+        return true;
+}
+
 /* ---- host-lists.c */
 
 void list_link(List *l, struct cachebpf_folio *f, bool tail);

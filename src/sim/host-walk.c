@@ -57,7 +57,10 @@ static void read_ahead(Walk *w) {
 
                 w->cursor = w->flags & CACHEBPF_ITER_REVERSE ? f->prev : f->next;
                 w->n_left--;
-                w->batch[w->n_batch++] = f;
+                if (!spare_unread(w->evict, f))
+                        w->batch[w->n_batch++] = f;
+                else if (w->flags & CACHEBPF_ITER_ROTATE)
+                        list_move_to_end(w->list, f, !(w->flags & CACHEBPF_ITER_REVERSE));
         }
         w->evict->visits_left -= n - w->n_left;
 }
@@ -87,19 +90,24 @@ int bpf_iter_cachebpf_list_new(struct bpf_iter_cachebpf_list *it, struct cachebp
 }
 
 int bpf_cachebpf_first(struct cachebpf_evict *evict, __u32 list, __u32 flags, struct cachebpf_seen *seen) {
-        const struct cachebpf_folio *f;
+        struct cachebpf_folio *f;
         uint32_t pfn;
 
         if (flags & ~(__u32) CACHEBPF_ITER_REVERSE)
                 return -EINVAL;
-        if (list >= host.n_lists || evict->visits_left == 0)
+        if (list >= host.n_lists)
                 return -ENOENT;
 
+        /* the kernel also counts what it passes over on a list in the order of stamps as used */
         pfn = flags ? host.lists[list].tail : host.lists[list].head;
-        if (pfn == 0)
-                return -ENOENT;
-        evict->visits_left--;
-        f = host.folios + pfn;
+        for (;; pfn = flags ? f->prev : f->next) {
+                if (pfn == 0 || evict->visits_left == 0)
+                        return -ENOENT;
+                evict->visits_left--;
+                f = host.folios + pfn;
+                if (!spare_unread(evict, f))
+                        break;
+        }
         *seen = (struct cachebpf_seen) {
                 .number = pfn,
                 .order = f->order,

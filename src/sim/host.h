@@ -33,7 +33,8 @@ struct cachebpf_folio {
         __u16 list;
         __u8 order;
         __u8 cached : 1;  /* boolean; the kernel's "owner" */
-        __u8 seen : 7;    /* SEEN_*, see cache.c */
+        __u8 unread : 3;  /* see spare_unread() */
+        __u8 seen : 4;    /* SEEN_*, see cache.c */
         __u8 lru;         /* LRU_*, see stock.h */
         __u8 manager;     /* who brought it in */
         __u64 data[CACHEBPF_DATA_SIZE / sizeof(__u64)];
@@ -45,6 +46,7 @@ struct cachebpf_evict {
         __u32 nr_folios;
         int nid;
         __u32 visits_left;
+        __u32 unread_left; /* that walks may pass over */
         struct cachebpf_candidate {
                 __s64 score;
                 struct cachebpf_folio *folio;

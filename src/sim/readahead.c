@@ -332,6 +332,7 @@ int readahead_play(const SimPolicy *policy, const Trace *trace, const CacheSetti
         m.capacity = with->capacity;
         settings = *with;
         settings.ahead_hits = true;
+        settings.plans = setting != READAHEAD_STOCK;
         *ret = (SimStats) {};
         r = model_start(&m, trace);
         if (r < 0)

@@ -83,6 +83,32 @@ static uint32_t list_with_accesses(const char *accesses) {
         return list_of(0, folios);
 }
 
+/* What nobody has used yet is passed over three times, as far as a request may. */
+static void test_unread(void **state) {
+        _test_host_ h = test_host_begin(4);
+        uint32_t list = list_with_accesses("0101");
+        struct cachebpf_evict evict;
+
+        folio(0)->unread = folio(1)->unread = folio(2)->unread = UNREAD_NEW;
+        for (unsigned i = 0; i < 3; i++) {
+                evict = new_request(4);
+                evict.unread_left = 10;
+                assert_int_equal(bpf_cachebpf_rank_list(&evict, list, 4, CACHEBPF_BY_ACCESSES), 0);
+                assert_candidates(&evict, "13");
+                assert_int_equal(evict.unread_left, 8);
+        }
+        evict = new_request(4);
+        evict.unread_left = 10;
+        assert_int_equal(bpf_cachebpf_rank_list(&evict, list, 4, CACHEBPF_BY_ACCESSES), 0);
+        assert_candidates(&evict, "0123");
+
+        folio(0)->unread = folio(2)->unread = UNREAD_NEW;
+        evict = new_request(4);
+        evict.unread_left = 1;
+        assert_int_equal(bpf_cachebpf_rank_list(&evict, list, 4, CACHEBPF_BY_ACCESSES), 0);
+        assert_candidates(&evict, "123");
+}
+
 static void test_rank_list(void **state) {
         _test_host_ h = test_host_begin(9);
         struct cachebpf_evict evict = new_request(2);
@@ -136,6 +162,7 @@ int main(void) {
                 cmocka_unit_test(test_evict),
                 cmocka_unit_test(test_rank),
                 cmocka_unit_test(test_rank_many),
+                cmocka_unit_test(test_unread),
                 cmocka_unit_test(test_rank_list),
                 cmocka_unit_test(test_rank_list_budget),
                 cmocka_unit_test(test_rank_list_by_data),
