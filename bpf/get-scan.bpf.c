@@ -40,7 +40,7 @@ void CACHEBPF_OP(get_scan_added, struct cachebpf_policy *policy, struct cachebpf
 
 void CACHEBPF_OP(get_scan_accessed, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
-	if (folio->list == scans && thread_class() != CACHEBPF_THREAD_SCAN)
+	if (folio->list == scans && thread_class() != CACHEBPF_THREAD_SCAN && is_user_known())
 		bpf_cachebpf_list_move(policy, folio, gets, TAIL);
 }
 

@@ -80,6 +80,8 @@ struct cachebpf_advice {
 
 /* bpf_get_current_task_btf(): who uses a folio or brings it in, where that is known. */
 struct task_struct {
+	/* PF_*, as in linux/sched.h */
+	__u32 flags;
 	/* of the thread */
 	__s32 pid;
 	/* of its process */

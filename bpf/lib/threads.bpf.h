@@ -3,7 +3,8 @@
  * Classes of threads: what the current task is there for.
  *
  * thread_class() is for admit_folio(), folio_added() and folio_accessed(),
- * where the current task is the one that reads or writes.  It finds a class
+ * where the current task is the one that reads or writes; of folio_accessed(), see
+ * is_user_known().  It finds a class
  *
  * - that user space has given to the thread, in the map cachebpf_threads: the
  *   key is a file descriptor of pidfd_open(tid, PIDFD_THREAD), the value a
@@ -29,6 +30,10 @@ enum cachebpf_thread_class {
 	/* work that nobody waits for: compaction, indexing */
 	CACHEBPF_THREAD_BACKGROUND,
 };
+
+/* task_struct.flags: PF_MEMALLOC, PF_KTHREAD */
+#define TASK_RECLAIMS		0x00000800
+#define TASK_OF_KERNEL		0x00200000
 
 #define CACHEBPF_MAX_GLOBS	8
 /* of a task's name and of a glob, the final 0 included */
@@ -112,6 +117,15 @@ static __noinline __u32 class_by_name(struct task_struct *task)
 		if (cachebpf_scan_threads[nr % CACHEBPF_MAX_GLOBS][0] && glob_matches(nr, named))
 			named->class = CACHEBPF_THREAD_SCAN;
 	return named->class;
+}
+
+/*
+ * Is the current task who uses the folio of folio_accessed()?  Of uses through mappings the
+ * kernel hears when it looks: then it is who reclaims, or a thread of the kernel.
+ */
+static __always_inline bool is_user_known(void)
+{
+	return !(bpf_get_current_task_btf()->flags & (TASK_RECLAIMS | TASK_OF_KERNEL));
 }
 
 /* What the current task is there for. */

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "selftest.h"
 #include "states.h"
@@ -315,6 +316,55 @@ static void test_looked_at(void)
 	compare_books();
 }
 
+/* The mapped folios of all policies have been looked at, some times. */
+static void wait_for_looks(void)
+{
+	struct file *file = file_new(NULL, "looked-at", 64);
+	const char *other = cg_new(NULL, "looked-at");
+
+	policy_start("fifo", other);
+	cg_read_file(other, file, 0, 64);
+	cg_start(other, file_keep_mapped, file);
+	REQUIRE(WITHIN(30, cg_stat(other, "hits") >= 3 * 64));
+}
+
+/* What somebody else has mapped says nothing of the policy's cgroup. */
+static void test_strangers(void)
+{
+	struct file *file = file_new(NULL, "f", 64);
+
+	cg = cg_new(NULL, "a");
+	policy_start("fifo", cg);
+	cg_read_file(cg, file, 0, 64);
+	cg_start(cg_new(NULL, "stranger"), file_keep_mapped, file);
+	wait_for_looks();
+	EXPECT_EQ(cg_stat(cg, "hits"), 0);
+}
+
+static int keep_mapped_as_scanner(void *file)
+{
+	prctl(PR_SET_NAME, "scanner");
+	return file_keep_mapped(file);
+}
+
+/* Whose uses they are cannot be seen: they are no reason to admit what was rejected. */
+static void test_rejected(void)
+{
+	struct file *file = file_new(NULL, "f", 64);
+	struct policy *p;
+
+	cg = cg_new(NULL, "a");
+	p = policy_open_with_filter("fifo", cg);
+	policy_set_scan_threads(p, "scan*");
+	policy_attach(p);
+	cg_start(cg, keep_mapped_as_scanner, file);
+	REQUIRE(EVENTUALLY(cg_key(cg, "memory.stat", "file_mapped") >= 64 * (long long)PAGE));
+	EXPECT_EQ(cg_stat(cg, "rejected_pages"), 64);
+	wait_for_looks();
+	EXPECT_EQ(cg_stat(cg, "rejected_pages"), 64);
+	EXPECT_EQ(cg_stat(cg, "admit_asked_again"), 0);
+}
+
 /*
  * Migration keeps what belongs to a folio.  Every other stretch of a
  * region is made free, so that compaction has holes to fill.
@@ -448,6 +498,8 @@ static const struct test tests[] = {
 	{ "uses through a mapping",				test_mapped },
 	{ "uses through a mapping that is read at random",	test_random },
 	{ "uses through a mapping, without reclaim",		test_looked_at },
+	{ "uses through a stranger's mapping",			test_strangers },
+	{ "uses of what was rejected, through a mapping",	test_rejected },
 	{ "migration keeps what belongs to a folio",		test_migration },
 	{ "large folios are counted in pages",			test_large_folios },
 	{ "splitting a large folio",				test_split },

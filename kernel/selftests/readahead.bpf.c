@@ -68,9 +68,14 @@ __s32 CACHEBPF_SLEEPABLE_OP(in_order_init, struct cachebpf_policy *policy)
 
 void CACHEBPF_OP(in_order_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
+	__u32 flags = state.walk == READAHEAD_WALKS_AND_ROTATES ? CACHEBPF_ITER_ROTATE : 0;
 	struct cachebpf_folio *folio;
 
-	for_each_folio(folio, evict, queue, 0, 0)
+	if (state.walk == READAHEAD_RANKS) {
+		bpf_cachebpf_rank_list(evict, queue, ~0U, CACHEBPF_BY_ACCESSES);
+		return;
+	}
+	for_each_folio(folio, evict, queue, 0, flags)
 		if (bpf_cachebpf_evict(evict, folio))
 			break;
 }

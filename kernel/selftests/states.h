@@ -78,6 +78,13 @@ struct lists_state {
 };
 
 /* one more than there may be */
+/* how it finds what is next in order */
+enum readahead_walk {
+	READAHEAD_WALKS,
+	READAHEAD_WALKS_AND_ROTATES,
+	READAHEAD_RANKS,
+};
+
 #define READAHEAD_MAX_RANGES	5
 
 enum { READAHEAD_MISS, READAHEAD_MARKER, READAHEAD_FAULT, READAHEAD_REASONS };
@@ -103,6 +110,9 @@ struct readahead_state {
 		/* the result */
 		__s32 error;
 	} ranges[READAHEAD_MAX_RANGES];
+
+	/* of the policy that evicts in order */
+	__u32 walk;
 
 	/* results: calls by reason, and what was told in the last one */
 	__u64 asked[READAHEAD_REASONS];

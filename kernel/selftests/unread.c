@@ -43,12 +43,13 @@ static void reclaim(size_t nr)
 }
 
 /* Three times; then it goes as what was used does, and is missed. */
-static void test_spared(void)
+static void spared(enum readahead_walk walk)
 {
 	struct file *file, *others;
 	size_t i;
 
 	set_up();
+	told->walk = walk;
 	file = read_window("f", WINDOW);
 	others = read_others();
 	for (i = 1; i <= 3; i++) {
@@ -71,6 +72,39 @@ static void test_spared(void)
 	read_once(file, 7, 2);
 	EXPECT_EQ(cg_stat(readers, "readahead_again"), 2);
 	EXPECT_EQ(cg_stat(readers, "readahead_unused"), WINDOW - 1);
+	EXPECT_BOOKS();
+}
+
+static void test_spared(void)
+{
+	spared(READAHEAD_WALKS);
+}
+
+static void test_rotated(void)
+{
+	spared(READAHEAD_WALKS_AND_ROTATES);
+}
+
+static void test_ranked(void)
+{
+	spared(READAHEAD_RANKS);
+}
+
+/* To whoever takes over it is like anything else that is cached. */
+static void test_replaced(void)
+{
+	struct policy *fifo;
+	struct file *file;
+
+	set_up();
+	file = read_window("f", WINDOW);
+	read_others();
+	fifo = policy_open_installed("fifo", readers);
+	REQUIRE_EQ(policy_load(fifo), 0);
+	REQUIRE_EQ(bpf_link__update_map(planner, fifo->map), 0);
+	reclaim(32);
+	EXPECT_EQ(file_cached(file, NULL), WINDOW - 32);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 0);
 	EXPECT_BOOKS();
 }
 
@@ -141,6 +175,9 @@ static void test_written(void)
 
 static const struct test tests[] = {
 	{ "walks pass over it three times",			test_spared },
+	{ "walks that rotate do as well",			test_rotated },
+	{ "and so does who ranks a list",			test_ranked },
+	{ "not another policy",					test_replaced },
 	{ "not if it was used",					test_used },
 	{ "not over too much of it",				test_bounded },
 	{ "where there is nothing else",			test_alone },

@@ -59,8 +59,6 @@ static void read_ahead(Walk *w) {
                 w->n_left--;
                 if (!spare_unread(w->evict, f))
                         w->batch[w->n_batch++] = f;
-                else if (w->flags & CACHEBPF_ITER_ROTATE)
-                        list_move_to_end(w->list, f, !(w->flags & CACHEBPF_ITER_REVERSE));
         }
         w->evict->visits_left -= n - w->n_left;
 }
@@ -98,7 +96,6 @@ int bpf_cachebpf_first(struct cachebpf_evict *evict, __u32 list, __u32 flags, st
         if (list >= host.n_lists)
                 return -ENOENT;
 
-        /* the kernel also counts what it passes over on a list in the order of stamps as used */
         pfn = flags ? host.lists[list].tail : host.lists[list].head;
         for (;; pfn = flags ? f->prev : f->next) {
                 if (pfn == 0 || evict->visits_left == 0)

@@ -71,6 +71,7 @@ struct cachebpf_advice {
 };
 
 struct task_struct {
+        __u32 flags;
         __s32 pid;
         __s32 tgid;
         char comm[16];

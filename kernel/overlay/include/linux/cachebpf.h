@@ -166,7 +166,7 @@ enum cachebpf_admission_flags {
 	/*
 	 * A page fault needs it, or is the cause of the readahead.  Without
 	 * CONFIG_MEMCG_V1 it takes CONFIG_LRU_GEN to know, and in mappings with
-	 * MADV_RANDOM or MADV_SEQUENTIAL it is not known.
+	 * MADV_SEQUENTIAL it is not known.
 	 */
 	CACHEBPF_ADMISSION_FAULT	= 1 << 3,
 	/* it is cached, was rejected, and is used again; not with READ or WRITE */

@@ -299,11 +299,13 @@ static __always_inline void manage_new(struct cachebpf_policy *policy, struct ca
 				       struct folio *folio, gfp_t gfp, bool refault)
 {
 	u32 why = gfp & __GFP_WRITE ? CACHEBPF_ADDED_WRITTEN : 0;
-	u8 unread = policy->plans && !why ? CACHEBPF_UNREAD_NEW : 0;
+	/* one of that size has its content from others, which khugepaged has put together */
+	bool unread = policy->plans && !why && !folio_test_pmd_mappable(folio);
 	unsigned long nr = folio_nr_pages(folio);
 
 	/* see __cachebpf_folios_kept() */
-	claim_entry(policy, f, folio, lru_gen_in_fault() ? 2 : 0, unread);
+	claim_entry(policy, f, folio, lru_gen_in_fault() ? 2 : 0,
+		    unread ? CACHEBPF_UNREAD_NEW : 0);
 	cachebpf_count(policy, CACHEBPF_STAT_ADDED, nr);
 	if (refault) {
 		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, nr);
@@ -374,7 +376,7 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 		has_no_entry(policy, folio);
 		return NULL;
 	}
-	claim_entry(policy, f, folio, from ? from->fresh : 0, from ? from->unread : 0);
+	claim_entry(policy, f, folio, from ? from->fresh : 0, 0);
 	if (from) {
 		f->accesses = from->accesses;
 		f->data[0] = from->data[0];

@@ -87,11 +87,12 @@ static void read_ahead(struct cachebpf_iter *iter)
 		iter->cursor = reverse ? f->prev : f->next;
 		nr++;
 
-		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn)) &&
-			   !cachebpf_spare_unread(evict, f)))
+		if (unlikely(!cachebpf_worth_offering(evict, pfn_folio(pfn)))) {
+			if (iter->flags & CACHEBPF_ITER_ROTATE)
+				cachebpf_move_to_end(iter->list, f, pfn, !reverse);
+		} else if (likely(!cachebpf_spare_unread(evict, f))) {
 			iter->batch[iter->nr_batch++] = f;
-		else if (iter->flags & CACHEBPF_ITER_ROTATE)
-			cachebpf_move_to_end(iter->list, f, pfn, !reverse);
+		}
 		/* more than the visit may have been paid for */
 		if (unlikely(evict->guard))
 			nr_max = min(nr_max, evict->visits_left);
@@ -229,7 +230,7 @@ __bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u3
 	struct bpf_iter_cachebpf_list behind;
 	u32 pfn, next, nr_left;
 	struct cachebpf_folio *f;
-	bool found = false, more;
+	bool found = false, offered, more;
 	unsigned long irq;
 	bool in_order;
 
@@ -249,14 +250,15 @@ __bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u3
 	for (; pfn && nr_left && evict->visits_left; nr_left--) {
 		f = cachebpf_table_entry(pfn);
 		evict->visits_left--;
-		if (likely(cachebpf_worth_offering(evict, pfn_folio(pfn)) &&
-			   !cachebpf_spare_unread(evict, f))) {
+		next = flags ? f->prev : f->next;
+		offered = cachebpf_worth_offering(evict, pfn_folio(pfn));
+		if (likely(offered && !cachebpf_spare_unread(evict, f))) {
 			tell(seen, f, pfn);
 			found = true;
 			break;
 		}
-		next = flags ? f->prev : f->next;
-		if (in_order) {
+		/* what is spared stays where it is */
+		if (in_order && !offered) {
 			cachebpf_move_to_end(list, f, pfn, !flags);
 			cachebpf_stamp_new(policy, node, f);
 		}

@@ -6,26 +6,29 @@
  * Reclaim looks at that when a policy has chosen a folio already.  A policy that
  * counts uses would know of none before.  So a worker looks at mapped folios all
  * the time, one after the other in the order of their frames, and what was used
- * since it looked last counts as used once.  It takes a hundredth of one
- * processor at most, for all policies together, and hardly anything where no
- * policy has mapped files.
+ * since it looked last counts as used once.  It leaves word for reclaim, as all do
+ * that clear such a bit.  It takes a hundredth of one processor at most, for all
+ * policies together.
  */
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
+#include <linux/page_idle.h>
 #include <linux/pagemap.h>
 #include <linux/rmap.h>
 #include <linux/sched/clock.h>
 
 #include "internal.h"
 
-/* folios that are looked at before it pauses */
-#define LOOKS_BATCH	1024
-/* it pauses so many times as long as it has looked, */
+/* it works so long, or until there is no more to look at, */
+#define WORK_NS		NSEC_PER_MSEC
+/* and pauses so many times as long, */
 #define PAUSE_FACTOR	100
 /* and in any case */
 #define PAUSE_LEAST	(HZ / 10)
 /* where there is nothing to look at */
 #define PAUSE_IDLE	HZ
+/* mappings of one folio that are looked at: a library may have thousands */
+#define MAX_MAPPINGS	64
 
 static void look_around(struct work_struct *work);
 
@@ -41,48 +44,53 @@ static atomic_t nr_policies;
  */
 bool __cachebpf_has_recency(struct vm_area_struct *vma)
 {
+	struct cachebpf_policy *policy;
 	struct mem_cgroup *memcg;
 	bool has;
 
-	if (!(vma->vm_flags & VM_RAND_READ))
+	if (!(vma->vm_flags & VM_RAND_READ) || !vma->vm_file)
 		return false;
 	rcu_read_lock();
 	memcg = mem_cgroup_from_task(rcu_dereference(vma->vm_mm->owner));
-	has = memcg && rcu_access_pointer(memcg->cachebpf);
+	policy = memcg ? rcu_dereference(memcg->cachebpf) : NULL;
+	has = policy && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED);
 	rcu_read_unlock();
 	return has;
 }
 
+/* One look at the mappings of a folio. */
+struct look {
+	struct mem_cgroup	*memcg;
+	int			nr_mappings;
+	bool			used;
+};
+
 /* For rmap_walk(): was the folio used through this mapping?  It is not any more then. */
 static bool look_at_mapping(struct folio *folio, struct vm_area_struct *vma, unsigned long addr,
-			    void *used)
+			    void *arg)
 {
 	DEFINE_FOLIO_VMA_WALK(pvmw, folio, vma, addr, 0);
+	struct look *look = arg;
 	int young = 0;
 
-	while (page_vma_mapped_walk(&pvmw))
-		if (pvmw.pte)
-			young |= ptep_clear_young_notify(vma, pvmw.address, pvmw.pte);
-		else if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE))
-			young |= pmdp_clear_young_notify(vma, pvmw.address, pvmw.pmd);
-	*(bool *)used |= young;
-	return true;
+	/* as reclaim has it: those that say nothing, and what others have mapped */
+	if (vma_has_recency(vma) && mm_match_cgroup(vma->vm_mm, look->memcg))
+		while (page_vma_mapped_walk(&pvmw))
+			if (pvmw.pte)
+				young |= ptep_clear_young_notify(vma, pvmw.address, pvmw.pte);
+			else if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE))
+				young |= pmdp_clear_young_notify(vma, pvmw.address, pvmw.pmd);
+	look->used |= young;
+	return ++look->nr_mappings < MAX_MAPPINGS;
 }
 
-/* Of whom uses say nothing, as reclaim has it. */
-static bool says_nothing(struct vm_area_struct *vma, void *used)
+/* Look at @folio, of which there is a reference, for the policy of @memcg. */
+static void look_at(struct folio *folio, struct mem_cgroup *memcg)
 {
-	return !vma_has_recency(vma);
-}
-
-/* Look at @folio, of which there is a reference. */
-static void look_at(struct folio *folio)
-{
-	bool used = false;
+	struct look look = { .memcg = memcg };
 	struct rmap_walk_control rwc = {
-		.arg		= &used,
+		.arg		= &look,
 		.rmap_one	= look_at_mapping,
-		.invalid_vma	= says_nothing,
 		.try_lock	= true,
 	};
 
@@ -91,12 +99,19 @@ static void look_at(struct folio *folio)
 	if (folio->mapping && !folio_test_anon(folio))
 		rmap_walk(folio, &rwc);
 	folio_unlock(folio);
-	if (used)
-		cachebpf_folio_accessed(folio);
+	if (!look.used)
+		return;
+	folio_clear_idle(folio);
+	folio_set_young(folio);
+	cachebpf_folio_accessed(folio);
 }
 
-/* A reference to the folio at @pfn, if it is mapped and of a policy that wants to know. */
-static struct folio *get_mapped(unsigned long pfn)
+/*
+ * A reference to the folio at @pfn, and to the cgroup of its policy, if it is mapped
+ * and that wants to know.  What was rejected is used by whom it was rejected for, as
+ * far as can be known.
+ */
+static struct folio *get_mapped(unsigned long pfn, struct mem_cgroup **memcg)
 {
 	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f;
@@ -105,17 +120,38 @@ static struct folio *get_mapped(unsigned long pfn)
 	rcu_read_lock();
 	f = cachebpf_table_lookup(pfn);
 	policy = f ? cachebpf_owner_of(f) : NULL;
-	if (policy && policy->has_mapped && folio_mapped(pfn_folio(pfn)))
+	if (policy && READ_ONCE(policy->has_mapped))
 		folio = cachebpf_get_folio(pfn_to_page(pfn));
+	/* with a reference it stays what it is now */
+	if (folio && (READ_ONCE(f->owner) != policy->id || cachebpf_is_rejected(f) ||
+		      !folio_test_lru(folio) || !folio_mapped(folio) ||
+		      !css_tryget(&policy->memcg->css))) {
+		folio_put(folio);
+		folio = NULL;
+	}
+	if (folio)
+		*memcg = policy->memcg;
 	rcu_read_unlock();
 	return folio;
+}
+
+static void look_at_frame(unsigned long pfn)
+{
+	struct mem_cgroup *memcg;
+	struct folio *folio = get_mapped(pfn, &memcg);
+
+	if (!folio)
+		return;
+	look_at(folio, memcg);
+	folio_put(folio);
+	css_put(&memcg->css);
 }
 
 /* Which policies have files that are mapped?  Returns whether one has. */
 static bool find_mapped(void)
 {
 	struct cachebpf_policy *policy;
-	bool some = false;
+	bool has, some = false;
 	int id;
 
 	rcu_read_lock();
@@ -123,9 +159,12 @@ static bool find_mapped(void)
 		policy = cachebpf_policy_by_id(id);
 		if (!policy)
 			continue;
-		policy->has_mapped = !(policy->flags & CACHEBPF_F_STOCK_RECLAIM) &&
-				     memcg_page_state(policy->memcg, NR_FILE_MAPPED) > 0;
-		some |= policy->has_mapped;
+		has = !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED) &&
+		      memcg_page_state(policy->memcg, NR_FILE_MAPPED) > 0;
+		/* it is beside what is read at each hit */
+		if (has != policy->has_mapped)
+			WRITE_ONCE(policy->has_mapped, has);
+		some |= has;
 	}
 	rcu_read_unlock();
 	return some;
@@ -133,35 +172,28 @@ static bool find_mapped(void)
 
 static void look_around(struct work_struct *work)
 {
-	unsigned long pause = PAUSE_IDLE;
-	struct folio *folio;
-	int nr = 0;
-	u64 ns;
+	u64 begin = local_clock(), ns = 0;
+	bool some = find_mapped();
 
-	if (find_mapped()) {
-		ns = local_clock();
-		while (nr < LOOKS_BATCH && cachebpf_table_next(&next_pfn)) {
-			folio = get_mapped(next_pfn++);
-			if (!folio)
-				continue;
-			look_at(folio);
-			folio_put(folio);
-			nr++;
-		}
-		if (nr < LOOKS_BATCH)
+	while (some && ns < WORK_NS) {
+		some = cachebpf_table_next(&next_pfn);
+		if (some)
+			look_at_frame(next_pfn++);
+		else
 			next_pfn = 0;
-		ns = max_t(s64, local_clock() - ns, 0);
-		pause = max(nsecs_to_jiffies(ns * PAUSE_FACTOR), PAUSE_LEAST);
+		ns = max_t(s64, local_clock() - begin, 0);
 	}
 	if (atomic_read(&nr_policies))
-		queue_delayed_work(system_unbound_wq, &looking, pause);
+		queue_delayed_work(system_unbound_wq, &looking,
+				   ns ? max(nsecs_to_jiffies(ns * PAUSE_FACTOR), PAUSE_LEAST) :
+					PAUSE_IDLE);
 }
 
 /* There is one policy more. */
 void cachebpf_looking_start(void)
 {
 	if (atomic_inc_return(&nr_policies) == 1)
-		queue_delayed_work(system_unbound_wq, &looking, PAUSE_IDLE);
+		mod_delayed_work(system_unbound_wq, &looking, PAUSE_IDLE);
 }
 
 /* And one less. */

@@ -300,6 +300,7 @@ static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cac
 	next = successor->nodes[nid];
 	spin_lock_nested(&next->lock, SINGLE_DEPTH_NESTING);
 	memset(f->data, 0, sizeof(f->data));
+	f->unread = 0;
 	cachebpf_mark(successor, f);
 	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, successor->id);

@@ -437,6 +437,13 @@ static void ask_policy(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
 	if (ops) {
 		ns = local_clock();
 		ops->evict_folios(policy, evict);
+		/* all that it has may be unread */
+		if (unlikely(!evict->nr_folios && evict->unread_left < CACHEBPF_UNREAD_SPARED)) {
+			evict->unread_left = 0;
+			ops->evict_folios(policy, evict);
+		} else {
+			r->nr_refused += CACHEBPF_UNREAD_SPARED - evict->unread_left;
+		}
 		ns = max_t(s64, local_clock() - ns, 0);
 	}
 
@@ -475,11 +482,6 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 		cachebpf_offer_rejected(&evict, &r->nr_rejected, r->nr_spared);
 	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED)) {
 		ask_policy(r, &evict);
-		/* all that it has may be unread */
-		if (unlikely(!evict.nr_folios && evict.unread_left < CACHEBPF_UNREAD_SPARED)) {
-			evict.unread_left = 0;
-			ask_policy(r, &evict);
-		}
 		/* without a policy to ask stock reclaim finds them, and others, on the LRU */
 		if (!evict.nr_folios && r->nr_spared) {
 			r->nr_rejected = r->nr_spared;

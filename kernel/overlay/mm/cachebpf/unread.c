@@ -14,6 +14,7 @@
  */
 #include <linux/hash.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "internal.h"
@@ -37,7 +38,10 @@ static u32 *place_of(struct cachebpf_gone *gone, struct folio *folio, u32 *note)
 /* For @policy, not yet published, which plans.  Without memory for that nothing is noted. */
 void cachebpf_unread_start(struct cachebpf_policy *policy)
 {
+	struct mem_cgroup *old = set_active_memcg(policy->memcg);
+
 	policy->gone = kzalloc(sizeof(*policy->gone), GFP_KERNEL_ACCOUNT);
+	set_active_memcg(old);
 }
 
 void cachebpf_unread_free(struct cachebpf_policy *policy)
