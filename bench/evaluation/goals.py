@@ -131,6 +131,23 @@ def second_run(load, name, figures):
             "(within a tenth of that)")
 
 
+def readahead(load, medians):
+    """Against the kernel's own windows, and the best of those that one could have named."""
+    adaptive = medians[load.POLICY]
+    key, title = load.RATIOS[0]
+
+    def times_as_fast(name):
+        value = adaptive[key] / medians[name][key]
+        return value if key in load.MORE_IS_BETTER else 1 / value
+
+    windows = [name for name in medians if name[0].isdigit() or name == "off"]
+    best = min(windows, key=times_as_fast, default=None)
+    for name, least in (("stock", load.LEAST_STOCK), (best, load.LEAST_WINDOW)):
+        if name and least:
+            value = times_as_fast(name)
+            yield goal(value, "at least", least, f"{load.TITLE}: {title}, {value:.3f} times that with {name}")
+
+
 def auto(load, medians):
     """Nearly as fast as the best policy that one could have named, which nobody knows before; and few switches, or,
     where the load changes, soon."""

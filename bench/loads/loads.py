@@ -24,6 +24,7 @@ import workloads_isolation
 import workloads_memory
 import workloads_mixed
 import workloads_mlcache
+import workloads_readahead
 import workloads_sql
 import workloads_twitter
 import workloads_ycsb
@@ -48,6 +49,7 @@ LOADS = {
     **{name: (load, reporter(goals.acfs_together)) for name, load in workloads_acfs.TOGETHER.items()},
     **{name: (load, reporter(goals.acfs_beside)) for name, load in workloads_acfs.BESIDE.items()},
     **{name: (load, report_mlcache) for name, load in workloads_mlcache.LOADS.items()},
+    **{name: (load, reporter(goals.readahead)) for name, load in workloads_readahead.LOADS.items()},
     **{name: (load, reporter(goals.auto)) for name, load in workloads_auto.LOADS.items()},
     "isolation": (workloads_isolation.Isolation, reporter(goals.isolation)),
     "dispatch": (workloads_dispatch.Dispatch, reporter(goals.dispatch)),
@@ -75,7 +77,7 @@ def named(*beginnings):
 
 
 # One word for several.
-GROUPS = {"acfs": named("acfs-"), "mlcache": named("mlcache-"), "auto": named("auto-")}
+GROUPS = {name: named(f"{name}-") for name in ("acfs", "mlcache", "auto", "readahead")}
 
 # What is in none of them is reported at the end.
 SECTIONS = (
@@ -89,6 +91,7 @@ SECTIONS = (
     Section("Control by programs", "ACFS, tables 1 to 6 and figures 4 to 6", named("acfs-")),
     Section("Learning what pages are worth", "MLCache, figures 4 and 5", named("mlcache-")),
     Section("A policy that is chosen", "", named("auto-")),
+    Section("Readahead", "", named("readahead-")),
     Section("Compaction and admission", "application-informed admission", ("admission",)),
     Section("Overhead", "table 4", ("cost",)),
     Section("Dispatch to user space", "table 1", named("dispatch")),
