@@ -18,7 +18,7 @@ struct cachebpf_readahead {
 	__u64 ino;
 	/* tells files that are open from each other */
 	__u64 stream;
-	/* the page that is missing, or that with the mark */
+	/* the page that is missing; with MARKER the first one of the folio that is marked */
 	__u64 index;
 	/* size of the file */
 	__u64 file_pages;
@@ -40,6 +40,8 @@ struct cachebpf_readahead {
 	__u32 reason;
 	/* page faults of the stream that missed, less those that hit */
 	__u32 mmap_miss;
+	/* pages of the folio that is marked; else 0 */
+	__u32 marked;
 	/*
 	 * The window, to be written: to begin with, what is wanted, or nothing with
 	 * MARKER.  What is missing and wanted is read in any case, and what is cached is

@@ -259,11 +259,17 @@ static __always_inline void readahead_fixed(struct cachebpf_readahead *ra, __u64
 	ra->async_size = ra->size / 2;
 }
 
+/* Is the marker that was used the one on @page?  It is the whole folio's. */
+static __always_inline bool readahead_is_mark(const struct cachebpf_readahead *ra, __u64 page)
+{
+	return page - ra->index < max(ra->marked, 1);
+}
+
 /* A page with a marker is used. */
 static __always_inline void readahead_marker(struct cachebpf_readahead *ra,
 					     struct readahead_stream *s, __u64 most)
 {
-	bool probe = ra->index == s->probe;
+	bool probe = readahead_is_mark(ra, s->probe);
 
 	/* one that was judged too early, or the marker of a run that is forgotten here */
 	readahead_judge(s, true, most);
@@ -312,7 +318,7 @@ static __always_inline void readahead_adapt(struct cachebpf_readahead *ra)
 	__u64 most = readahead_most(ra);
 	bool marked = ra->reason == CACHEBPF_READAHEAD_MARKER;
 
-	if (marked ? ra->index == s->mark : readahead_miss(ra, s, most))
+	if (marked ? readahead_is_mark(ra, s->mark) : readahead_miss(ra, s, most))
 		readahead_run(ra, s, most);
 	else if (marked)
 		readahead_marker(ra, s, most);

@@ -103,8 +103,8 @@ void *policy_member(struct policy *p, const char *member)
 	give_up();
 }
 
-/* As the daemon opens it where an admission filter is configured. */
-struct policy *policy_open_with_filter(const char *name, const char *cg)
+/* With all that policies of the daemon have in common. */
+struct policy *policy_open_whole(const char *name, const char *cg)
 {
 	char path[512];
 
@@ -113,17 +113,35 @@ struct policy *policy_open_with_filter(const char *name, const char *cg)
 	return open_object(path, NULL, cg);
 }
 
-/* And where none is. */
+void policy_leave_out(struct policy *p, const char *callback)
+{
+	struct bpf_map *streams = bpf_object__find_map_by_name(p->obj, ".bss.readahead");
+
+	memset(policy_member(p, callback), 0, sizeof(struct bpf_program *));
+	if (!strcmp(callback, "plan_readahead"))
+		bpf_map__set_autocreate(streams, false);
+}
+
+/* As the daemon opens it where an admission filter is configured. */
+struct policy *policy_open_with_filter(const char *name, const char *cg)
+{
+	struct policy *p = policy_open_whole(name, cg);
+
+	policy_leave_out(p, "plan_readahead");
+	return p;
+}
+
+/* And where nothing is. */
 struct policy *policy_open_installed(const char *name, const char *cg)
 {
 	struct policy *p = policy_open_with_filter(name, cg);
 
-	memset(policy_member(p, "admit_folio"), 0, sizeof(struct bpf_program *));
+	policy_leave_out(p, "admit_folio");
 	return p;
 }
 
-/* Threads whose names match @glob only scan: what they read is rejected.  Before it is loaded. */
-void policy_set_scan_threads(struct policy *p, const char *glob)
+/* Where the constant @name is, to be changed before the policy is loaded. */
+static void *constant(struct policy *p, const char *name)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(p->obj, ".rodata");
 	struct btf *btf = bpf_object__btf(p->obj);
@@ -141,13 +159,23 @@ void policy_set_scan_threads(struct policy *p, const char *glob)
 	for (i = 0, var = btf_var_secinfos(t); i < btf_vlen(t); i++, var++) {
 		const struct btf_type *v = btf__type_by_id(btf, var->type);
 
-		if (!strcmp(btf__name_by_offset(btf, v->name_off), "cachebpf_scan_threads")) {
-			strcpy(value + var->offset, glob);
-			return;
-		}
+		if (!strcmp(btf__name_by_offset(btf, v->name_off), name))
+			return value + var->offset;
 	}
-	diag("there are no cachebpf_scan_threads");
+	diag("there is no %s", name);
 	give_up();
+}
+
+/* Threads whose names match @glob only scan: what they read is rejected. */
+void policy_set_scan_threads(struct policy *p, const char *glob)
+{
+	strcpy(constant(p, "cachebpf_scan_threads"), glob);
+}
+
+/* As in bpf/lib/readahead.bpf.h. */
+void policy_set_readahead(struct policy *p, uint32_t setting)
+{
+	memcpy(constant(p, "cachebpf_readahead"), &setting, sizeof(setting));
 }
 
 void policy_set(struct policy *p, const char *member, uint64_t value)

@@ -19,6 +19,7 @@ static void note(const struct cachebpf_readahead *ra)
 	state.last_window = ra->last_window;
 	state.stock_window = ra->stock_window;
 	state.mmap_miss = ra->mmap_miss;
+	state.marked = ra->marked;
 	state.size = ra->size;
 }
 

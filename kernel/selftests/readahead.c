@@ -316,6 +316,7 @@ static void test_marks(void)
 	read_once(file, 110, 1);
 	EXPECT_EQ(told->asked[READAHEAD_MARKER], 1);
 	EXPECT_EQ(told->index, 110);
+	EXPECT_EQ(told->marked, 1);
 	EXPECT_EQ(told->wanted, 1);
 	EXPECT_EQ(told->size, 0);
 	/* once */

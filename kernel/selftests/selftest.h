@@ -200,7 +200,11 @@ extern const char *policies_dir;
 struct policy *policy_open(const char *file, const char *name, const char *cg);
 struct policy *policy_open_installed(const char *name, const char *cg);
 struct policy *policy_open_with_filter(const char *name, const char *cg);
+struct policy *policy_open_whole(const char *name, const char *cg);
+/* These three: before it is loaded. */
+void policy_leave_out(struct policy *p, const char *callback);
 void policy_set_scan_threads(struct policy *p, const char *glob);
+void policy_set_readahead(struct policy *p, uint32_t setting);
 void *policy_member(struct policy *p, const char *member);
 void policy_set(struct policy *p, const char *member, uint64_t value);
 struct bpf_program *policy_callback(struct policy *p, const char *member);

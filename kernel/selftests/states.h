@@ -128,6 +128,7 @@ struct readahead_state {
 	__u32 last_window;
 	__u32 stock_window;
 	__u32 mmap_miss;
+	__u32 marked;
 	__u32 size;
 };
 

@@ -6,8 +6,8 @@
  *
  * In rounds, each a process of its own: load some of the installed policies
  * for one of the cgroups, every other one with its admission filter, which
- * rejects what threads called "scan..." read; attach, replace and detach them in random order, and
- * end without or, now and then, with a link still open.  Prints what was done;
+ * rejects what threads called "scan..." read, and every other one with readahead of its own;
+ * attach, replace and detach them in random order, and end without or, now and then, with a link still open.  Prints what was done;
  * the status is that of the worst that happened.
  */
 #include <dirent.h>
@@ -109,14 +109,18 @@ static void one_round(const char *cg)
 	if (stat(cg, &st))
 		_exit(EXIT_SKIPPED);
 	for (i = 0; i < LOADED; i++) {
-		char *name = names[rand() % nr_names];
+		/* adaptive, off, 128 KiB, 2 MiB; see bpf/lib/readahead.bpf.h */
+		static const uint32_t settings[] = { ~0U - 1, 0, 32, 512 };
 
-		if (rand() % 2) {
-			p[i] = policy_open_with_filter(name, NULL);
+		p[i] = policy_open_whole(names[rand() % nr_names], NULL);
+		if (rand() % 2)
 			policy_set_scan_threads(p[i], "scan*");
-		} else {
-			p[i] = policy_open_installed(name, NULL);
-		}
+		else
+			policy_leave_out(p[i], "admit_folio");
+		if (rand() % 2)
+			policy_set_readahead(p[i], settings[rand() % ARRAY_SIZE(settings)]);
+		else
+			policy_leave_out(p[i], "plan_readahead");
 		policy_set(p[i], "cgroup_id", st.st_ino);
 		if (policy_load(p[i])) {
 			policy_log_show();

@@ -219,8 +219,15 @@ static void test_large(void)
 	struct file *file = file_new(xfs_dir(), "f", 1200);
 
 	set_up_planner(NULL);
-	plan_with(0, 64, 16);
+	plan_with(0, 64, 15);
+	told->answers[READAHEAD_MARKER] = (struct readahead_answer) { .keeps = true };
 	read_once(file, 128, 1);
+	REQUIRE(comes_to(file, 64));
+	/* the mark is within a folio, which is told as a whole */
+	read_once(file, 178, 1);
+	EXPECT_EQ(told->asked[READAHEAD_MARKER], 1);
+	EXPECT_OP(told->marked, >, 1);
+	EXPECT_OP(177 - told->index, <, told->marked);
 	EXPECT_CACHED(file, 128, 64);
 	plan_with(-30, 95, 0);
 	read_once(file, 141, 3);

@@ -8,8 +8,8 @@
 #                   reject as well; what acfs alone understands is said, too
 #       memory      memory.reclaim, drop_caches, compaction, MGLRU switched on and off, a processor that
 #                   goes and comes; and where it can be, memory that does (storm-memory.sh)
-#       policies    attached, replaced, detached, left behind by processes that die, at four levels of the
-#                   tree; all of them gone from time to time
+#       policies    attached, replaced, detached, left behind by processes that die, at four levels of the tree;
+#                   some of them read ahead; all of them gone from time to time
 #       cgroups     made, used, removed, with and without a policy; with a limit of their own, or protected
 #       samples     of what policies are used for, of other rates
 #       delays      where an entry of the folio table changes hands, if the kernel has them

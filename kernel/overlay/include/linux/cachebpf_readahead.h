@@ -28,7 +28,9 @@ enum cachebpf_readahead_reason {
  * struct cachebpf_readahead - what may be read of a file now, for plan_readahead()
  * @ino:	inode number of the file
  * @stream:	tells files that are open from each other
- * @index:	the page that is missing; with %CACHEBPF_READAHEAD_MARKER, that is marked
+ * @index:	the page that is missing; with %CACHEBPF_READAHEAD_MARKER, the first one of
+ *		the folio that is marked
+ * @marked:	pages of that folio; else 0
  * @file_pages:	size of the file
  * @prev_end:	where the last read(2) of the stream ended: the page behind it; 0 if
  *		there was none
@@ -63,6 +65,7 @@ struct cachebpf_readahead {
 	u32			stock_window;
 	u32			reason;
 	u32			mmap_miss;
+	u32			marked;
 	u64			start;
 	u32			size;
 	u32			async_size;

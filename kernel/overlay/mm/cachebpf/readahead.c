@@ -71,12 +71,12 @@ static u64 stream_of(const struct file *file)
 
 /* May a policy have its say about a read of @nr_wanted pages?  Then tell it in @ra. */
 static bool describe(struct cachebpf_readahead *ra, struct readahead_control *ractl,
-		     u32 reason, unsigned long nr_wanted)
+		     struct folio *marked, u32 reason, unsigned long nr_wanted)
 {
 	const struct file_ra_state *state = ractl->ra;
 	struct inode *inode = ractl->mapping->host;
 	u64 file_pages = DIV_ROUND_UP_ULL(i_size_read(inode), PAGE_SIZE);
-	u64 index = readahead_index(ractl);
+	u64 index = marked ? marked->index : readahead_index(ractl);
 
 	if (!ractl->file || ractl->file->f_mode & FMODE_RANDOM || !S_ISREG(inode->i_mode) ||
 	    index >= file_pages)
@@ -94,6 +94,7 @@ static bool describe(struct cachebpf_readahead *ra, struct readahead_control *ra
 		.stock_window	= state->ra_pages,
 		.reason		= reason,
 		.mmap_miss	= READ_ONCE(state->mmap_miss),
+		.marked		= marked ? folio_nr_pages(marked) : 0,
 		.start		= index,
 	};
 	if (reason != CACHEBPF_READAHEAD_MARKER)
@@ -213,14 +214,14 @@ out:
  * a reference to the cgroup.
  */
 static bool make_plan(struct cachebpf_readahead *ra, struct readahead_control *ractl,
-		      u32 reason, unsigned long nr_wanted)
+		      struct folio *marked, u32 reason, unsigned long nr_wanted)
 {
 	/* as filemap_add_folio() will */
 	struct mem_cgroup *memcg = get_mem_cgroup_from_mm(NULL);
 
 	if (!memcg)
 		return false;
-	if (has_planner(memcg) && describe(ra, ractl, reason, nr_wanted)) {
+	if (has_planner(memcg) && describe(ra, ractl, marked, reason, nr_wanted)) {
 		ra->memcg = memcg;
 		if (ask_policy(ra))
 			return true;
@@ -336,7 +337,7 @@ bool __cachebpf_plan_readahead(struct readahead_control *ractl, struct folio *ma
 	/* a fault says how much is to be read ahead, not how much it needs */
 	if (marked && cachebpf_in_fault())
 		nr_wanted = 1;
-	if (!make_plan(&ra, ractl, reason, nr_wanted))
+	if (!make_plan(&ra, ractl, marked, reason, nr_wanted))
 		return false;
 	carry_out(&ra, ractl, marked ? folio_order(marked) : 0);
 	return true;
@@ -357,7 +358,7 @@ bool __cachebpf_plan_fault(struct vm_fault *vmf, struct file **fpin)
 
 	/* who may not wait is left to stock readahead */
 	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT || blk_cgroup_congested() ||
-	    !make_plan(&ra, &ractl, CACHEBPF_READAHEAD_FAULT, 1))
+	    !make_plan(&ra, &ractl, NULL, CACHEBPF_READAHEAD_FAULT, 1))
 		return false;
 	*fpin = maybe_unlock_mmap_for_io(vmf, *fpin);
 	carry_out(&ra, &ractl, 0);
