@@ -135,7 +135,9 @@ static int open_file(Run *run, const char *path) {
         if (!run->mapped)
                 return 0;
         run->map = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_SHARED, run->fd, 0);
-        return run->map == MAP_FAILED ? log_error(-errno, "%s: cannot be mapped: %s", path, strerror(errno)) : 0;
+        if (run->map == MAP_FAILED)
+                return log_error(-errno, "%s: cannot be mapped: %s", path, strerror(errno));
+        return 0;
 }
 
 static void print(const Run *run) {
