@@ -123,17 +123,20 @@ static void test_settings(void **state) {
         const PolicyCandidate *stock, *other;
 
         assign(&s, "CacheAdmission", "yes", 5);
+        assign(&s, "CacheReadahead", "adaptive", 6);
         assert_int_equal(policy_candidates_make(&s, policies, no_directories, &c, &problem), 0);
         stock = c.list->pdata[0];
         other = c.list->pdata[1];
         assert_string_equal(stock->policy, "stock");
         assert_string_equal(stock->setting.policy, "noop");
         assert_true(policy_setting_wants_filter(&stock->setting));
+        assert_true(policy_setting_wants_readahead(&stock->setting));
         assert_string_equal(other->setting.policy, "s3fifo");
         assert_int_equal(other->setting.line, 4);
         assert_string_equal(policy_words_get(other->setting.more + POLICY_KEY_OPTIONS, 0)->text,
                             "small_percent=20");
         assert_true(policy_setting_wants_filter(&other->setting));
+        assert_true(policy_setting_wants_readahead(&other->setting));
         assert_string_equal(other->options[0], "small_percent=20");
         assert_null(other->options[1]);
         assert_true(policy_candidates_equal(&c, &c));
