@@ -16,7 +16,8 @@
  * processor time is an instruction, so that this counts instructions.
  *
  * A hit: the part of the file that is read from was cached before. A miss: the part is several times as
- * large as the memory of the cgroup, and nearly every read evicts something.
+ * large as the memory of the cgroup, and nearly every read evicts something. Planned: the same, but the
+ * kernel is not told that reads are at random, so that each has a plan made of what is read ahead.
  *
  * Advice says which pages go first, as cachebpf-policy(7) has it: of some blocks after the other, all of
  * which were read before, that they go into another level. */
@@ -28,12 +29,14 @@
 typedef struct Kind {
         const char *name;
         bool cached;            /* all that is read or told of */
+        bool planned;
         int advice;
 } Kind;
 
 static const Kind kinds[] = {
         { "hit",       .cached = true                       },
         { "miss"                                            },
+        { "planned",   .planned = true                      },
         { "temporary", .cached = true, .advice = 0x43420500 }, /* to level -1 */
         { "priority",  .cached = true, .advice = 0x43420120 }, /* to level 1 */
 };
@@ -150,7 +153,7 @@ static int measure(void) {
 }
 
 static void help(void) {
-        printf("%s hit|miss FILE [--bytes=N] [--operations=N] [--warmup=N] [--threads=N]\n"
+        printf("%s hit|miss|planned FILE [--bytes=N] [--operations=N] [--warmup=N] [--threads=N]\n"
                "%s temporary|priority FILE [--bytes=N] [--blocks=N]\n\n"
                "Reads pages of the first N bytes of FILE at random, or moves all of their blocks of 8 KiB\n"
                "into another level, N with each call, and prints the processor time of one read or call.\n",
@@ -209,6 +212,7 @@ int main(int argc, char *argv[]) {
                 log_error(-EINVAL, "%s has only %jd bytes", arg.file, (intmax_t) st.st_size);
                 return EXIT_FAILURE;
         }
-        (void) posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+        if (!arg.kind->planned)
+                (void) posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
         return measure() < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
