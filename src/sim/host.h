@@ -71,10 +71,10 @@ struct cachebpf_advice {
 };
 
 struct task_struct {
-        __u32 flags;
         __s32 pid;
         __s32 tgid;
         char comm[16];
+        __u64 flags; /* policies read the name by words */
 };
 
 #define __kernel_type

@@ -365,7 +365,7 @@ void __cachebpf_folio_removed(struct folio *folio, enum cachebpf_removed why)
  * yet.  Returns NULL if there is no memory for it.
  */
 static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct folio *folio,
-				       const struct cachebpf_folio *from)
+				       const struct cachebpf_folio *from, u8 unread)
 {
 	struct cachebpf_folio *f = cachebpf_table_get(folio_pfn(folio));
 
@@ -376,7 +376,7 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 		has_no_entry(policy, folio);
 		return NULL;
 	}
-	claim_entry(policy, f, folio, from ? from->fresh : 0, 0);
+	claim_entry(policy, f, folio, from ? from->fresh : 0, unread);
 	if (from) {
 		f->accesses = from->accesses;
 		f->data[0] = from->data[0];
@@ -392,7 +392,7 @@ static struct cachebpf_folio *own_like(struct cachebpf_policy *policy, struct fo
 static bool introduce_like(struct cachebpf_policy *policy, struct folio *folio,
 			   const struct cachebpf_folio *from)
 {
-	struct cachebpf_folio *f = own_like(policy, folio, from);
+	struct cachebpf_folio *f = own_like(policy, folio, from, 0);
 
 	if (!f)
 		return false;
@@ -461,7 +461,7 @@ void __cachebpf_folio_replaced(struct folio *old, struct folio *new)
 
 	/* from here on, until the end of the RCU read side, it keeps its folios */
 	if (folio_order(old) == folio_order(new))
-		to = own_like(policy, new, from);
+		to = own_like(policy, new, from, from->unread);
 	cachebpf_delay(CACHEBPF_AT_REPLACE);
 	if (!to) {
 		unmanage_slow(from, old, CACHEBPF_REMOVED_MIGRATE, NULL);
@@ -546,7 +546,7 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 		/* it was counted as a part of the whole */
 		introduce_like(policy, tail, f);
 	} else {
-		new = own_like(policy, tail, f);
+		new = own_like(policy, tail, f, f->unread);
 		if (new)
 			cachebpf_enlist_heir(policy, new, list);
 	}
