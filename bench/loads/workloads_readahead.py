@@ -24,7 +24,8 @@ class Readahead:
     """The disk, the variants, and what is compared; see goals.readahead()."""
 
     POLICY = ADAPTIVE
-    VARIANTS = (STOCK, *(reads_ahead(value) for value in (*WINDOWS, ADAPTIVE)), reads_ahead(ADAPTIVE, "s3fifo"))
+    VARIANTS = (STOCK, Variant("noop", policy="noop"), *(reads_ahead(value) for value in (*WINDOWS, ADAPTIVE)),
+                reads_ahead(ADAPTIVE, "s3fifo"))
     BASELINES = (STOCK,)
     REPETITIONS = 1
     LIMIT = False
