@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include <fcntl.h>
 #include <glib.h>
-#include <limits.h>
 #include <linux/bpf.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "cleanup.h"
-#include "file-util.h"
+#include "kept-file.h"
 #include "learned-file.h"
-#include "string-util.h"
 
 #define MAGIC "cachebpf"
 #define VERSION 1U
 /* On a machine of the other byte order it reads as something else. */
 #define ORDER 0x01020304U
-/* A file that is being written has the name of the one it is to replace between these two. */
-#define NEW_PREFIX ".new-"
-#define NAME_LENGTH_MAX (NAME_MAX - STRLEN(NEW_PREFIX))
 
 typedef struct Header {
         char magic[8];
@@ -155,200 +146,23 @@ const char *learned_strerror(int error) {
         }
 }
 
-/* Nobody else has anything to do with the directory; what is no ordinary file there is damage, too. */
-static int read_file(int dir_fd, const char *name, char **ret, size_t *ret_size) {
-        _cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
-                                        O_NOFOLLOW);
-        g_autofree char *data = NULL;
-        struct stat st;
-        size_t n = 0;
-
-        if (fd < 0)
-                return errno == ELOOP ? -EBADMSG : -errno;
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        if (!S_ISREG(st.st_mode) || st.st_size > (off_t) (LEARNED_SIZE_MAX + sizeof(Header)))
-                return -EBADMSG;
-
-        data = g_malloc((size_t) st.st_size + 1);
-        while (n < (size_t) st.st_size) {
-                ssize_t l = read(fd, data + n, (size_t) st.st_size - n);
-
-                if (l < 0 && errno == EINTR)
-                        continue;
-                if (l < 0)
-                        return -errno;
-                if (l == 0)
-                        break;
-                n += (size_t) l;
-        }
-
-        *ret = TAKE_PTR(data);
-        *ret_size = n;
-        return 0;
-}
-
 int learned_load(int dir_fd, const char *name, const char *label, Learned *ret) {
         g_autofree char *data = NULL;
         size_t size = 0;
         int r;
 
-        r = read_file(dir_fd, name, &data, &size);
+        r = kept_read(dir_fd, name, LEARNED_SIZE_MAX + sizeof(Header), &data, &size);
         return r < 0 ? r : learned_parse(data, size, label, ret);
 }
 
 /* ---- writing */
 
-char *learned_file_name(const char *unit) {
-        char *name = g_uri_escape_string(unit, ":@\\", /* allow_utf8= */ FALSE);
-
-        /* "." and "..", which are no units, and what looks like a file that is being written */
-        if (name[0] == '.') {
-                g_autofree char *old = name;
-
-                name = g_strconcat("%2E", old + 1, NULL);
-        }
-        if (isempty(name) || strlen(name) > NAME_LENGTH_MAX) {
-                g_free(name);
-                name = g_compute_checksum_for_string(G_CHECKSUM_SHA256, unit, -1);
-        }
-        return name;
-}
-
-static int write_file(int fd, const Learned *l) {
-        Header h = make_header(l);
-        int r;
-
-        r = write_all(fd, &h, sizeof(h));
-        if (r >= 0)
-                r = write_all(fd, l->entries, l->n_entries * learned_entry_size(&l->shape));
-        return r >= 0 && fsync(fd) < 0 ? -errno : r;
-}
-
 int learned_save(int dir_fd, const char *name, const Learned *l) {
-        g_autofree char *new = g_strconcat(NEW_PREFIX, name, NULL);
-        _cleanup_close_ int fd = -EBADF;
-        int r;
+        Header h = make_header(l);
+        const struct iovec parts[] = {
+                { &h, sizeof(h) },
+                { l->entries, l->n_entries * learned_entry_size(&l->shape) },
+        };
 
-        /* one that a killed writer left, maybe not by a name only */
-        r = learned_remove(dir_fd, new);
-        if (r < 0)
-                return r;
-
-        fd = openat(dir_fd, new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (fd < 0)
-                return -errno;
-
-        r = write_file(fd, l);
-        if (r >= 0 && renameat(dir_fd, new, dir_fd, name) < 0)
-                r = -errno;
-        if (r < 0) {
-                (void) unlinkat(dir_fd, new, 0);
-                return r;
-        }
-
-        return fsync(dir_fd) < 0 ? -errno : 0;
-}
-
-int learned_remove(int dir_fd, const char *name) {
-        return unlinkat(dir_fd, name, 0) < 0 && errno != ENOENT ? -errno : 0;
-}
-
-int learned_forget(int dir_fd, const char *name, bool *ret_existed) {
-        g_autofree char *new = g_strconcat(NEW_PREFIX, name, NULL);
-        int r;
-
-        *ret_existed = unlinkat(dir_fd, name, 0) >= 0;
-        if (!*ret_existed && errno != ENOENT)
-                return -errno;
-
-        r = learned_remove(dir_fd, new);
-        if (r < 0)
-                return r;
-        return fsync(dir_fd) < 0 ? -errno : 0;
-}
-
-static int open_entries(int dir_fd, DIR **ret) {
-        /* not dup(): that would share the position in the directory */
-        int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
-
-        *ret = fd < 0 ? NULL : fdopendir(fd);
-        if (*ret)
-                return 0;
-        r = -errno;
-        safe_close(fd);
-        return r;
-}
-
-int learned_clean(int dir_fd) {
-        _cleanup_closedir_ DIR *d = NULL;
-        struct dirent *de;
-        int r, ret;
-
-        ret = open_entries(dir_fd, &d);
-        if (ret < 0)
-                return ret;
-
-        while ((de = readdir(d)))
-                if (startswith(de->d_name, NEW_PREFIX)) {
-                        r = learned_remove(dir_fd, de->d_name);
-                        if (r < 0 && ret == 0)
-                                ret = r;
-                }
-        return ret;
-}
-
-typedef struct Entry {
-        char *name;
-        uint64_t size;
-        struct timespec written;
-} Entry;
-
-static void entry_clear(void *p) {
-        g_free(((Entry *) p)->name);
-}
-
-static int compare_newest_first(const void *a, const void *b) {
-        const struct timespec *x = &((const Entry *) a)->written, *y = &((const Entry *) b)->written;
-
-        if (x->tv_sec != y->tv_sec)
-                return x->tv_sec > y->tv_sec ? -1 : 1;
-        return x->tv_nsec > y->tv_nsec ? -1 : x->tv_nsec < y->tv_nsec;
-}
-
-int learned_limit(int dir_fd, uint64_t size) {
-        g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(Entry));
-        _cleanup_closedir_ DIR *d = NULL;
-        struct dirent *de;
-        uint64_t sum = 0;
-        int r, ret;
-
-        g_array_set_clear_func(entries, entry_clear);
-        ret = open_entries(dir_fd, &d);
-        if (ret < 0)
-                return ret;
-
-        while ((de = readdir(d))) {
-                struct stat st;
-
-                if (fstatat(dir_fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) >= 0 && S_ISREG(st.st_mode))
-                        g_array_append_val(entries, ((const Entry) {
-                                .name = g_strdup(de->d_name),
-                                .size = (uint64_t) st.st_size,
-                                .written = st.st_mtim,
-                        }));
-        }
-
-        g_array_sort(entries, compare_newest_first);
-        for (guint i = 0; i < entries->len; i++) {
-                const Entry *e = &g_array_index(entries, Entry, i);
-
-                sum += e->size;
-                if (sum <= size)
-                        continue;
-                r = learned_remove(dir_fd, e->name);
-                if (r < 0 && ret == 0)
-                        ret = r;
-        }
-        return ret;
+        return kept_save(dir_fd, name, parts, ELEMENTSOF(parts));
 }

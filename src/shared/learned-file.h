@@ -53,19 +53,6 @@ void learned_seal(void *data, size_t size);
 /* What is wrong, as a part of a sentence: the file ... */
 const char *learned_strerror(int error);
 
-/* The name of a unit's file in the directory of all. */
-char *learned_file_name(const char *unit);
-
-/* -ENOENT: there is none; else as learned_parse(). */
+/* kept-file.h names and removes the files. -ENOENT: there is none; else as learned_parse(). */
 int learned_load(int dir_fd, const char *name, const char *label, Learned *ret);
-/* The old file stays, whole, until the new one is on the disk. */
 int learned_save(int dir_fd, const char *name, const Learned *l);
-/* Fine if there is none. */
-int learned_remove(int dir_fd, const char *name);
-/* Removes a file and what a writer of it that was killed left behind, also from the disk. Fine if there is
- * none. */
-int learned_forget(int dir_fd, const char *name, bool *ret_existed);
-/* Removes what writers that were killed left behind. */
-int learned_clean(int dir_fd);
-/* Removes those that were not written for the longest time, until no more than size bytes are left. */
-int learned_limit(int dir_fd, uint64_t size);

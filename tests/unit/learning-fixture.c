@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "shared/cleanup.h"
+#include "shared/kept-file.h"
 #include "shared/learned-file.h"
 #include "shared/log.h"
 
@@ -164,7 +165,7 @@ void save_now(void) {
 }
 
 char *path_of(const char *unit) {
-        g_autofree char *name = learned_file_name(unit);
+        g_autofree char *name = kept_file_name(unit);
 
         return g_build_filename(learning_dir, name, NULL);
 }

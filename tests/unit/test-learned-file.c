@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shared/cleanup.h"
+#include "shared/kept-file.h"
 #include "shared/learned-file.h"
 #include "test-util.h"
 
@@ -137,8 +138,8 @@ static void test_round(void **state) {
         learned_sum(&y, b);
         assert_memory_not_equal(a, b, sizeof(a));
 
-        assert_int_equal(learned_remove(d->fd, NAME), 0);
-        assert_int_equal(learned_remove(d->fd, NAME), 0);
+        assert_int_equal(kept_remove(d->fd, NAME), 0);
+        assert_int_equal(kept_remove(d->fd, NAME), 0);
         assert_int_equal(count_files(d), 0);
 }
 
@@ -167,10 +168,10 @@ static void test_damaged(void **state) {
         assert_int_equal(learned_parse(data, size, LABEL, &l), 0);
 
         /* not a file at all */
-        assert_int_equal(learned_remove(d->fd, NAME), 0);
+        assert_int_equal(kept_remove(d->fd, NAME), 0);
         assert_int_equal(symlinkat("/etc/passwd", d->fd, NAME), 0);
         assert_int_equal(load(d->fd), -EBADMSG);
-        assert_int_equal(learned_remove(d->fd, NAME), 0);
+        assert_int_equal(kept_remove(d->fd, NAME), 0);
         assert_int_equal(mkfifoat(d->fd, NAME, 0600), 0);
         assert_int_equal(load(d->fd), -EBADMSG);
 }
@@ -240,13 +241,13 @@ static void test_names(void **state) {
         };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                g_autofree char *name = learned_file_name(names[i].unit);
+                g_autofree char *name = kept_file_name(names[i].unit);
 
                 assert_string_equal(name, names[i].file);
         }
 
         for (const char *unit = longest; unit; unit = unit == longest ? longer : NULL) {
-                g_autofree char *name = learned_file_name(unit);
+                g_autofree char *name = kept_file_name(unit);
 
                 assert_int_equal(strlen(name), 64);
         }
@@ -307,7 +308,7 @@ static void test_kills(void **state) {
         print_message("# %u of %u kills left half of a new file\n", n_left, N_KILLS);
 
         assert_int_equal(save(d->fd, 9), 0);
-        assert_int_equal(learned_clean(d->fd), 0);
+        assert_int_equal(kept_clean(d->fd), 0);
         assert_int_equal(count_files(d), 1);
         assert_int_equal(load(d->fd), 9);
 }
@@ -329,9 +330,9 @@ static void test_limit(void **state) {
         assert_int_equal(save(d->fd, 5), 0);
         assert_int_equal(stat(path, &st), 0);
 
-        assert_int_equal(learned_limit(d->fd, (uint64_t) st.st_size * 5), 0);
+        assert_int_equal(kept_limit(d->fd, (uint64_t) st.st_size * 5), 0);
         assert_int_equal(count_files(d), 5);
-        assert_int_equal(learned_limit(d->fd, (uint64_t) st.st_size * 3 - 1), 0);
+        assert_int_equal(kept_limit(d->fd, (uint64_t) st.st_size * 3 - 1), 0);
         assert_int_equal(count_files(d), 2);
         assert_int_equal(load(d->fd), 5);
         assert_int_equal(faccessat(d->fd, "gone-3", F_OK, 0), 0);

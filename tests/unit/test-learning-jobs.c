@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/control/request.h"
+#include "shared/kept-file.h"
 #include "shared/learned-file.h"
 
 /* ---- what is forgotten */
@@ -28,7 +29,7 @@ static void on_forgotten(int error, const char *file, void *userdata) {
 }
 
 static char *path_of_new(const char *unit) {
-        g_autofree char *name = learned_file_name(unit), *new = g_strconcat(".new-", name, NULL);
+        g_autofree char *name = kept_file_name(unit), *new = g_strconcat(".new-", name, NULL);
 
         return g_build_filename(learning_dir, new, NULL);
 }

@@ -6,6 +6,7 @@
 #include "job.h"
 #include "shared/cleanup.h"
 #include "shared/file-util.h"
+#include "shared/kept-file.h"
 #include "shared/string-util.h"
 
 /* Of all units: the files of those that are long gone make room. */
@@ -56,7 +57,7 @@ static int open_directory(const char *path) {
 }
 
 static int save(const LearningJob *j, Result *ret) {
-        g_autofree char *name = learned_file_name(j->unit);
+        g_autofree char *name = kept_file_name(j->unit);
         _cleanup_learned_ Learned l = {};
         _cleanup_close_ int dir = -EBADF;
         int r;
@@ -80,11 +81,11 @@ static int save(const LearningJob *j, Result *ret) {
         if (r < 0)
                 return r;
         ret->written = true;
-        return learned_limit(dir, TOTAL_SIZE_MAX);
+        return kept_limit(dir, TOTAL_SIZE_MAX);
 }
 
 static int restore(const LearningJob *j, Result *ret) {
-        g_autofree char *name = learned_file_name(j->unit);
+        g_autofree char *name = kept_file_name(j->unit);
         _cleanup_learned_ Learned l = {};
         _cleanup_close_ int dir = open_directory(j->dir);
         int r;
@@ -99,14 +100,14 @@ static int restore(const LearningJob *j, Result *ret) {
 }
 
 static int forget(const LearningJob *j, Result *ret) {
-        g_autofree char *name = learned_file_name(j->unit);
+        g_autofree char *name = kept_file_name(j->unit);
         _cleanup_close_ int dir = open_directory(j->dir);
         int r;
 
         if (dir < 0 && dir != -ENOENT)
                 return dir;
 
-        r = dir < 0 ? 0 : learned_forget(dir, name, &ret->written);
+        r = dir < 0 ? 0 : kept_forget(dir, name, &ret->written);
         return r >= 0 && j->map_fd >= 0 ? learned_map_empty(j->map_fd) : r;
 }
 

@@ -10,6 +10,7 @@
 #include "jobs.h"
 #include "learning.h"
 #include "shared/cleanup.h"
+#include "shared/kept-file.h"
 #include "shared/log.h"
 #include "shared/string-util.h"
 
@@ -83,7 +84,7 @@ static bool is_final(int r) {
 }
 
 static void restored(Learner *x, const LearningJob *j, int r) {
-        g_autofree char *name = learned_file_name(j->unit);
+        g_autofree char *name = kept_file_name(j->unit);
 
         if (r >= 0)
                 log_debug("%s: What its cache policy learned before is restored.", j->unit);
@@ -114,7 +115,7 @@ static void note_restored(Learning *l, Unit *u) {
 static void sync_unit(Learning *l, Unit *u);
 
 static void forgotten(const LearningJob *j, int r) {
-        g_autofree char *name = learned_file_name(j->unit),
+        g_autofree char *name = kept_file_name(j->unit),
                         *path = r >= 0 && j->written ? g_build_filename(j->dir, name, NULL) : NULL;
 
         if (j->forgotten)
@@ -304,7 +305,7 @@ static void clean(const char *path) {
         _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
         if (fd >= 0)
-                (void) learned_clean(fd);
+                (void) kept_clean(fd);
 }
 
 int learning_new(Manager *m, Learning **ret) {
