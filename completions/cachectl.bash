@@ -108,7 +108,8 @@ _cachectl() {
                         else
                                 words="$(__cachectl_policies) auto"
                                 words+=" CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission="
-                                words+=" CacheReadahead= CacheFiles= CacheLevel= CacheLearning= CacheCandidates= CacheAutoMargin="
+                                words+=" CacheReadahead= CacheFiles= CacheLevel= CacheLearning= CacheReplay="
+                                words+=" CacheCandidates= CacheAutoMargin="
                         fi
                         ;;
                 verify)

@@ -112,7 +112,7 @@ complete -c cachectl -n '__cachectl_verb policies show-policy' -a '(__cachectl_p
 complete -c cachectl -n '__cachectl_later set hold' -a '(__cachectl_policies) auto' -d policy
 complete -c cachectl -n '__cachectl_verb show-policy' -a auto -d policy
 complete -c cachectl -n '__cachectl_later set hold' \
-    -a 'CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission= CacheReadahead= CacheFiles= CacheLevel= CacheLearning= CacheCandidates= CacheAutoMargin=' -d setting
+    -a 'CachePolicy= CachePolicyOptions= CacheScanThreads= CacheAdmission= CacheReadahead= CacheFiles= CacheLevel= CacheLearning= CacheReplay= CacheCandidates= CacheAutoMargin=' -d setting
 complete -c cachectl -n '__cachectl_verb verify' -F -a '(__cachectl_units)' -d unit
 complete -c cachectl -n '__cachectl_verb threads' -a '(__fish_complete_pids)'
 complete -c cachectl -n '__cachectl_first classify' -a 'normal scan background' -d class

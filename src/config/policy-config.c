@@ -201,17 +201,23 @@ static int set_readahead(const Policy *p, const PolicySetting *s, PolicyConfig *
         return 0;
 }
 
-/* ---- learning */
+/* ---- yes or no */
+
+static bool is_yes(const PolicyWords *w) {
+        return policy_words_count(w) == 1 && parse_boolean(policy_words_get(w, 0)->text) > 0;
+}
 
 bool policy_setting_wants_learning(const PolicySetting *s) {
         const PolicyWords *w = s->more + POLICY_KEY_LEARNING;
 
-        return policy_words_count(w) == 0 || parse_boolean(policy_words_get(w, 0)->text) > 0;
+        return policy_words_count(w) == 0 || is_yes(w);
 }
 
-/* For all policies: those that learn nothing have nothing to keep. */
-static int check_learning(const PolicySetting *s, char **ret_problem) {
-        const PolicyWords *words = s->more + POLICY_KEY_LEARNING;
+bool policy_setting_wants_replay(const PolicySetting *s) {
+        return is_yes(s->more + POLICY_KEY_REPLAY);
+}
+
+static int check_boolean(const PolicyWords *words, char **ret_problem) {
         const PolicyWord *w;
 
         if (policy_words_count(words) == 0)
@@ -223,6 +229,10 @@ static int check_learning(const PolicySetting *s, char **ret_problem) {
 
         return problemf(ret_problem, "'%s' (" SOURCE_FORMAT ") is neither yes nor no", w->text,
                         SOURCE_ARGUMENTS(w->file, w->line));
+}
+
+int policy_setting_check_replay(const PolicySetting *s, char **ret_problem) {
+        return check_boolean(s->more + POLICY_KEY_REPLAY, ret_problem);
 }
 
 /* ---- files */
@@ -299,8 +309,10 @@ int policy_config_make(const Policy *p, const PolicySetting *s, PolicyConfig *re
                 r = set_readahead(p, s, &c, ret_problem);
         if (r >= 0)
                 r = check_listens(p, s, ret_problem);
+        if (r >= 0) /* for all policies: those that learn nothing have nothing to keep */
+                r = check_boolean(s->more + POLICY_KEY_LEARNING, ret_problem);
         if (r >= 0)
-                r = check_learning(s, ret_problem);
+                r = policy_setting_check_replay(s, ret_problem);
         if (r < 0)
                 return r;
 

@@ -17,6 +17,7 @@ static const struct {
         [POLICY_KEY_FILES] = { "CacheFiles" },
         [POLICY_KEY_LEVELS] = { "CacheLevel" },
         [POLICY_KEY_LEARNING] = { "CacheLearning", .replaces = true },
+        [POLICY_KEY_REPLAY] = { "CacheReplay", .replaces = true },
         [POLICY_KEY_CANDIDATES] = { "CacheCandidates" },
         [POLICY_KEY_AUTO_MARGIN] = { "CacheAutoMargin", .replaces = true },
 };

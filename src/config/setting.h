@@ -14,6 +14,7 @@ typedef enum PolicyKey {
         POLICY_KEY_FILES,        /* CacheFiles=PRIORITY PATTERN…, see cache-files.h */
         POLICY_KEY_LEVELS,       /* CacheLevel=LEVEL lru|mru */
         POLICY_KEY_LEARNING,     /* CacheLearning=BOOLEAN */
+        POLICY_KEY_REPLAY,       /* CacheReplay=BOOLEAN */
         POLICY_KEY_CANDIDATES,   /* CacheCandidates=POLICY or POLICY:NAME=VALUE,…, see candidates.h */
         POLICY_KEY_AUTO_MARGIN,  /* CacheAutoMargin=POINTS of percent */
         _POLICY_KEY_MAX,

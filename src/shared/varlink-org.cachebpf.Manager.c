@@ -340,7 +340,8 @@ static SD_VARLINK_DEFINE_STRUCT_TYPE(
                 Setting,
                 SD_VARLINK_FIELD_COMMENT("CachePolicy, CachePolicyOptions, CacheScanThreads, "
                                          "CacheAdmission, CacheReadahead, CacheFiles, CacheLevel, "
-                                         "CacheLearning, CacheCandidates or CacheAutoMargin"),
+                                         "CacheLearning, CacheReplay, CacheCandidates or "
+                                         "CacheAutoMargin"),
                 SD_VARLINK_DEFINE_FIELD(key, SD_VARLINK_STRING, 0),
                 SD_VARLINK_FIELD_COMMENT("What the line assigns, as it was written; empty: it resets"),
                 SD_VARLINK_DEFINE_FIELD(value, SD_VARLINK_STRING, 0),

@@ -284,7 +284,8 @@ static void test_refused(void **state) {
         check_refused("a.slice", "MemoryMax=1G", NULL,
                       "'MemoryMax=' is no setting of a unit; there are CachePolicy=, "
                       "CachePolicyOptions=, CacheScanThreads=, CacheAdmission=, CacheReadahead=, "
-                      "CacheFiles=, CacheLevel=, CacheLearning=, CacheCandidates=, CacheAutoMargin=");
+                      "CacheFiles=, CacheLevel=, CacheLearning=, CacheReplay=, CacheCandidates=, "
+                      "CacheAutoMargin=");
         check_refused("a.slice", "CacheFiles=0 /a b", NULL,
                       "'CacheFiles=0 /a b': 'b' is neither a priority nor an absolute path");
         check_refused("a.slice", "CacheLevel=0 mru", NULL,
@@ -293,6 +294,8 @@ static void test_refused(void **state) {
         check_refused("a.slice", "CachePolicy=lfu\nMemoryMax=1G", NULL, unwritable);
         check_refused("a.slice", "CachePolicyOptions=nr_scan=64\\", NULL, unwritable);
         check_refused("a.slice", "CachePolicy=\xff\xfe", NULL, unwritable);
+        check_refused("a.slice", "CacheReplay=maybe", NULL, "'maybe' is neither yes nor no");
+        check_refused("plain.slice", "CacheReplay=maybe", NULL, "'maybe' is neither yes nor no");
         check_refused("plain.slice", "CachePolicyOptions=nr_scan=64", NULL,
                       "unit 'plain.slice' has no cache policy that "
                       "this could be for; name one with CachePolicy=");

@@ -141,7 +141,7 @@ unknown='is not known to cachebpfd; "systemctl list-units --type=slice,service,s
 policies='/etc/cachebpf/policies, /run/cachebpf/policies, /usr/lib/cachebpf/policies'
 list="'cachectl policies' lists what there is"
 keys='CachePolicy=, CachePolicyOptions=, CacheScanThreads=, CacheAdmission=, CacheReadahead=, CacheFiles='
-keys+=', CacheLevel=, CacheLearning=, CacheCandidates=, CacheAutoMargin='
+keys+=', CacheLevel=, CacheLearning=, CacheReplay=, CacheCandidates=, CacheAutoMargin='
 says 4 'There is no unit "journald.service".' 'cachectl set journald lfu'
 says 4 "Unit \"journald.service\" $unknown" 'cachectl status journald'
 says 4 'There is no unit "systemd-journald.servic.service".' 'cachectl set systemd-journald.servic lfu'

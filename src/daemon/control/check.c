@@ -140,10 +140,9 @@ int config_check(Manager *m, const char *unit, const PolicySetting *asked, const
                         return config_refuse(o, -EINVAL,
                                              "unit '%s' has no cache policy that this could be for; name "
                                              "one with %s=", unit, policy_setting_key_name(0));
-                return 0;
-        }
-
-        if (policy_setting_check_all(&o->setting, m->policies, m->paths.policies, &problem) >= 0)
+                if (policy_setting_check_replay(&o->setting, &problem) >= 0)
+                        return 0;
+        } else if (policy_setting_check_all(&o->setting, m->policies, m->paths.policies, &problem) >= 0)
                 return 0;
 
         strip_source(problem, source);
