@@ -456,8 +456,62 @@ static void test_loaded_again(void **state) {
         expect_unit("a.service", "active mru /1 1 attached");
 }
 
+/* ---- starts */
+
+static bool is_seen_to_start(const char *unit) {
+        return manager_find_unit(fixture->manager, unit)->started_at > 0;
+}
+
+/* Of what runs when the daemon comes nobody knows how long it does. */
+static void test_started(void **state) {
+        PlayedUnit *a, *b, *c;
+
+        need_bus();
+        a = play_unit("a.service", "active", 1, "lfu");
+        b = play_unit("b.service", "inactive", 0, NULL);
+        start();
+        assert_false(is_seen_to_start("a.service"));
+
+        play_state(b, "activating");
+        play_new(play_unit("d.scope", "active", 2, NULL));
+        run_until_quiet();
+        assert_true(is_seen_to_start("b.service"));
+        assert_true(is_seen_to_start("d.scope"));
+
+        /* it goes on */
+        play_state(a, "reloading");
+        run_until_quiet();
+        assert_false(is_seen_to_start("a.service"));
+        play_state(a, "inactive");
+        play_state(a, "active");
+        run_until_quiet();
+        assert_true(is_seen_to_start("a.service"));
+
+        /* by no signal, while systemd reads its configuration; the second list has it */
+        c = play_unit("c.service", "inactive", 0, NULL);
+        play_new(c);
+        run_until_quiet();
+        c->active = "active";
+        play_reloading(true);
+        play_reloading(false);
+        run_until_quiet();
+        assert_true(is_seen_to_start("c.service"));
+}
+
+/* Who wants to know what a unit reads needs its control group, with a policy or without. */
+static void test_replay(void **state) {
+        need_bus();
+        play_file(play_unit("a.service", "active", 1, NULL), "[Service]\nX-CacheReplay=yes\n");
+        play_file(play_unit("b.service", "active", 2, NULL), "[Service]\nX-CacheReplay=no\n");
+        start();
+        expect_unit("a.service", "active - /1 1 unconfigured");
+        expect_unit("b.service", "active - - 0 unconfigured");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
+                PLAY_TEST(test_started),
+                PLAY_TEST(test_replay),
                 PLAY_TEST(test_start),
                 PLAY_TEST(test_states),
                 PLAY_TEST(test_empty),

@@ -20,6 +20,8 @@ const ManagerPaths manager_default_paths = {
         .rules = policy_rule_directories,
         .overrides = unit_override_directories,
         .learned = "/var/lib/cachebpf/learned",
+        .replay = "/var/lib/cachebpf/replay",
+        .mounts = "/proc/self/mountinfo",
 };
 
 /* Clients, and the watchdog, do not wait for longer while thousands of units get their policies. */

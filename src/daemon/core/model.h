@@ -42,6 +42,8 @@ typedef struct ManagerPaths {
         const char *const *rules;
         const char *const *overrides; /* a directory for each OverrideKind; NULL: none */
         const char *learned;          /* what policies learned is kept below; NULL: it is not */
+        const char *replay;           /* so is what services read */
+        const char *mounts;           /* "/proc/self/mountinfo" */
 } ManagerPaths;
 
 /* A client holds a unit: it gives the unit settings that are stronger than all configuration, for as long as
@@ -99,6 +101,8 @@ struct Unit {
         bool asked;                 /* somebody waits for that: it is not forgotten before */
         char *cgroup;
         uint64_t cgroup_id;         /* 0: no control group now */
+        uint64_t started_at;        /* CLOCK_MONOTONIC, of its start; 0: nobody saw that */
+        uint64_t told_cgroup_id;    /* that observers heard of last */
 
         /* what is configured */
         PolicySetting file_setting; /* by the unit's files */
@@ -141,6 +145,8 @@ typedef struct ManagerObserver {
         void (*policy_came)(void *userdata, Unit *u);
         /* It is about to be detached, or replaced if that can be done; its maps are there still. */
         void (*policy_goes)(void *userdata, Unit *u);
+        /* The unit has another control group, or (cgroup_id 0) none; what is wanted for it is known. */
+        void (*cgroup_changed)(void *userdata, Unit *u);
         /* The unit is about to be freed. */
         void (*unit_removed)(void *userdata, Unit *u);
         /* Something else is set for the unit: what is known of it may not be enough any more. */

@@ -240,6 +240,14 @@ static void cannot_choose(Unit *u) {
         set_statef(u, UNIT_UNSUPPORTED, "%s; the stock policy runs", u->manager->no_choice);
 }
 
+static void tell_cgroup(Unit *u) {
+        if (u->told_cgroup_id == u->cgroup_id)
+                return;
+
+        u->told_cgroup_id = u->cgroup_id;
+        manager_notify(u->manager, cgroup_changed, u);
+}
+
 static void unit_reconcile(Unit *u) {
         _cleanup_policy_config_ PolicyConfig config = {};
         Manager *m = u->manager;
@@ -247,6 +255,7 @@ static void unit_reconcile(Unit *u) {
         if (!u->loaded) {
                 if (u->link)
                         control_group_gone(u);
+                tell_cgroup(u);
                 if (u->fetching) /* the last answer comes back here */
                         return;
                 /* loaded for a question only: who asked it hears what is configured */
@@ -263,6 +272,8 @@ static void unit_reconcile(Unit *u) {
 
         /* Announced, but not started: not a unit of ours before that. */
         if (!u->files_known) {
+                if (u->cgroup_id == 0)
+                        tell_cgroup(u);
                 if (!u->active) {
                         if (u->link)
                                 control_group_gone(u);
@@ -274,6 +285,7 @@ static void unit_reconcile(Unit *u) {
         }
 
         (void) unit_resolve_setting(u);
+        tell_cgroup(u);
 
         if (u->link && u->link->cgroup_id != u->cgroup_id) {
                 unit_drop_link(u);

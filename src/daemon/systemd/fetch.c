@@ -50,8 +50,16 @@ static bool has_files(const PolicySetting *s) {
 static bool wants_cgroup(const Unit *u) {
         return unit_is_managed(u) || u->file_setting.policy ||
                 policy_setting_wants_filter(&u->file_setting) ||
-                policy_setting_wants_readahead(&u->file_setting) || has_files(&u->file_setting) ||
+                policy_setting_wants_readahead(&u->file_setting) ||
+                policy_setting_wants_replay(&u->setting) ||
+                policy_setting_wants_replay(&u->file_setting) || has_files(&u->file_setting) ||
                 has_files(&u->setting) || u->manager->rules.by_cgroup;
+}
+
+void systemd_unit_is_active(Unit *u, bool started) {
+        if (!u->active)
+                u->started_at = started ? (uint64_t) g_get_monotonic_time() : 0;
+        u->active = true;
 }
 
 void systemd_fetch_active(SystemdUnit *s) {
@@ -59,7 +67,7 @@ void systemd_fetch_active(SystemdUnit *s) {
         bool files = !u->files_known && !s->want_files && !s->slots[UNIT_FETCH_FRAGMENT] &&
                 !s->slots[UNIT_FETCH_DROPINS];
 
-        u->active = true;
+        systemd_unit_is_active(u, /* started= */ true);
         if (files || wants_cgroup(u))
                 systemd_fetch_queue(s, files, wants_cgroup(u));
 }

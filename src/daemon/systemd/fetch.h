@@ -3,6 +3,8 @@
 
 #include "internal.h"
 
+/* The unit is active; whether it was seen to start, if it was not active before. */
+void systemd_unit_is_active(Unit *u, bool started);
 /* The unit became active or is active: make sure that what matters of it is known. */
 void systemd_fetch_active(SystemdUnit *s);
 /* The unit has no control group any more; nothing needs to be asked for that. */

@@ -105,8 +105,9 @@ static int read_list(SystemdWatch *w, sd_bus_message *reply,
 
 static void unit_listed(SystemdUnit *s, bool active) {
         s->seen = true;
-        s->unit->active = active;
-        if (!active)
+        if (active) /* what the first list has may have started long ago */
+                systemd_unit_is_active(s->unit, s->watch->n_rescans > 1);
+        else
                 systemd_fetch_inactive(s);
 
         /* A unit that started while the list was made was asked for its files already. */
