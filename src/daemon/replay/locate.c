@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <fcntl.h>
+#include <libmount.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "locate.h"
+#include "shared/cleanup.h"
+#include "shared/string-util.h"
+
+char *path_of_fd(int fd, char ret[static FD_PATH_SIZE]) {
+        (void) snprintf(ret, FD_PATH_SIZE, "/proc/self/fd/%i", fd);
+        return ret;
+}
+
+/* openat2() could refuse symbolic links, but not under RestrictSUIDSGID= of the daemon. */
+static bool is_at(int fd, const char *path) {
+        char link[FD_PATH_SIZE];
+        g_autofree char *real = g_file_read_link(path_of_fd(fd, link), NULL);
+
+        return real && streq(real, path);
+}
+
+int recorded_path_open(const char *path, struct stat *ret) {
+        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+
+        if (fd < 0 || fstat(fd, ret) < 0)
+                return -errno;
+        return S_ISREG(ret->st_mode) && is_at(fd, path) ? TAKE_FD(fd) : -EBADF;
+}
+
+int recorded_file_open(const RecordedFile *f) {
+        struct stat st;
+        _cleanup_close_ int fd = recorded_path_open(f->path, &st);
+
+        if (fd < 0)
+                return fd;
+        return st.st_ino == f->ino && (uint64_t) st.st_size == f->size &&
+                       st.st_mtim.tv_sec == f->mtime_sec && (uint32_t) st.st_mtim.tv_nsec == f->mtime_nsec ?
+                TAKE_FD(fd) : -ESTALE;
+}
+
+/* ---- where it is */
+
+/* The kernel's own form. */
+static bool is_on_device(struct libmnt_fs *fs, uint32_t device) {
+        return mnt_fs_get_devno(fs) == makedev(device >> 20, device & 0xfffff);
+}
+
+static bool may_hang(struct libmnt_fs *fs) {
+        return mnt_fs_is_netfs(fs) || startswith(mnt_fs_get_fstype(fs), "fuse");
+}
+
+/* A mount shows the file system from its root on. NULL: not this file. */
+static char *path_below(struct libmnt_fs *fs, const char *path) {
+        const char *root = strempty(mnt_fs_get_root(fs)), *target = mnt_fs_get_target(fs), *rest;
+
+        root = streq(root, "/") ? "" : root;
+        target = streq(target, "/") ? "" : target;
+        rest = startswith(path, root);
+        return rest && rest[0] == '/' ? g_strconcat(target, rest, NULL) : NULL;
+}
+
+static bool is_there(const char *path, const RecordedFile *f, struct stat *ret) {
+        _cleanup_close_ int fd = recorded_path_open(path, ret);
+
+        return fd >= 0 && ret->st_ino == f->ino;
+}
+
+/* The last mount at a place hides those before. */
+static bool locate_file(RecordedFile *f, struct libmnt_table *mounts) {
+        struct libmnt_iter *it = mnt_new_iter(MNT_ITER_BACKWARD);
+        struct libmnt_fs *fs;
+        bool found = false;
+
+        while (!found && mnt_table_next_fs(mounts, it, &fs) == 0) {
+                g_autofree char *path = is_on_device(fs, f->device) && !may_hang(fs) ?
+                        path_below(fs, f->path) : NULL;
+                struct stat st;
+
+                if (!path || !is_there(path, f, &st))
+                        continue;
+
+                found = true;
+                g_set_str(&f->path, path);
+                f->size = (uint64_t) st.st_size;
+                f->mtime_sec = st.st_mtim.tv_sec;
+                f->mtime_nsec = (uint32_t) st.st_mtim.tv_nsec;
+        }
+
+        mnt_free_iter(it);
+        return found;
+}
+
+/* It may have become shorter. */
+static void clip(RecordedFile *f) {
+        uint64_t n_pages = file_pages(f->size);
+
+        for (guint i = f->ranges->len; i > 0; i--) {
+                RecordedRange *r = &g_array_index(f->ranges, RecordedRange, i - 1);
+
+                if (r->first >= n_pages)
+                        g_array_remove_index(f->ranges, i - 1);
+                else
+                        r->n = MIN(r->n, n_pages - r->first);
+        }
+}
+
+int recording_locate(Recording *r, const char *mountinfo) {
+        struct libmnt_table *mounts = mnt_new_table_from_file(mountinfo);
+
+        if (!mounts)
+                return -errno;
+
+        for (guint i = r->files->len; i > 0; i--) {
+                RecordedFile *f = r->files->pdata[i - 1];
+
+                if (locate_file(f, mounts))
+                        clip(f);
+                else
+                        g_array_set_size(f->ranges, 0);
+                if (f->ranges->len == 0)
+                        g_ptr_array_remove_index(r->files, i - 1);
+        }
+
+        mnt_unref_table(mounts);
+        return 0;
+}

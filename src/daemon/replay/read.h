@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "recording.h"
+
+typedef struct ReplayCounts {
+        uint32_t n_files;       /* that were read ahead, and so many pages of them */
+        uint32_t n_passed_over; /* they are others by now, or cannot be opened */
+        uint64_t n_pages;
+        bool full;              /* there is no more room */
+} ReplayCounts;
+
+/* Has the kernel read what is recorded, as far as it is not cached, in that order. The pages are charged
+ * to the control group of the caller. room() says how many bytes there still are for that; half of what
+ * it says first is left to others. */
+void recording_read(const Recording *r, uint64_t (*room)(void *userdata), void *userdata,
+                    ReplayCounts *ret);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <unistd.h>
+
+#include "recording.h"
+#include "shared/cleanup.h"
+
+RecordedFile *recorded_file_new(void) {
+        RecordedFile *f = g_new0(RecordedFile, 1);
+
+        f->ranges = g_array_new(FALSE, FALSE, sizeof(RecordedRange));
+        return f;
+}
+
+void recorded_file_free(void *p) {
+        RecordedFile *f = p;
+
+        g_array_unref(f->ranges);
+        free(f->path);
+        free(f);
+}
+
+void recorded_file_add(RecordedFile *f, uint64_t first, uint64_t n, uint64_t gap) {
+        RecordedRange *last = f->ranges->len > 0 ?
+                &g_array_index(f->ranges, RecordedRange, f->ranges->len - 1) : NULL;
+
+        if (last && first - (last->first + last->n) <= gap)
+                last->n = first + n - last->first;
+        else
+                g_array_append_val(f->ranges, ((RecordedRange) { .first = first, .n = n }));
+}
+
+void recording_done(Recording *r) {
+        if (r->files)
+                g_ptr_array_unref(r->files);
+        *r = (Recording) {};
+}
+
+uint64_t file_pages(uint64_t size) {
+        uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE);
+
+        return size / page + (size % page > 0);
+}
+
+static uint64_t count_pages(const RecordedFile *f) {
+        uint64_t n = 0;
+
+        for (guint i = 0; i < f->ranges->len; i++)
+                n += g_array_index(f->ranges, RecordedRange, i).n;
+        return n;
+}
+
+uint64_t recording_count_pages(const Recording *r) {
+        uint64_t n = 0;
+
+        for (guint i = 0; r->files && i < r->files->len; i++)
+                n += count_pages(r->files->pdata[i]);
+        return n;
+}
+
+char *recording_join_names(const char *names, size_t size) {
+        _cleanup_gstring_ GString *path = g_string_new(NULL);
+
+        if (size == 0 || names[size - 1] != 0)
+                return NULL;
+
+        for (size_t i = 0; i < size; i += strlen(names + i) + 1) {
+                if (!names[i] || strchr(names + i, '/'))
+                        return NULL;
+                g_string_prepend(path, names + i);
+                g_string_prepend_c(path, '/');
+        }
+
+        return strdup(path->str);
+}
+
+/* ---- from what was used */
+
+static int compare_chunks(const void *a, const void *b) {
+        const UsedChunk *x = a, *y = b;
+
+        if (x->key.dev != y->key.dev)
+                return x->key.dev < y->key.dev ? -1 : 1;
+        if (x->key.ino != y->key.ino)
+                return x->key.ino < y->key.ino ? -1 : 1;
+        return x->key.chunk < y->key.chunk ? -1 : x->key.chunk > y->key.chunk;
+}
+
+static void add_chunk(RecordedFile *f, const UsedChunk *c) {
+        uint64_t begin = (uint64_t) c->key.chunk * USES_CHUNK_PAGES;
+
+        for (unsigned i = 0; i < USES_CHUNK_PAGES; i++)
+                if (c->value.pages >> i & 1)
+                        recorded_file_add(f, begin + i, 1, RECORDING_GAP_MAX);
+}
+
+/* A file, and when it was used first. */
+typedef struct Candidate {
+        RecordedFile *file;
+        uint64_t nsec;
+} Candidate;
+
+static int compare_candidates(const void *a, const void *b) {
+        const Candidate *x = a, *y = b;
+
+        return x->nsec < y->nsec ? -1 : x->nsec > y->nsec;
+}
+
+static bool is_same_file(const UsedChunk *a, const UsedChunk *b) {
+        return a->key.dev == b->key.dev && a->key.ino == b->key.ino;
+}
+
+static int compare_files(const void *a, const void *b) {
+        const UsedFile *x = a, *y = b;
+
+        if (x->key.dev != y->key.dev)
+                return x->key.dev < y->key.dev ? -1 : 1;
+        return x->key.ino < y->key.ino ? -1 : x->key.ino > y->key.ino;
+}
+
+static char *find_path(GArray *files, const UsedChunk *c) {
+        const UsedFile wanted = { .key = { .dev = c->key.dev, .ino = c->key.ino } };
+        const UsedFile *f;
+        guint i;
+
+        if (!g_array_binary_search(files, &wanted, compare_files, &i))
+                return NULL;
+
+        f = &g_array_index(files, UsedFile, i);
+        return f->value.whole && f->value.size <= sizeof(f->value.names) ?
+                recording_join_names(f->value.names, f->value.size) : NULL;
+}
+
+/* All chunks of the file, which begin at i; returns where those of the next file do. */
+static guint add_file(GArray *files, GArray *chunks, guint i, GArray *candidates) {
+        const UsedChunk *first = &g_array_index(chunks, UsedChunk, i);
+        RecordedFile *f = recorded_file_new();
+        uint64_t nsec = UINT64_MAX;
+
+        for (; i < chunks->len; i++) {
+                const UsedChunk *c = &g_array_index(chunks, UsedChunk, i);
+
+                if (!is_same_file(c, first))
+                        break;
+                nsec = MIN(nsec, c->value.nsec);
+                add_chunk(f, c);
+        }
+
+        f->path = find_path(files, first);
+        f->ino = first->key.ino;
+        f->device = first->key.dev;
+        if (f->path && f->ranges->len > 0)
+                g_array_append_val(candidates, ((Candidate) { .file = f, .nsec = nsec }));
+        else
+                recorded_file_free(f);
+        return i;
+}
+
+void recording_make(const Uses *uses, Recording *ret) {
+        g_autoptr(GArray) chunks = g_array_copy(uses->chunks), files = g_array_copy(uses->files),
+                          candidates = g_array_new(FALSE, FALSE, sizeof(Candidate));
+        uint64_t n_pages = 0;
+
+        g_array_sort(files, compare_files);
+        g_array_sort(chunks, compare_chunks);
+        for (guint i = 0; i < chunks->len;)
+                i = add_file(files, chunks, i, candidates);
+        g_array_sort(candidates, compare_candidates);
+
+        *ret = (Recording) {
+                .recorded_at = (uint64_t) g_get_real_time(),
+                .files = g_ptr_array_new_with_free_func(recorded_file_free),
+        };
+        for (guint i = 0; i < candidates->len; i++) {
+                RecordedFile *f = g_array_index(candidates, Candidate, i).file;
+
+                n_pages += count_pages(f);
+                if (ret->files->len < RECORDING_FILES_MAX && n_pages <= RECORDING_PAGES_MAX)
+                        g_ptr_array_add(ret->files, f);
+                else
+                        recorded_file_free(f);
+        }
+}
