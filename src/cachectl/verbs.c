@@ -178,7 +178,8 @@ const Verb verbs[] = {
                 .options = OPTION_QUIET | OPTION_REMOTE,
                 .summary = "Forget what policies learned",
                 .details = "Removes what is kept of what the policies of the units have learned, and has\n"
-                           "those that run now learn anew. CacheLearning=no has nothing kept.\n",
+                           "those that run now learn anew. CacheLearning=no has nothing kept.\n"
+                           "Also removes what CacheReplay=yes recorded of what the units read.\n",
                 .run = verb_forget,
         },
         {

@@ -17,6 +17,7 @@
 #include "daemon/dbus/bus.h"
 #include "daemon/files/files.h"
 #include "daemon/learning/learning.h"
+#include "daemon/replay/replay.h"
 #include "daemon/varlink/server.h"
 #include "shared/log.h"
 
@@ -74,6 +75,7 @@ typedef struct Daemon {
         Manager *manager;
         Files *files;
         Learning *learning;
+        Replay *replay;
         Auto *chooser;
         Control *control;
         Bus *bus;
@@ -197,6 +199,7 @@ static void daemon_done(Daemon *d) {
         bus_free(d->bus);
         control_free(d->control);
         auto_free(d->chooser);
+        replay_free(d->replay);
         learning_free(d->learning);
         files_free(d->files);
         manager_free(d->manager);
@@ -206,6 +209,7 @@ static void daemon_done(Daemon *d) {
 
 static int run(void) {
         _cleanup_(daemon_done) Daemon d = {};
+        ReplayBackend backend;
         int r;
 
         r = sd_event_default(&d.event);
@@ -228,6 +232,9 @@ static int run(void) {
         if (r < 0)
                 return log_error_errno(r, "Cannot make the timer for what policies learn: %m");
 
+        backend = replay_kernel_backend();
+        d.replay = replay_new(d.manager, &backend);
+
         r = auto_new(d.manager, &auto_backend, &d.chooser);
         if (r < 0)
                 return log_error_errno(r, "Cannot make the timer that chooses policies: %m");
@@ -238,6 +245,7 @@ static int run(void) {
 
         d.control = control_new(d.manager);
         d.control->learning = d.learning;
+        d.control->replay = d.replay;
         r = bus_new(d.control, became_ready, &d, &d.bus);
         if (r < 0)
                 return r;

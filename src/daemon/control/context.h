@@ -5,12 +5,14 @@
 
 #include "daemon/core/model.h"
 #include "daemon/learning/learning.h"
+#include "daemon/replay/replay.h"
 #include "daemon/systemd/watch.h"
 
 /* What clients may do to the daemon, whatever bus they come by. */
 typedef struct Control {
         Manager *manager;
         Learning *learning;             /* NULL: nothing is kept */
+        Replay *replay;                 /* so is nothing that services read */
 
         /* NULL: there is no system bus now. */
         sd_bus *bus;

@@ -35,6 +35,8 @@ static void request_free(Pending *p) {
 
         if (q->forget && p->control->learning)
                 learning_disown(p->control->learning, q);
+        if (q->forget && p->control->replay)
+                replay_disown(p->control->replay, q);
         sd_event_source_disable_unref(q->timer);
         config_outcome_done(&q->outcome);
         strv_free(q->change.assignments);
@@ -141,34 +143,53 @@ static void begin_hold(ConfigRequest *q) {
                 q->cookie = h->cookie;
 }
 
-static void forgotten(int error, const char *file, void *userdata) {
-        ConfigRequest *q = userdata;
+/* file: what was removed; NULL: there was nothing. */
+static void note_forgotten(ConfigRequest *q, int error, const char *file, const char *what) {
         ConfigOutcome *o = &q->outcome;
 
-        o->error = error;
-        if (error < 0)
-                o->problem = g_strdup_printf("cannot remove what was learned for %s: %s", q->pending.unit,
+        if (error < 0 && o->error >= 0) {
+                o->error = error;
+                o->problem = g_strdup_printf("cannot remove what was %s for %s: %s", what, q->pending.unit,
                                              strerror(-error));
-        else if (q->missing && !file)
-                o->error = -ESRCH;
-
-        if (file) {
-                o->files = g_ptr_array_new_null_terminated(0, g_free, TRUE);
-                g_ptr_array_add(o->files, g_strdup(file));
-                log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = q->pending.unit),
-                                "%s: What its cache policy learned was removed at the request of user %u.",
-                                q->pending.unit, (unsigned) q->pending.uid);
         }
-        answer(q, o, NULL);
+        if (!file)
+                return;
+
+        if (!o->files)
+                o->files = g_ptr_array_new_null_terminated(0, g_free, TRUE);
+        g_ptr_array_add(o->files, g_strdup(file));
+        log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = q->pending.unit),
+                        "%s: What was %s for it was removed at the request of user %u.", q->pending.unit,
+                        what, (unsigned) q->pending.uid);
+}
+
+static void recording_forgotten(int error, const char *file, void *userdata) {
+        ConfigRequest *q = userdata;
+
+        note_forgotten(q, error, file, "recorded");
+        if (q->missing && q->outcome.error >= 0 && !q->outcome.files)
+                q->outcome.error = -ESRCH;
+        answer(q, &q->outcome, NULL);
+}
+
+static void learned_forgotten(int error, const char *file, void *userdata) {
+        ConfigRequest *q = userdata;
+        Replay *r = q->pending.control->replay;
+
+        note_forgotten(q, error, file, "learned");
+        if (r)
+                replay_forget(r, q->pending.unit, recording_forgotten, q);
+        else
+                recording_forgotten(0, NULL, q);
 }
 
 static void forget(ConfigRequest *q) {
         Learning *l = q->pending.control->learning;
 
         if (l)
-                learning_forget(l, q->pending.unit, forgotten, q);
+                learning_forget(l, q->pending.unit, learned_forgotten, q);
         else
-                forgotten(0, NULL, q);
+                learned_forgotten(0, NULL, q);
 }
 
 static void change(ConfigRequest *q) {

@@ -149,6 +149,15 @@ int cgroup_write_sample(const char *root, const char *path, uint64_t id, uint64_
         return r == -ENODEV ? -ENOENT : r; /* the directory was removed after we opened it */
 }
 
+int cgroup_join(const char *root, const char *path, uint64_t id) {
+        _cleanup_close_ int dir = open_directory(root, path, id), fd = -EBADF;
+
+        if (dir < 0)
+                return dir;
+        fd = openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+        return fd < 0 ? -errno : write_all(fd, "0", 1);
+}
+
 /* ---- memory */
 
 /* UINT64_MAX for "max", and for a file that is not there, as in the root. */

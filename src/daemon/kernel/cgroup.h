@@ -34,6 +34,10 @@ int cgroup_stat_foreach(const char *root, const char *path, uint64_t id, flat_ke
 int cgroup_read_sample(const char *root, const char *path, uint64_t id, uint64_t *ret);
 int cgroup_write_sample(const char *root, const char *path, uint64_t id, uint64_t one_in);
 
+/* Has the calling process go on in the control group: what it reads from then on is charged there. -EACCES:
+ * the control group is delegated to a user; -EBUSY: it has others below, and no processes of its own. */
+int cgroup_join(const char *root, const char *path, uint64_t id);
+
 /* How many bytes the control group can grow by, until it or one above it is at its memory.high or
  * memory.max; UINT64_MAX if it has no limit, or that cannot be read. */
 uint64_t cgroup_read_room(const char *root, const char *path);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "daemon/kernel/cgroup.h"
+#include "job.h"
+#include "locate.h"
+#include "replay-file.h"
+#include "shared/cleanup.h"
+#include "shared/file-util.h"
+#include "shared/kept-file.h"
+#include "shared/meminfo.h"
+
+/* Of all units: the recordings of those that are long gone make room. */
+#define TOTAL_SIZE_MAX (64ULL << 20)
+/* What is not read by then was needed before. */
+#define READ_SECONDS 30U
+
+ReplayJob *replay_job_new(ReplayJobKind kind, const char *unit, const char *dir) {
+        ReplayJob *j = g_new0(ReplayJob, 1);
+
+        j->kind = kind;
+        j->unit = g_strdup(unit);
+        j->dir = g_strdup(dir);
+        j->helper = HELPER_NONE;
+        return j;
+}
+
+ReplayJob *replay_job_free(ReplayJob *j) {
+        if (!j)
+                return NULL;
+
+        sd_event_source_disable_unref(j->ended);
+        sd_event_source_disable_unref(j->timeout);
+        helper_done(&j->helper);
+        uses_done(&j->uses);
+        free(j->unit);
+        free(j->dir);
+        free(j->cgroup);
+        return mfree(j);
+}
+
+/* ---- in the child */
+
+static int open_directory(const char *path) {
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+        return fd < 0 ? -errno : fd;
+}
+
+static int save(const ReplayJob *j, const char *name, ReplayResult *ret) {
+        _cleanup_recording_ Recording recording = {};
+        _cleanup_close_ int dir = -EBADF;
+        int r;
+
+        recording_make(&j->uses, &recording);
+        r = recording_locate(&recording, j->mounts);
+        if (r < 0)
+                return r;
+
+        ret->recorded_at = recording.recorded_at;
+        ret->counts.n_files = recording.files->len;
+        ret->counts.n_pages = recording_count_pages(&recording);
+        if (ret->counts.n_files == 0)
+                return -ENODATA;
+
+        if (g_mkdir_with_parents(j->dir, 0700) < 0)
+                return -errno;
+        dir = open_directory(j->dir);
+        r = dir < 0 ? dir : replay_file_save(dir, name, &recording);
+        return r < 0 ? r : kept_limit(dir, TOTAL_SIZE_MAX);
+}
+
+static int forget(const ReplayJob *j, const char *name, ReplayResult *ret) {
+        _cleanup_close_ int dir = open_directory(j->dir);
+
+        if (dir == -ENOENT)
+                return 0;
+        return dir < 0 ? dir : kept_forget(dir, name, &ret->removed);
+}
+
+/* Signals of the daemon are blocked, and the kernel spares it. This one is to end with its unit, and before
+ * anything of it. */
+static int be_expendable(void) {
+        _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+        sigset_t none;
+        int r;
+
+        r = fd < 0 ? -errno : write_all(fd, "1000", STRLEN("1000"));
+        if (r < 0)
+                return r;
+
+        (void) alarm(READ_SECONDS);
+        (void) sigemptyset(&none);
+        return RET_NERRNO(sigprocmask(SIG_SETMASK, &none, NULL));
+}
+
+/* Files may be for the eyes of the unit's user only; the daemon may do nothing else that this could need. */
+static int drop_capabilities(void) {
+        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+        int r;
+
+        r = RET_NERRNO((int) syscall(SYS_capget, &header, data));
+        if (r < 0)
+                return r;
+
+        data[0].effective = data[0].permitted = data[0].permitted & 1U << CAP_DAC_READ_SEARCH;
+        data[1].effective = data[1].permitted = 0;
+        data[0].inheritable = data[1].inheritable = 0;
+        return RET_NERRNO((int) syscall(SYS_capset, &header, data));
+}
+
+static uint64_t room(void *userdata) {
+        const ReplayJob *j = userdata;
+
+        return MIN(cgroup_read_room(j->root, j->cgroup), meminfo_read_available("/proc/meminfo"));
+}
+
+static int read_ahead(const ReplayJob *j, const char *name, ReplayResult *ret) {
+        _cleanup_close_ int dir = open_directory(j->dir);
+        _cleanup_recording_ Recording recording = {};
+        int r;
+
+        r = dir < 0 ? dir : replay_file_load(dir, name, &recording);
+        if (r >= 0)
+                r = be_expendable();
+        if (r >= 0)
+                r = drop_capabilities();
+        if (r >= 0)
+                r = cgroup_join(j->root, j->cgroup, j->cgroup_id);
+        if (r < 0)
+                return r;
+
+        ret->recorded_at = recording.recorded_at;
+        recording_read(&recording, room, (void *) j, &ret->counts);
+        return 0;
+}
+
+static void run(int fd, void *userdata) {
+        const ReplayJob *j = userdata;
+        g_autofree char *name = kept_file_name(j->unit);
+        ReplayResult result = {};
+
+        switch (j->kind) {
+        case REPLAY_READ:
+                result.error = read_ahead(j, name, &result);
+                break;
+        case REPLAY_SAVE:
+                result.error = save(j, name, &result);
+                break;
+        case REPLAY_FORGET:
+                result.error = forget(j, name, &result);
+                break;
+        }
+
+        (void) write_all(fd, &result, sizeof(result));
+}
+
+/* ---- in the daemon */
+
+int replay_job_start(ReplayJob *j) {
+        return helper_start("cachebpfd-repl", run, j, -EBADF, &j->helper);
+}
+
+int replay_job_end(ReplayJob *j, ReplayResult *ret) {
+        g_autofree void *bytes = NULL;
+        size_t size;
+        int r;
+
+        *ret = (ReplayResult) {};
+        r = helper_read(&j->helper, &bytes, &size);
+        if (r < 0)
+                return r;
+        if (size != sizeof(*ret))
+                return -EIO;
+
+        memcpy(ret, bytes, sizeof(*ret));
+        return ret->error;
+}

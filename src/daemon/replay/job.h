@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "daemon/core/model.h"
+#include "daemon/files/helper.h"
+#include "read.h"
+
+typedef enum ReplayJobKind {
+        REPLAY_READ,   /* reads ahead what is recorded, in the control group of the unit */
+        REPLAY_SAVE,   /* what the unit used becomes its recording */
+        REPLAY_FORGET, /* removes the recording */
+} ReplayJobKind;
+
+/* What a child says of its job. */
+typedef struct ReplayResult {
+        int error;
+        bool removed;        /* there was a recording */
+        uint64_t recorded_at; /* CLOCK_REALTIME, microseconds */
+        ReplayCounts counts; /* of what was read, or is in the recording now */
+} ReplayResult;
+
+typedef void (*replay_forgotten_t)(int error, const char *file, void *userdata);
+
+/* What a child process is to do for a unit. Nobody else waits for files, which may hang. */
+typedef struct ReplayJob {
+        ReplayJobKind kind;
+        char *unit;
+        char *dir;           /* of all recordings */
+        Helper helper;
+
+        /* to read */
+        const char *root;    /* where control groups are mounted */
+        char *cgroup;
+        uint64_t cgroup_id;
+
+        /* to save */
+        Uses uses;
+        const char *mounts;  /* "/proc/self/mountinfo" */
+
+        /* to forget */
+        replay_forgotten_t forgotten; /* NULL: nobody wants to know */
+        void *userdata;
+
+        /* of jobs.c */
+        struct ReplayJobs *jobs;
+        bool stopped;        /* nobody wants to know what came of it */
+        sd_event_source *ended, *timeout;
+} ReplayJob;
+
+ReplayJob *replay_job_new(ReplayJobKind kind, const char *unit, const char *dir);
+ReplayJob *replay_job_free(ReplayJob *j);
+
+int replay_job_start(ReplayJob *j);
+/* What came of it, once it has ended. -ENOENT: there is nothing to read; -ENODATA: nothing to save. */
+int replay_job_end(ReplayJob *j, ReplayResult *ret);

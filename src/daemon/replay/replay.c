@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Which units are recorded, and what is to be done for them. */
+
+#include <fcntl.h>
+#include <inttypes.h>
+
+#include "config/policy-config.h"
+#include "daemon/core/registry.h"
+#include "daemon/kernel/cgroup.h"
+#include "jobs.h"
+#include "replay-file.h"
+#include "replay.h"
+#include "shared/cleanup.h"
+#include "shared/kept-file.h"
+#include "shared/log.h"
+#include "shared/meminfo.h"
+#include "shared/string-util.h"
+
+#define RECORD_USEC (60 * USEC_PER_SEC)
+
+/* A unit that is recorded now. */
+typedef struct Recorded {
+        Replay *replay;
+        Unit *unit;
+        uint64_t cgroup_id;
+        sd_event_source *timer;
+} Recorded;
+
+struct Replay {
+        Manager *manager;
+        ReplayBackend backend;
+        GHashTable *recorded;  /* Unit -> Recorded, owned */
+        ReplayJobs *jobs;
+        int prepared;          /* what came of it; 0: that was not tried */
+        bool failing;          /* to save: that was said already */
+};
+
+/* ---- what comes of jobs */
+
+static void was_read(const ReplayJob *j, int r, const ReplayResult *result) {
+        const ReplayCounts *c = &result->counts;
+
+        if (r >= 0)
+                log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = j->unit, .cgroup = j->cgroup),
+                                "%s: Read %" PRIu64 " pages of %" PRIu32 " files ahead, %" PRIu32
+                                " files are not as they were recorded%s.", j->unit, c->n_pages, c->n_files,
+                                c->n_passed_over, c->full ? "; then there was no more room" : "");
+        else if (r == -EBADMSG || r == -EPROTONOSUPPORT) {
+                g_autofree char *name = kept_file_name(j->unit);
+
+                log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = j->unit),
+                                "%s: What it read at its last start is ignored: '%s/%s' %s.", j->unit,
+                                j->dir, name, replay_file_strerror(r));
+        } else if (r == -EIO) /* somebody killed it, maybe with the unit, or it took too long */
+                log_debug("%s: Reading ahead what it read at its last start was stopped.", j->unit);
+        else if (r != -ENOENT)
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
+                                "%s: Cannot read ahead what it read at its last start: %m", j->unit);
+}
+
+static void was_saved(Replay *x, const ReplayJob *j, int r, const ReplayResult *result) {
+        if (r >= 0)
+                log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = j->unit),
+                                "%s: Recorded for its next start that it uses %" PRIu64 " pages of %" PRIu32
+                                " files%s.", j->unit, result->counts.n_pages, result->counts.n_files,
+                                j->uses.n_lost > 0 ? "; it used more" : "");
+        else if (r == -ENODATA)
+                log_debug("%s: It used no files that could be recorded.", j->unit);
+        else if (!x->failing)
+                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
+                                "%s: Cannot keep in '%s' what it read after its start, what was kept before "
+                                "stays: %m", j->unit, j->dir);
+        x->failing = r < 0 && r != -ENODATA;
+}
+
+static void was_forgotten(const ReplayJob *j, int r, const ReplayResult *result) {
+        g_autofree char *name = kept_file_name(j->unit),
+                        *path = r >= 0 && result->removed ? g_build_filename(j->dir, name, NULL) : NULL;
+
+        if (j->forgotten)
+                j->forgotten(r, path, j->userdata);
+}
+
+static void job_ended(const ReplayJob *j, int r, const ReplayResult *result, void *userdata) {
+        if (j->stopped) /* it is no matter */
+                return;
+
+        switch (j->kind) {
+        case REPLAY_READ:
+                was_read(j, r, result);
+                break;
+        case REPLAY_SAVE:
+                was_saved(userdata, j, r, result);
+                break;
+        case REPLAY_FORGET:
+                was_forgotten(j, r, result);
+                break;
+        }
+}
+
+/* ---- recordings */
+
+static void recorded_free(void *p) {
+        Recorded *x = p;
+
+        sd_event_source_disable_unref(x->timer);
+        free(x);
+}
+
+/* Ends the recording of a unit, if there is one; it is kept or not. */
+static void end_recording(Replay *r, Unit *u, bool keep) {
+        Recorded *x = g_hash_table_lookup(r->recorded, u);
+        _cleanup_uses_ Uses uses = {};
+        ReplayJob *j;
+        int k;
+
+        if (!x)
+                return;
+
+        k = r->backend.end(r->backend.userdata, x->cgroup_id, &uses);
+        g_hash_table_remove(r->recorded, u);
+        if (k < 0)
+                log_full_fields(LOG_WARNING, k, LOG_FIELDS(.unit = u->name),
+                                "%s: Cannot find out which pages it used after its start: %m", u->name);
+        if (k < 0 || !keep)
+                return;
+
+        j = replay_job_new(REPLAY_SAVE, u->name, r->manager->paths.replay);
+        j->uses = TAKE_STRUCT(uses);
+        j->mounts = r->manager->paths.mounts;
+        replay_jobs_add(r->jobs, j);
+}
+
+void replay_minute_over(Replay *r, Unit *u) {
+        end_recording(r, u, /* keep= */ true);
+}
+
+static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
+        Recorded *x = userdata;
+
+        replay_minute_over(x->replay, x->unit);
+        return 0;
+}
+
+static unsigned count_levels(const char *cgroup) {
+        unsigned n = 0;
+
+        for (const char *s = cgroup; *s; s++)
+                n += s[0] == '/' && s[1];
+        return n;
+}
+
+/* No more than half of what the unit has room for. */
+static uint64_t pages_max(const Unit *u) {
+        uint64_t room = MIN(cgroup_read_room(u->manager->paths.kernel.cgroup, u->cgroup),
+                            meminfo_read_available("/proc/meminfo"));
+
+        return MIN(room / 2 / (uint64_t) sysconf(_SC_PAGESIZE), RECORDING_PAGES_MAX);
+}
+
+static void begin_recording(Replay *r, Unit *u, uint64_t usec) {
+        Recorded *x;
+        int k;
+
+        if (r->prepared < 0)
+                return;
+        k = r->backend.begin(r->backend.userdata, u->cgroup_id, count_levels(u->cgroup), pages_max(u));
+        if (k < 0) {
+                log_full_fields(LOG_WARNING, k, LOG_FIELDS(.unit = u->name),
+                                "%s: Cannot record which pages it uses after its start: %m", u->name);
+                return;
+        }
+
+        x = g_new(Recorded, 1);
+        *x = (Recorded) { .replay = r, .unit = u, .cgroup_id = u->cgroup_id };
+        g_hash_table_insert(r->recorded, u, x);
+        k = sd_event_add_time_relative(r->manager->event, &x->timer, CLOCK_MONOTONIC, usec, USEC_PER_SEC,
+                                       on_timer, x);
+        if (k >= 0)
+                k = sd_event_source_set_priority(x->timer, PRIORITY_USERS);
+        if (k < 0) {
+                log_warning_errno(k, "%s: Cannot arm the timer of a recording: %m", u->name);
+                end_recording(r, u, /* keep= */ false);
+        }
+}
+
+static void begin_reading(Replay *r, Unit *u) {
+        ReplayJob *j = replay_job_new(REPLAY_READ, u->name, r->manager->paths.replay);
+
+        j->root = r->manager->paths.kernel.cgroup;
+        j->cgroup = g_strdup(u->cgroup);
+        j->cgroup_id = u->cgroup_id;
+        replay_jobs_add(r->jobs, j);
+}
+
+/* ---- what happens in the manager */
+
+/* Others have no start: there are slices as long as something is in them. */
+static bool has_start(const Unit *u) {
+        return !endswith(u->name, ".slice");
+}
+
+static bool wants(const Unit *u) {
+        return policy_setting_wants_replay(&u->setting) && has_start(u);
+}
+
+/* Before a unit starts, if that is possible: to load the programs takes longer than what is to be
+ * recorded. */
+static void prepare(Replay *r) {
+        if (r->prepared != 0)
+                return;
+
+        r->prepared = r->backend.prepare(r->backend.userdata);
+        if (r->prepared < 0)
+                log_warning_errno(r->prepared, "Cannot record which pages units use%s: %m",
+                                  r->prepared == -EOPNOTSUPP ? ", only Linux 6.12 and later can tell" : "");
+        else
+                r->prepared = 1;
+}
+
+static void check(const Unit *u) {
+        g_autofree char *problem = NULL;
+
+        if (policy_setting_check_replay(&u->setting, &problem) < 0)
+                log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = u->name),
+                                "%s: CacheReplay= is ignored: %s.", u->name, problem);
+        else if (policy_setting_wants_replay(&u->setting) && !has_start(u))
+                log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = u->name),
+                                "%s: CacheReplay= is ignored: slices have no start, set it for services.",
+                                u->name);
+}
+
+static void started(Replay *r, Unit *u) {
+        uint64_t age = (uint64_t) g_get_monotonic_time() - u->started_at;
+
+        check(u);
+        if (!wants(u) || u->started_at == 0 || age >= RECORD_USEC)
+                return;
+
+        begin_reading(r, u);
+        prepare(r);
+        begin_recording(r, u, RECORD_USEC - age);
+}
+
+static void cgroup_changed(void *userdata, Unit *u) {
+        Replay *r = userdata;
+
+        replay_jobs_stop(r->jobs, u->name, REPLAY_READ);
+        end_recording(r, u, /* keep= */ true);
+        if (u->cgroup_id != 0)
+                started(r, u);
+}
+
+static void unit_changed(void *userdata, Unit *u) {
+        Replay *r = userdata;
+
+        if (wants(u))
+                prepare(r);
+        else if (g_hash_table_contains(r->recorded, u)) {
+                replay_jobs_stop(r->jobs, u->name, REPLAY_READ);
+                end_recording(r, u, /* keep= */ false);
+        }
+}
+
+static void unit_removed(void *userdata, Unit *u) {
+        replay_minute_over(userdata, u);
+}
+
+static const ManagerObserver observer = {
+        .unit_changed = unit_changed,
+        .cgroup_changed = cgroup_changed,
+        .unit_removed = unit_removed,
+};
+
+/* ---- for others */
+
+bool replay_is_busy(const Replay *r) {
+        return replay_jobs_are_busy(r->jobs);
+}
+
+void replay_forget(Replay *r, const char *unit, replay_forgotten_t forgotten, void *userdata) {
+        Unit *u = manager_find_unit(r->manager, unit);
+        ReplayJob *j = replay_job_new(REPLAY_FORGET, unit, r->manager->paths.replay);
+
+        if (u)
+                end_recording(r, u, /* keep= */ false);
+        replay_jobs_stop(r->jobs, unit, REPLAY_SAVE);
+        j->forgotten = forgotten;
+        j->userdata = userdata;
+        replay_jobs_add(r->jobs, j);
+}
+
+void replay_disown(Replay *r, const void *userdata) {
+        replay_jobs_disown(r->jobs, userdata);
+}
+
+static void clean(const char *path) {
+        _cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+        if (fd >= 0)
+                (void) kept_clean(fd);
+}
+
+Replay *replay_new(Manager *m, const ReplayBackend *backend) {
+        Replay *r = g_new(Replay, 1);
+
+        *r = (Replay) {
+                .manager = m,
+                .backend = *backend,
+                .recorded = g_hash_table_new_full(NULL, NULL, NULL, recorded_free),
+                .jobs = replay_jobs_new(m->event, job_ended, r),
+        };
+        clean(m->paths.replay);
+        manager_observe(m, &observer, r);
+        return r;
+}
+
+Replay *replay_free(Replay *r) {
+        if (!r)
+                return NULL;
+
+        manager_unobserve(r->manager, &observer, r);
+        replay_jobs_free(r->jobs);
+        g_hash_table_unref(r->recorded);
+        r->backend.done(r->backend.userdata);
+        return mfree(r);
+}
