@@ -12,21 +12,39 @@
 /* Between two looks whether there is room. */
 #define BYTES_BETWEEN_LOOKS (1U << 20)
 
+/* So many files at a time: to look at one waits for its directory and its inode, and the disk has nothing to
+ * do meanwhile. */
+#define N_THREADS 4U
+
 typedef struct Reader {
+        const Recording *recording;
         uint64_t (*room)(void *userdata);
         void *userdata;
         uint64_t keep;        /* bytes that are left to others */
-        uint64_t n_unlooked;  /* bytes since the last look */
         uint64_t page;        /* bytes */
+
+        GMutex lock;          /* of what follows */
+        guint next;           /* file that nobody has begun */
+        uint64_t n_unlooked;  /* bytes since the last look */
         ReplayCounts counts;
 } Reader;
 
-static bool has_room(Reader *x) {
+/* Accounts for so many bytes that are going to be read; false: there is no room for them. */
+static bool take_room(Reader *x, uint64_t n) {
+        bool full;
+
+        g_mutex_lock(&x->lock);
         if (x->n_unlooked >= BYTES_BETWEEN_LOOKS) {
                 x->n_unlooked = 0;
-                x->counts.full = x->room(x->userdata) <= x->keep;
+                x->counts.full = x->counts.full || x->room(x->userdata) <= x->keep;
         }
-        return !x->counts.full;
+        full = x->counts.full;
+        if (!full) {
+                x->n_unlooked += n;
+                x->counts.n_pages += n / x->page;
+        }
+        g_mutex_unlock(&x->lock);
+        return !full;
 }
 
 /* Only for reading, from what was looked at. */
@@ -37,43 +55,68 @@ static int reopen(int path_fd) {
         return fd < 0 ? -errno : fd;
 }
 
-static void read_range(Reader *x, int fd, const RecordedRange *r) {
+static bool read_range(Reader *x, int fd, const RecordedRange *r) {
         uint64_t begin = r->first * x->page, end = begin + r->n * x->page;
 
-        for (uint64_t at = begin; at < end && has_room(x); at += BYTES_AT_ONCE) {
+        for (uint64_t at = begin; at < end; at += BYTES_AT_ONCE) {
                 uint64_t n = MIN(end - at, BYTES_AT_ONCE);
 
-                if (readahead(fd, (off64_t) at, n) < 0)
-                        return;
-                x->n_unlooked += n;
-                x->counts.n_pages += n / x->page;
+                if (!take_room(x, n) || readahead(fd, (off64_t) at, n) < 0)
+                        return false;
         }
+
+        return true;
 }
 
-static void read_file(Reader *x, const RecordedFile *f) {
+/* Returns whether it is as it was recorded. */
+static bool read_file(Reader *x, const RecordedFile *f) {
         _cleanup_close_ int path_fd = recorded_file_open(f), fd = path_fd < 0 ? path_fd : reopen(path_fd);
 
-        if (fd < 0) {
-                x->counts.n_passed_over++;
-                return;
-        }
+        if (fd < 0)
+                return false;
 
-        x->counts.n_files++;
         (void) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* more at once */
-        for (guint i = 0; i < f->ranges->len && !x->counts.full; i++)
-                read_range(x, fd, &g_array_index(f->ranges, RecordedRange, i));
+        for (guint i = 0; i < f->ranges->len; i++)
+                if (!read_range(x, fd, &g_array_index(f->ranges, RecordedRange, i)))
+                        break;
+        return true;
+}
+
+static void *read_files(void *userdata) {
+        Reader *x = userdata;
+
+        g_mutex_lock(&x->lock);
+        while (!x->counts.full && x->next < x->recording->files->len) {
+                const RecordedFile *f = x->recording->files->pdata[x->next++];
+                bool read;
+
+                g_mutex_unlock(&x->lock);
+                read = read_file(x, f);
+                g_mutex_lock(&x->lock);
+                *(read ? &x->counts.n_files : &x->counts.n_passed_over) += 1;
+        }
+        g_mutex_unlock(&x->lock);
+        return NULL;
 }
 
 void recording_read(const Recording *r, uint64_t (*room)(void *userdata), void *userdata,
                     ReplayCounts *ret) {
         Reader x = {
+                .recording = r,
                 .room = room,
                 .userdata = userdata,
                 .keep = room(userdata) / 2,
                 .page = (uint64_t) sysconf(_SC_PAGESIZE),
         };
+        GThread *threads[N_THREADS - 1];
 
-        for (guint i = 0; i < r->files->len && !x.counts.full; i++)
-                read_file(&x, r->files->pdata[i]);
+        g_mutex_init(&x.lock);
+        for (size_t i = 0; i < ELEMENTSOF(threads); i++) /* a unit may have no room for more tasks */
+                threads[i] = g_thread_try_new("reader", read_files, &x, NULL);
+        (void) read_files(&x);
+        for (size_t i = 0; i < ELEMENTSOF(threads); i++)
+                if (threads[i])
+                        (void) g_thread_join(threads[i]);
+        g_mutex_clear(&x.lock);
         *ret = x.counts;
 }

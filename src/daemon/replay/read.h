@@ -10,8 +10,8 @@ typedef struct ReplayCounts {
         bool full;              /* there is no more room */
 } ReplayCounts;
 
-/* Has the kernel read what is recorded, as far as it is not cached, in that order. The pages are charged
- * to the control group of the caller. room() says how many bytes there still are for that; half of what
- * it says first is left to others. */
+/* Has the kernel read what is recorded, as far as it is not cached, about in that order. The pages are
+ * charged to the control group of the caller. room() says how many bytes there still are for that; half of
+ * what it says first is left to others. */
 void recording_read(const Recording *r, uint64_t (*room)(void *userdata), void *userdata,
                     ReplayCounts *ret);
