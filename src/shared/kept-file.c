@@ -167,7 +167,7 @@ static int compare_newest_first(const void *a, const void *b) {
         return x->tv_nsec > y->tv_nsec ? -1 : x->tv_nsec < y->tv_nsec;
 }
 
-int kept_limit(int dir_fd, uint64_t size) {
+int kept_limit(int dir_fd, guint number, uint64_t size) {
         g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(Entry));
         _cleanup_closedir_ DIR *d = NULL;
         struct dirent *de;
@@ -185,7 +185,7 @@ int kept_limit(int dir_fd, uint64_t size) {
                 if (fstatat(dir_fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) >= 0 && S_ISREG(st.st_mode))
                         g_array_append_val(entries, ((const Entry) {
                                 .name = g_strdup(de->d_name),
-                                .size = (uint64_t) st.st_size,
+                                .size = (uint64_t) st.st_blocks * 512,
                                 .written = st.st_mtim,
                         }));
         }
@@ -195,7 +195,7 @@ int kept_limit(int dir_fd, uint64_t size) {
                 const Entry *e = &g_array_index(entries, Entry, i);
 
                 sum += e->size;
-                if (sum <= size)
+                if (i < number && sum <= size)
                         continue;
                 r = kept_remove(dir_fd, e->name);
                 if (r < 0 && ret == 0)

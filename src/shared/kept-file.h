@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
+#include <glib.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
@@ -23,5 +24,6 @@ int kept_remove(int dir_fd, const char *name);
 int kept_forget(int dir_fd, const char *name, bool *ret_existed);
 /* Removes what writers that were killed left behind. */
 int kept_clean(int dir_fd);
-/* Removes those that were not written for the longest time, until no more than size bytes are left. */
-int kept_limit(int dir_fd, uint64_t size);
+/* Removes those that were not written for the longest time, until no more than that number is left, and they
+ * take no more than size bytes of the disk. */
+int kept_limit(int dir_fd, guint number, uint64_t size);

@@ -81,7 +81,7 @@ static int save(const LearningJob *j, Result *ret) {
         if (r < 0)
                 return r;
         ret->written = true;
-        return kept_limit(dir, TOTAL_SIZE_MAX);
+        return kept_limit(dir, G_MAXUINT, TOTAL_SIZE_MAX);
 }
 
 static int restore(const LearningJob *j, Result *ret) {

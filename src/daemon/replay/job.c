@@ -16,6 +16,7 @@
 
 /* Of all units: the recordings of those that are long gone make room. */
 #define TOTAL_SIZE_MAX (64ULL << 20)
+#define FILES_MAX 1024U
 /* What is not read by then was needed before. */
 #define READ_SECONDS 30U
 
@@ -71,7 +72,7 @@ static int save(const ReplayJob *j, const char *name, ReplayResult *ret) {
                 return -errno;
         dir = open_directory(j->dir);
         r = dir < 0 ? dir : replay_file_save(dir, name, &recording);
-        return r < 0 ? r : kept_limit(dir, TOTAL_SIZE_MAX);
+        return r < 0 ? r : kept_limit(dir, FILES_MAX, TOTAL_SIZE_MAX);
 }
 
 static int forget(const ReplayJob *j, const char *name, ReplayResult *ret) {
