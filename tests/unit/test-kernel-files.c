@@ -149,6 +149,27 @@ static void test_cgroup_room(void **state) {
         assert_int_equal(cgroup_read_room(dir, "/r.slice/s.service"), 0);
 }
 
+static void test_cgroup_limits(void **state) {
+        assert_false(cgroup_limits_reads(dir, "/l.slice/s.service"));
+        free(test_file(dir, "l.slice/s.service/io.max", "8:0 rbps=max wbps=9 riops=max wiops=max\n"));
+        assert_false(cgroup_limits_reads(dir, "/l.slice/s.service"));
+        free(test_file(dir, "l.slice/io.max", "8:0 rbps=max wbps=9 riops=max wiops=max\n"
+                       "8:16 rbps=max wbps=max riops=7 wiops=max\n"));
+        assert_true(cgroup_limits_reads(dir, "/l.slice/s.service"));
+
+        free(test_file(dir, "l.slice/s.service/pids.max", "100\n"));
+        free(test_file(dir, "l.slice/s.service/pids.current", "30\n"));
+        free(test_file(dir, "l.slice/pids.max", "max\n"));
+        free(test_file(dir, "l.slice/pids.current", "5000\n"));
+        assert_int_equal(cgroup_read_tasks_room(dir, "/l.slice/s.service"), 70);
+
+        assert_true(cgroup_has_others(dir, "/l.slice/s.service", 0)); /* not known */
+        free(test_file(dir, "l.slice/s.service/cgroup.procs", "12\n"));
+        assert_false(cgroup_has_others(dir, "/l.slice/s.service", 0));
+        free(test_file(dir, "l.slice/s.service/cgroup.procs", "12\n13\n"));
+        assert_true(cgroup_has_others(dir, "/l.slice/s.service", 0));
+}
+
 static void test_features(void **state) {
         KernelPaths paths = { .sysfs = dir, .cgroup = "/nonexistent" };
         _cleanup_(kernel_features_done) KernelFeatures f = {};
@@ -300,6 +321,7 @@ int main(void) {
                 cmocka_unit_test(test_errors),        cmocka_unit_test(test_pins),
                 cmocka_unit_test(test_fifo),          cmocka_unit_test(test_btf),
                 cmocka_unit_test(test_cgroup_room),   cmocka_unit_test(test_cgroup_sample),
+                cmocka_unit_test(test_cgroup_limits),   cmocka_unit_test(test_cgroup_sample),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

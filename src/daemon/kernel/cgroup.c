@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <inttypes.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "cgroup.h"
 #include "shared/cleanup.h"
@@ -158,10 +159,24 @@ int cgroup_join(const char *root, const char *path, uint64_t id) {
         return fd < 0 ? -errno : write_all(fd, "0", 1);
 }
 
-/* ---- memory */
+bool cgroup_is_delegated(const char *root, const char *path, uint64_t id) {
+        _cleanup_close_ int dir = open_directory(root, path, id);
+        g_autofree char *link = g_strdup_printf("/proc/self/fd/%i", dir);
+        char value[8]; /* "1" */
+
+        return dir >= 0 && getxattr(link, "user.delegate", value, sizeof(value)) > 0 && value[0] == '1';
+}
+
+bool cgroup_has_others(const char *root, const char *path, uint64_t id) {
+        _cleanup_free_ char *text = NULL;
+
+        return cgroup_read_file(root, path, id, "cgroup.procs", &text) < 0 || strchr(strstrip(text), '\n');
+}
+
+/* ---- limits */
 
 /* UINT64_MAX for "max", and for a file that is not there, as in the root. */
-static uint64_t read_bytes(const char *root, const char *path, const char *name) {
+static uint64_t read_number(const char *root, const char *path, const char *name) {
         _cleanup_free_ char *text = NULL;
         uint64_t n;
 
@@ -171,26 +186,64 @@ static uint64_t read_bytes(const char *root, const char *path, const char *name)
         return n;
 }
 
-static uint64_t read_own_room(const char *root, const char *path) {
-        uint64_t limit = MIN(read_bytes(root, path, "memory.max"), read_bytes(root, path, "memory.high")),
-                 current;
+static uint64_t read_rest(const char *root, const char *path, const char *name, uint64_t limit) {
+        uint64_t current;
 
         if (limit == UINT64_MAX)
                 return UINT64_MAX;
 
-        current = read_bytes(root, path, "memory.current");
+        current = read_number(root, path, name);
         return current >= limit ? 0 : limit - current;
 }
 
-uint64_t cgroup_read_room(const char *root, const char *path) {
+static uint64_t read_own_room(const char *root, const char *path) {
+        return read_rest(root, path, "memory.current",
+                         MIN(read_number(root, path, "memory.max"), read_number(root, path, "memory.high")));
+}
+
+static uint64_t read_own_tasks_room(const char *root, const char *path) {
+        return read_rest(root, path, "pids.current", read_number(root, path, "pids.max"));
+}
+
+static bool has_limit(const char *text, const char *key) {
+        for (const char *s = text; (s = strstr(s, key)); s += strlen(key))
+                if (!startswith(s + strlen(key), "max"))
+                        return true;
+
+        return false;
+}
+
+/* "8:0 rbps=1000 wbps=max riops=max wiops=max", a line a disk. 0: there is a limit. */
+static uint64_t read_own_reads(const char *root, const char *path) {
+        _cleanup_free_ char *text = NULL;
+
+        return cgroup_read_file(root, path, /* id= */ 0, "io.max", &text) >= 0 &&
+                        (has_limit(text, " rbps=") || has_limit(text, " riops=")) ? 0 : UINT64_MAX;
+}
+
+/* The least of the control group and those above it. */
+static uint64_t read_least(const char *root, const char *path,
+                           uint64_t (*read_own)(const char *root, const char *path)) {
         g_autofree char *p = g_strdup(path);
-        uint64_t room = UINT64_MAX;
+        uint64_t least = UINT64_MAX;
         char *slash;
 
         while ((slash = strrchr(p, '/')) && slash[1]) {
-                room = MIN(room, read_own_room(root, p));
+                least = MIN(least, read_own(root, p));
                 *slash = 0;
         }
 
-        return room;
+        return least;
+}
+
+uint64_t cgroup_read_room(const char *root, const char *path) {
+        return read_least(root, path, read_own_room);
+}
+
+uint64_t cgroup_read_tasks_room(const char *root, const char *path) {
+        return read_least(root, path, read_own_tasks_room);
+}
+
+bool cgroup_limits_reads(const char *root, const char *path) {
+        return read_least(root, path, read_own_reads) == 0;
 }

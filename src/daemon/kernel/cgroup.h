@@ -38,6 +38,16 @@ int cgroup_write_sample(const char *root, const char *path, uint64_t id, uint64_
  * the control group is delegated to a user; -EBUSY: it has others below, and no processes of its own. */
 int cgroup_join(const char *root, const char *path, uint64_t id);
 
+/* Whether systemd leaves it to the unit to make control groups below (Delegate=). */
+bool cgroup_is_delegated(const char *root, const char *path, uint64_t id);
+/* Whether there are more processes than one in the control group itself, or that cannot be read. */
+bool cgroup_has_others(const char *root, const char *path, uint64_t id);
+/* Whether io.max limits what it, or one above it, reads. */
+bool cgroup_limits_reads(const char *root, const char *path);
+/* How many tasks may still come, by its pids.max or those above it; UINT64_MAX if it has no limit, or that
+ * cannot be read. */
+uint64_t cgroup_read_tasks_room(const char *root, const char *path);
+
 /* How many bytes the control group can grow by, until it or one above it is at its memory.high or
  * memory.max; UINT64_MAX if it has no limit, or that cannot be read. */
 uint64_t cgroup_read_room(const char *root, const char *path);
