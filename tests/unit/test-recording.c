@@ -148,6 +148,26 @@ static void test_bounds(void **state) {
         assert_int_equal(recording_count_pages(&r), RECORDING_PAGES_MAX);
 }
 
+/* With what lies between, pages may be more than were counted: a file is cut, not left out. */
+static void test_cut(void **state) {
+        const uint32_t n_chunks = RECORDING_PAGES_MAX / USES_CHUNK_PAGES;
+        _cleanup_recording_ Recording r = {};
+        _cleanup_uses_ Uses u;
+
+        uses_init(&u);
+        ADD_FILE(&u, DEVICE, 1, "small");
+        ADD_FILE(&u, DEVICE, 2, "large");
+        ADD_FILE(&u, DEVICE, 3, "last");
+        add_chunk(&u, DEVICE, 1, 0, 0x7, 1);
+        for (uint32_t i = 0; i <= n_chunks; i++)
+                add_chunk(&u, DEVICE, 2, i, 0x1111111111111111, i + 2);
+        add_chunk(&u, DEVICE, 3, 0, 1, n_chunks + 3);
+        recording_make(&u, &r);
+        assert_int_equal(r.files->len, 2);
+        assert_string_equal(get(&r, 1)->path, "/large");
+        assert_int_equal(recording_count_pages(&r), RECORDING_PAGES_MAX);
+}
+
 /* ---- where files are */
 
 static char *dir;
@@ -190,10 +210,16 @@ static RecordedFile *used_file(Recording *r, const char *path_in_fs, const char 
         return f;
 }
 
-static void locate(Recording *r, const char *type, const char *root) {
+/* What is mounted where the files are; returns the file that says so. */
+static char *mount_as(const char *type, const char *root) {
         g_autofree char *text = g_strdup_printf("20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
                                                 "21 20 8:17 %s %s rw - %s x rw\n", root, dir, type);
-        _cleanup_free_ char *mounts = test_file(dir, "mountinfo", text);
+
+        return test_file(dir, "mountinfo", text);
+}
+
+static void locate(Recording *r, const char *type, const char *root) {
+        _cleanup_free_ char *mounts = mount_as(type, root);
 
         assert_int_equal(recording_locate(r, mounts), 0);
 }
@@ -230,20 +256,6 @@ static void test_locate(void **state) {
         assert_string_equal(get(&r, 1)->path, b);
 }
 
-/* A server that does not answer would hang who looks at it. */
-static void test_may_hang(void **state) {
-        static const char *const types[] = { "nfs4", "cifs", "fuse", "fuse.sshfs", "fuseblk" };
-
-        for (size_t i = 0; i < ELEMENTSOF(types); i++) {
-                _cleanup_free_ char *a = make_file("a", 1);
-                _cleanup_recording_ Recording r = {};
-
-                used_file(&r, "/a", a, DEVICE, 0, 1);
-                locate(&r, types[i], "/");
-                assert_int_equal(r.files->len, 0);
-        }
-}
-
 /* ---- reading ahead */
 
 /* At the first look, and at all others. */
@@ -259,9 +271,34 @@ static void set_rooms(uint64_t first, uint64_t then) {
         rooms[1] = then;
 }
 
+/* A server that does not answer would hang who looks at it. */
+static void test_may_hang(void **state) {
+        static const char *const types[] = { "nfs4", "cifs", "fuse", "fuse.sshfs", "fuseblk", "autofs" };
+
+        for (size_t i = 0; i < ELEMENTSOF(types); i++) {
+                _cleanup_free_ char *a = make_file("a", 1), *mounts = NULL;
+                _cleanup_recording_ Recording r = {}, before = {};
+                ReplayCounts n;
+
+                used_file(&r, "/a", a, DEVICE, 0, 1);
+                locate(&r, types[i], "/");
+                assert_int_equal(r.files->len, 0);
+
+                /* since it was recorded */
+                used_file(&before, "/a", a, DEVICE, 0, 1);
+                locate(&before, "ext4", "/");
+                assert_int_equal(before.files->len, 1);
+                mounts = mount_as(types[i], "/");
+                set_rooms(UINT64_MAX, UINT64_MAX);
+                assert_int_equal(recording_read(&before, mounts, look, NULL, &n), 0);
+                assert_int_equal(n.n_passed_over, 1);
+                assert_int_equal(recording_count_current(&before, mounts), 0);
+        }
+}
+
 static void test_read(void **state) {
         _cleanup_free_ char *a = make_file("a", 40), *b = make_file("b", 2), *c = make_file("c", 1),
-                            *d = make_file("d", 1);
+                            *d = make_file("d", 1), *mounts = mount_as("ext4", "/");
         g_autofree char *sub = g_build_filename(dir, "sub", NULL);
         _cleanup_recording_ Recording r = {};
         struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 1 } };
@@ -275,7 +312,7 @@ static void test_read(void **state) {
         assert_int_equal(r.files->len, 4);
 
         set_rooms(UINT64_MAX, UINT64_MAX);
-        recording_read(&r, look, NULL, &n);
+        assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
         assert_int_equal(n.n_files, 4);
         assert_int_equal(n.n_pages, 37 + 3);
         assert_int_equal(n.n_passed_over, 0);
@@ -286,7 +323,7 @@ static void test_read(void **state) {
         assert_int_equal(unlink(c), 0);
         assert_int_equal(mkfifo(c, 0600), 0);
         assert_int_equal(unlink(d), 0);
-        recording_read(&r, look, NULL, &n);
+        assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
         assert_int_equal(n.n_files, 1);
         assert_int_equal(n.n_passed_over, 3);
 
@@ -294,7 +331,7 @@ static void test_read(void **state) {
         free(get(&r, 0)->path);
         get(&r, 0)->path = g_build_filename(sub, "a", NULL);
         assert_int_equal(symlink(".", sub), 0);
-        recording_read(&r, look, NULL, &n);
+        assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
         assert_int_equal(n.n_files, 0);
         assert_int_equal(n.n_passed_over, 4);
 }
@@ -302,7 +339,7 @@ static void test_read(void **state) {
 /* Others have half of the room. */
 static void test_room(void **state) {
         const uint64_t n_pages = (8U << 20) / (uint64_t) sysconf(_SC_PAGESIZE);
-        _cleanup_free_ char *a = make_file("a", n_pages);
+        _cleanup_free_ char *a = make_file("a", n_pages), *mounts = mount_as("ext4", "/");
         _cleanup_recording_ Recording r = {};
         ReplayCounts n;
 
@@ -310,12 +347,12 @@ static void test_room(void **state) {
         locate(&r, "ext4", "/");
 
         set_rooms(1000, 501);
-        recording_read(&r, look, NULL, &n);
+        assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
         assert_int_equal(n.n_pages, n_pages);
         assert_false(n.full);
 
         set_rooms(1000, 500);
-        recording_read(&r, look, NULL, &n);
+        assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
         assert_true(n.full);
         assert_int_equal(n.n_pages, n_pages / 8);
         assert_int_equal(n.n_files, 1);
@@ -327,6 +364,7 @@ int main(void) {
                 cmocka_unit_test(test_make),
                 cmocka_unit_test(test_gaps),
                 cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_cut),
                 DIR_TEST(test_locate),
                 DIR_TEST(test_may_hang),
                 DIR_TEST(test_read),

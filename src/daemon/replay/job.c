@@ -137,8 +137,7 @@ static int read_ahead(const ReplayJob *j, const char *name, ReplayResult *ret) {
                 return r;
 
         ret->recorded_at = recording.recorded_at;
-        recording_read(&recording, room, (void *) j, &ret->counts);
-        return 0;
+        return recording_read(&recording, j->mounts, room, (void *) j, &ret->counts);
 }
 
 static void run(int fd, void *userdata) {

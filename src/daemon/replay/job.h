@@ -28,6 +28,7 @@ typedef struct ReplayJob {
         ReplayJobKind kind;
         char *unit;
         char *dir;           /* of all recordings */
+        const char *mounts;  /* "/proc/self/mountinfo" */
         Helper helper;
 
         /* to read */
@@ -37,7 +38,6 @@ typedef struct ReplayJob {
 
         /* to save */
         Uses uses;
-        const char *mounts;  /* "/proc/self/mountinfo" */
 
         /* to forget */
         replay_forgotten_t forgotten; /* NULL: nobody wants to know */

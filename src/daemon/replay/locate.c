@@ -16,6 +16,28 @@ char *path_of_fd(int fd, char ret[static FD_PATH_SIZE]) {
 }
 
 /* openat2() could refuse symbolic links, but not under RestrictSUIDSGID= of the daemon. */
+int mounts_read(const char *mountinfo, struct libmnt_table **ret) {
+        errno = 0;
+        *ret = mnt_new_table_from_file(mountinfo);
+        if (*ret)
+                return 0;
+        return errno > 0 ? -errno : -ENOMEM;
+}
+
+/* A path below an automount point would have it mounted. */
+static bool may_hang(struct libmnt_fs *fs) {
+        const char *type = strempty(mnt_fs_get_fstype(fs));
+
+        return mnt_fs_is_netfs(fs) || startswith(type, "fuse") || streq(type, "autofs");
+}
+
+/* The library compares strings alone. */
+static bool leads_to_hang(struct libmnt_table *mounts, const char *path) {
+        struct libmnt_fs *fs = mnt_table_find_mountpoint(mounts, path, MNT_ITER_BACKWARD);
+
+        return !fs || may_hang(fs);
+}
+
 static bool is_at(int fd, const char *path) {
         char link[FD_PATH_SIZE];
         g_autofree char *real = g_file_read_link(path_of_fd(fd, link), NULL);
@@ -23,17 +45,20 @@ static bool is_at(int fd, const char *path) {
         return real && streq(real, path);
 }
 
-int recorded_path_open(const char *path, struct stat *ret) {
-        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+int recorded_path_open(struct libmnt_table *mounts, const char *path, struct stat *ret) {
+        _cleanup_close_ int fd = -EBADF;
 
+        if (leads_to_hang(mounts, path))
+                return -EXDEV;
+        fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0 || fstat(fd, ret) < 0)
                 return -errno;
         return S_ISREG(ret->st_mode) && is_at(fd, path) ? TAKE_FD(fd) : -EBADF;
 }
 
-int recorded_file_open(const RecordedFile *f) {
+int recorded_file_open(struct libmnt_table *mounts, const RecordedFile *f) {
         struct stat st;
-        _cleanup_close_ int fd = recorded_path_open(f->path, &st);
+        _cleanup_close_ int fd = recorded_path_open(mounts, f->path, &st);
 
         if (fd < 0)
                 return fd;
@@ -49,10 +74,6 @@ static bool is_on_device(struct libmnt_fs *fs, uint32_t device) {
         return mnt_fs_get_devno(fs) == makedev(device >> 20, device & 0xfffff);
 }
 
-static bool may_hang(struct libmnt_fs *fs) {
-        return mnt_fs_is_netfs(fs) || startswith(mnt_fs_get_fstype(fs), "fuse");
-}
-
 /* A mount shows the file system from its root on. NULL: not this file. */
 static char *path_below(struct libmnt_fs *fs, const char *path) {
         const char *root = strempty(mnt_fs_get_root(fs)), *target = mnt_fs_get_target(fs), *rest;
@@ -63,8 +84,9 @@ static char *path_below(struct libmnt_fs *fs, const char *path) {
         return rest && rest[0] == '/' ? g_strconcat(target, rest, NULL) : NULL;
 }
 
-static bool is_there(const char *path, const RecordedFile *f, struct stat *ret) {
-        _cleanup_close_ int fd = recorded_path_open(path, ret);
+static bool is_there(struct libmnt_table *mounts, const char *path, const RecordedFile *f,
+                     struct stat *ret) {
+        _cleanup_close_ int fd = recorded_path_open(mounts, path, ret);
 
         return fd >= 0 && ret->st_ino == f->ino;
 }
@@ -76,11 +98,10 @@ static bool locate_file(RecordedFile *f, struct libmnt_table *mounts) {
         bool found = false;
 
         while (!found && mnt_table_next_fs(mounts, it, &fs) == 0) {
-                g_autofree char *path = is_on_device(fs, f->device) && !may_hang(fs) ?
-                        path_below(fs, f->path) : NULL;
+                g_autofree char *path = is_on_device(fs, f->device) ? path_below(fs, f->path) : NULL;
                 struct stat st;
 
-                if (!path || !is_there(path, f, &st))
+                if (!path || !is_there(mounts, path, f, &st))
                         continue;
 
                 found = true;
@@ -108,23 +129,41 @@ static void clip(RecordedFile *f) {
         }
 }
 
-int recording_locate(Recording *r, const char *mountinfo) {
-        struct libmnt_table *mounts = mnt_new_table_from_file(mountinfo);
+int recording_locate(Recording *recording, const char *mountinfo) {
+        struct libmnt_table *mounts;
+        int r = mounts_read(mountinfo, &mounts);
 
-        if (!mounts)
-                return -errno;
+        if (r < 0)
+                return r;
 
-        for (guint i = r->files->len; i > 0; i--) {
-                RecordedFile *f = r->files->pdata[i - 1];
+        for (guint i = recording->files->len; i > 0; i--) {
+                RecordedFile *f = recording->files->pdata[i - 1];
 
                 if (locate_file(f, mounts))
                         clip(f);
                 else
                         g_array_set_size(f->ranges, 0);
                 if (f->ranges->len == 0)
-                        g_ptr_array_remove_index(r->files, i - 1);
+                        g_ptr_array_remove_index(recording->files, i - 1);
         }
 
         mnt_unref_table(mounts);
         return 0;
+}
+
+uint64_t recording_count_current(const Recording *r, const char *mountinfo) {
+        struct libmnt_table *mounts;
+        uint64_t n = 0;
+
+        if (mounts_read(mountinfo, &mounts) < 0)
+                return 0;
+
+        for (guint i = 0; i < r->files->len; i++) {
+                _cleanup_close_ int fd = recorded_file_open(mounts, r->files->pdata[i]);
+
+                n += fd >= 0 ? recorded_file_count_pages(r->files->pdata[i]) : 0;
+        }
+
+        mnt_unref_table(mounts);
+        return n;
 }

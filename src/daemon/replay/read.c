@@ -18,6 +18,7 @@
 
 typedef struct Reader {
         const Recording *recording;
+        struct libmnt_table *mounts;
         uint64_t (*room)(void *userdata);
         void *userdata;
         uint64_t keep;        /* bytes that are left to others */
@@ -70,7 +71,8 @@ static bool read_range(Reader *x, int fd, const RecordedRange *r) {
 
 /* Returns whether it is as it was recorded. */
 static bool read_file(Reader *x, const RecordedFile *f) {
-        _cleanup_close_ int path_fd = recorded_file_open(f), fd = path_fd < 0 ? path_fd : reopen(path_fd);
+        _cleanup_close_ int path_fd = recorded_file_open(x->mounts, f),
+                            fd = path_fd < 0 ? path_fd : reopen(path_fd);
 
         if (fd < 0)
                 return false;
@@ -99,16 +101,21 @@ static void *read_files(void *userdata) {
         return NULL;
 }
 
-void recording_read(const Recording *r, uint64_t (*room)(void *userdata), void *userdata,
-                    ReplayCounts *ret) {
+int recording_read(const Recording *recording, const char *mountinfo, uint64_t (*room)(void *userdata),
+                   void *userdata, ReplayCounts *ret) {
         Reader x = {
-                .recording = r,
+                .recording = recording,
                 .room = room,
                 .userdata = userdata,
                 .keep = room(userdata) / 2,
                 .page = (uint64_t) sysconf(_SC_PAGESIZE),
         };
         GThread *threads[N_THREADS - 1];
+        int r;
+
+        r = mounts_read(mountinfo, &x.mounts);
+        if (r < 0)
+                return r;
 
         g_mutex_init(&x.lock);
         for (size_t i = 0; i < ELEMENTSOF(threads); i++) /* a unit may have no room for more tasks */
@@ -118,5 +125,7 @@ void recording_read(const Recording *r, uint64_t (*room)(void *userdata), void *
                 if (threads[i])
                         (void) g_thread_join(threads[i]);
         g_mutex_clear(&x.lock);
+        mnt_unref_table(x.mounts);
         *ret = x.counts;
+        return 0;
 }

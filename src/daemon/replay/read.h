@@ -11,7 +11,8 @@ typedef struct ReplayCounts {
 } ReplayCounts;
 
 /* Has the kernel read what is recorded, as far as it is not cached, about in that order. The pages are
- * charged to the control group of the caller. room() says how many bytes there still are for that; half of
+ * charged to the control group of the caller. What is on file systems that may hang by now is passed over
+ * (mountinfo is "/proc/self/mountinfo"). room() says how many bytes there still are for that; half of
  * what it says first is left to others. */
-void recording_read(const Recording *r, uint64_t (*room)(void *userdata), void *userdata,
-                    ReplayCounts *ret);
+int recording_read(const Recording *recording, const char *mountinfo, uint64_t (*room)(void *userdata),
+                   void *userdata, ReplayCounts *ret);

@@ -42,7 +42,7 @@ uint64_t file_pages(uint64_t size) {
         return size / page + (size % page > 0);
 }
 
-static uint64_t count_pages(const RecordedFile *f) {
+uint64_t recorded_file_count_pages(const RecordedFile *f) {
         uint64_t n = 0;
 
         for (guint i = 0; i < f->ranges->len; i++)
@@ -54,7 +54,7 @@ uint64_t recording_count_pages(const Recording *r) {
         uint64_t n = 0;
 
         for (guint i = 0; r->files && i < r->files->len; i++)
-                n += count_pages(r->files->pdata[i]);
+                n += recorded_file_count_pages(r->files->pdata[i]);
         return n;
 }
 
@@ -156,6 +156,20 @@ static guint add_file(GArray *files, GArray *chunks, guint i, GArray *candidates
         return i;
 }
 
+/* Leaves the first pages, no more than n. */
+static void cut(RecordedFile *f, uint64_t n) {
+        for (guint i = 0; i < f->ranges->len; i++) {
+                RecordedRange *r = &g_array_index(f->ranges, RecordedRange, i);
+
+                if (n == 0) {
+                        g_array_set_size(f->ranges, i);
+                        return;
+                }
+                r->n = MIN(r->n, n);
+                n -= r->n;
+        }
+}
+
 void recording_make(const Uses *uses, Recording *ret) {
         g_autoptr(GArray) chunks = g_array_copy(uses->chunks), files = g_array_copy(uses->files),
                           candidates = g_array_new(FALSE, FALSE, sizeof(Candidate));
@@ -174,8 +188,12 @@ void recording_make(const Uses *uses, Recording *ret) {
         for (guint i = 0; i < candidates->len; i++) {
                 RecordedFile *f = g_array_index(candidates, Candidate, i).file;
 
-                n_pages += count_pages(f);
-                if (ret->files->len < RECORDING_FILES_MAX && n_pages <= RECORDING_PAGES_MAX)
+                if (ret->files->len < RECORDING_FILES_MAX)
+                        cut(f, RECORDING_PAGES_MAX - n_pages);
+                else
+                        cut(f, 0);
+                n_pages += recorded_file_count_pages(f);
+                if (f->ranges->len > 0)
                         g_ptr_array_add(ret->files, f);
                 else
                         recorded_file_free(f);

@@ -50,10 +50,11 @@ void recorded_file_add(RecordedFile *f, uint64_t first, uint64_t n, uint64_t gap
 
 /* How many pages a file of that many bytes has. */
 uint64_t file_pages(uint64_t size);
+uint64_t recorded_file_count_pages(const RecordedFile *f);
 uint64_t recording_count_pages(const Recording *r);
 
 /* From what a unit used. Paths are those in the file systems; files without a whole path are left out,
- * and those that would make the recording larger than its bounds, the last ones first. */
+ * and so is what would make the recording larger than its bounds, from the last file on. */
 void recording_make(const Uses *uses, Recording *ret);
 
 /* "leaf\0directory\0" is "/directory/leaf"; NULL: those are no names. */

@@ -191,6 +191,7 @@ static void begin_reading(Replay *r, Unit *u) {
         j->root = r->manager->paths.kernel.cgroup;
         j->cgroup = g_strdup(u->cgroup);
         j->cgroup_id = u->cgroup_id;
+        j->mounts = r->manager->paths.mounts;
         replay_jobs_add(r->jobs, j);
 }
 
