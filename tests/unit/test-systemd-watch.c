@@ -498,6 +498,46 @@ static void test_started(void **state) {
         assert_true(is_seen_to_start("c.service"));
 }
 
+/* The first list that arrives is the first one, however often it was asked for. */
+static void test_started_before(void **state) {
+        need_bus();
+        (void) play_unit("a.service", "active", 1, "lfu");
+        play_oddly("List", HELD);
+        start();
+        play_reloading(true);
+        play_reloading(false);
+        run_until_quiet();
+        play_release();
+        run_until_quiet();
+        expect_unit("a.service", "active lfu /1 1 attached");
+        assert_false(is_seen_to_start("a.service"));
+}
+
+/* Who starts again at once is never inactive, as far as signals tell. */
+static void test_restarted(void **state) {
+        PlayedUnit *p;
+
+        need_bus();
+        p = play_unit("a.service", "active", 1, "lfu");
+        start();
+        p->cgroup = 2;
+        fake_cgroup_make(&fixture->kernel, 2);
+        play_state(p, "activating");
+        run_until_quiet();
+        expect_unit("a.service", "active lfu /2 2 attached");
+        assert_true(is_seen_to_start("a.service"));
+}
+
+/* Those that systemd made at run time. */
+static void test_transient(void **state) {
+        need_bus();
+        play_unit("a.service", "inactive", 0, NULL)->fragment = strdup("/run/systemd/transient/a.service");
+        play_unit("b.service", "inactive", 0, NULL)->fragment = strdup("/run/systemd/system/b.service");
+        start();
+        assert_true(manager_find_unit(fixture->manager, "a.service")->transient);
+        assert_false(manager_find_unit(fixture->manager, "b.service")->transient);
+}
+
 /* Who wants to know what a unit reads needs its control group, with a policy or without. */
 static void test_replay(void **state) {
         need_bus();
@@ -511,6 +551,9 @@ static void test_replay(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 PLAY_TEST(test_started),
+                PLAY_TEST(test_started_before),
+                PLAY_TEST(test_restarted),
+                PLAY_TEST(test_transient),
                 PLAY_TEST(test_replay),
                 PLAY_TEST(test_start),
                 PLAY_TEST(test_states),

@@ -98,6 +98,7 @@ struct Unit {
         bool files_known;           /* file_setting is what its files say */
         bool fetching;              /* more of this is on its way; half of it is worse than the old */
         bool refused;               /* systemd cannot tell some of this, however often it is asked */
+        bool transient;             /* made at run time: it ends with its first stop */
         bool asked;                 /* somebody waits for that: it is not forgotten before */
         char *cgroup;
         uint64_t cgroup_id;         /* 0: no control group now */

@@ -241,7 +241,7 @@ static void cannot_choose(Unit *u) {
 }
 
 static void tell_cgroup(Unit *u) {
-        if (u->told_cgroup_id == u->cgroup_id)
+        if (u->told_cgroup_id == u->cgroup_id || (u->cgroup_id != 0 && !u->cgroup)) /* half of it is known */
                 return;
 
         u->told_cgroup_id = u->cgroup_id;

@@ -6,6 +6,7 @@
 #include "daemon/core/wanted.h"
 #include "fetch.h"
 #include "shared/log.h"
+#include "shared/string-util.h"
 
 /* dbus-daemon refuses a connection more than 128 calls without a reply, by default. */
 #define IN_FLIGHT_MAX 48U
@@ -44,6 +45,9 @@ void systemd_fetch_queue(SystemdUnit *s, bool files, bool cgroup) {
 static bool has_files(const PolicySetting *s) {
         return s->more[POLICY_KEY_FILES].set || s->more[POLICY_KEY_LEVELS].set;
 }
+
+/* systemd makes the file of a unit that is made at run time, as by systemd-run, and removes it. */
+#define TRANSIENT_DIRECTORY "/run/systemd/transient/"
 
 /* Not only what the last reconcile knew:
  * the files may just have been read, and the unit start at this moment. */
@@ -129,6 +133,8 @@ static void files_fetched(SystemdUnit *s) {
 static void cgroup_fetched(Unit *u, uint64_t id) {
         if (u->cgroup_id != id)
                 unit_reset_retry(u); /* a new life, new luck */
+        if (u->cgroup_id != 0 && id != 0 && u->cgroup_id != id) /* no signal told the end of the old one */
+                u->started_at = (uint64_t) g_get_monotonic_time();
         u->cgroup_id = id;
 }
 
@@ -216,8 +222,10 @@ static int on_fragment(sd_bus_message *reply, void *userdata, sd_bus_error *erro
         SystemdUnit *s = ASSERT_PTR(userdata);
         const char *path;
 
-        if (fetch_done(s, UNIT_FETCH_FRAGMENT, reply) && sd_bus_message_read(reply, "v", "s", &path) >= 0)
+        if (fetch_done(s, UNIT_FETCH_FRAGMENT, reply) && sd_bus_message_read(reply, "v", "s", &path) >= 0) {
                 g_set_str(&s->fragment, path);
+                s->unit->transient = startswith(path, TRANSIENT_DIRECTORY);
+        }
 
         return files_answered(s);
 }

@@ -76,6 +76,7 @@ struct SystemdWatch {
 
         bool reloading;      /* systemd reads its configuration: what it says now does not last */
         bool listed;
+        bool listed_once;    /* what is new on a list started after the one before */
         uint64_t n_rescans;
         bool incomplete;     /* some answer did not come */
 

@@ -106,7 +106,7 @@ static int read_list(SystemdWatch *w, sd_bus_message *reply,
 static void unit_listed(SystemdUnit *s, bool active) {
         s->seen = true;
         if (active) /* what the first list has may have started long ago */
-                systemd_unit_is_active(s->unit, s->watch->n_rescans > 1);
+                systemd_unit_is_active(s->unit, s->watch->listed_once);
         else
                 systemd_fetch_inactive(s);
 
@@ -146,7 +146,7 @@ static int on_units_listed(sd_bus_message *reply, void *userdata, sd_bus_error *
                         systemd_fetch_gone(u);
         }
 
-        w->listed = true;
+        w->listed = w->listed_once = true;
         (void) sd_event_source_set_enabled(w->settled_source, SD_EVENT_ONESHOT);
         return 0;
 }
