@@ -77,9 +77,12 @@ static void check_setting(Verify *v, const PolicySetting *s) {
         _cleanup_free_ char *problem = NULL;
 
         v->n_checked++;
-        if (s->policy && policy_setting_check_all(s, v->policies,
-                                                  (const char *const *) v->policy_directories,
-                                                  &problem) < 0)
+        if (!s->policy)
+                (void) policy_setting_check_replay(s, &problem);
+        else
+                (void) policy_setting_check_all(s, v->policies, (const char *const *) v->policy_directories,
+                                                &problem);
+        if (problem)
                 log_error("%s.", problem);
 }
 

@@ -214,7 +214,10 @@ bool policy_setting_wants_learning(const PolicySetting *s) {
 }
 
 bool policy_setting_wants_replay(const PolicySetting *s) {
-        return is_yes(s->more + POLICY_KEY_REPLAY);
+        const PolicyWords *w = s->more + POLICY_KEY_REPLAY;
+
+        return policy_words_count(w) > 1 ||
+                (policy_words_count(w) == 1 && parse_boolean(policy_words_get(w, 0)->text) != 0);
 }
 
 static int check_boolean(const PolicyWords *words, char **ret_problem) {

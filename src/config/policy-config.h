@@ -36,7 +36,7 @@ int policy_config_make(const Policy *p, const PolicySetting *s, PolicyConfig *re
 /* Whether CacheLearning= lets what the policy learns be kept; yes if it does not say. */
 bool policy_setting_wants_learning(const PolicySetting *s);
 
-/* Whether CacheReplay= asks for that; no if it does not say, or says what makes no sense. */
+/* Whether CacheReplay= asks for that, or for something that is none of its values. */
 bool policy_setting_wants_replay(const PolicySetting *s);
 /* Checks that alone, which takes no policy. -EINVAL: *ret_problem is a sentence that names the line. */
 int policy_setting_check_replay(const PolicySetting *s, char **ret_problem);

@@ -543,9 +543,11 @@ static void test_replay(void **state) {
         need_bus();
         play_file(play_unit("a.service", "active", 1, NULL), "[Service]\nX-CacheReplay=yes\n");
         play_file(play_unit("b.service", "active", 2, NULL), "[Service]\nX-CacheReplay=no\n");
+        play_file(play_unit("c.service", "active", 3, NULL), "[Service]\nX-CacheReplay=ture\n");
         start();
         expect_unit("a.service", "active - /1 1 unconfigured");
         expect_unit("b.service", "active - - 0 unconfigured");
+        expect_unit("c.service", "active - /3 3 unconfigured"); /* a mistake is to be said */
 }
 
 int main(void) {

@@ -203,7 +203,10 @@ static bool has_start(const Unit *u) {
 }
 
 static bool wants(const Unit *u) {
-        return policy_setting_wants_replay(&u->setting) && has_start(u);
+        g_autofree char *problem = NULL;
+
+        return policy_setting_wants_replay(&u->setting) && has_start(u) &&
+                policy_setting_check_replay(&u->setting, &problem) >= 0;
 }
 
 /* Before a unit starts, if that is possible: to load the programs takes longer than what is to be
@@ -223,6 +226,8 @@ static void prepare(Replay *r) {
 static void check(const Unit *u) {
         g_autofree char *problem = NULL;
 
+        if (u->setting.policy && policy_setting_check_replay(&u->setting, &problem) < 0)
+                return; /* the policy is refused for that, which says it */
         if (policy_setting_check_replay(&u->setting, &problem) < 0)
                 log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = u->name),
                                 "%s: CacheReplay= is ignored: %s.", u->name, problem);

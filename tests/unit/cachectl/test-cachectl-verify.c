@@ -73,6 +73,8 @@ static void check_file(const char *path, const char *content, const char *expect
 static void test_files(void **state) {
         check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfu\nCachePolicyOptions=nr_scan=64\n", NULL);
         check_file(SYSTEM "/a.slice", "[Slice]\nMemoryMax=1G\nnonsense of no interest\n", NULL);
+        check_file(SYSTEM "/a.service", "[Service]\nCacheReplay=yes\n", NULL);
+        check_file(SYSTEM "/a.service", "[Service]\nX-CacheReplay=ture\n", ":2) is neither yes nor no");
         check_file(SYSTEM "/a.slice", "[Slice]\nCachePolicy=lfo\n", ":2): no lfo.bpf.o in ");
         check_file(SYSTEM "/a.slice", "[Unit]\nCachePolicy=lfu\n",
                    ":2: CachePolicy= belongs into section [Slice]");
