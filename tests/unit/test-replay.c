@@ -1,200 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Which units are recorded, when, and what comes of that: with real children and files, and control
- * groups that are directories. */
+/* Which units are recorded, when, and what comes of that. */
 
-#include "reconcile-fixture.h"
+#include "replay-fixture.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "daemon/replay/replay.h"
-#include "shared/cleanup.h"
-#include "shared/log.h"
-
-#define DEVICE (8U << 20 | 17U)
-#define UNIT "a.service"
-
-static char *dir, *replay_dir, *data, *mounts;
-static Replay *replay;
-static GString *log_lines;
-
-/* What the kernel part was asked for. */
-static struct {
-        int prepare_error, begin_error;
-        unsigned n_prepare, n_begin, n_end;
-        uint64_t cgroup_id, pages_max;
-        unsigned level;
-        bool used;           /* the unit uses a file */
-} played;
-
-static int prepare(void *userdata) {
-        played.n_prepare++;
-        return played.prepare_error;
-}
-
-static int begin(void *userdata, uint64_t cgroup_id, unsigned level, uint64_t pages_max) {
-        if (played.begin_error < 0)
-                return played.begin_error;
-        assert_true(played.n_prepare > 0);
-        played.n_begin++;
-        played.cgroup_id = cgroup_id;
-        played.level = level;
-        played.pages_max = pages_max;
-        return 0;
-}
-
-static int end(void *userdata, uint64_t cgroup_id, Uses *ret) {
-        UsedFile f = { .value = { .size = sizeof("file\0data"), .whole = true } };
-        UsedChunk c = { .value = { .pages = 0x7, .nsec = 1 } };
-        struct stat st;
-
-        assert_int_equal(cgroup_id, played.cgroup_id);
-        played.n_end++;
-        assert_int_equal(stat(data, &st), 0);
-        f.key.ino = c.key.ino = st.st_ino;
-        f.key.dev = c.key.dev = DEVICE;
-        memcpy(f.value.names, "file\0data", sizeof("file\0data"));
-
-        *ret = (Uses) {
-                .files = g_array_new(FALSE, FALSE, sizeof(UsedFile)),
-                .chunks = g_array_new(FALSE, FALSE, sizeof(UsedChunk)),
-        };
-        if (played.used) {
-                g_array_append_val(ret->files, f);
-                g_array_append_val(ret->chunks, c);
-        }
-        return 0;
-}
-
-static void done(void *userdata) {
-}
-
-static const ReplayBackend backend = { .prepare = prepare, .begin = begin, .end = end, .done = done };
-
-static void on_log(int level, const LogFields *fields, const char *message, void *userdata) {
-        if (level <= LOG_INFO)
-                g_string_append_printf(log_lines, "%s\n", message);
-}
-
-/* Whether something was said since the last time, which is forgotten. */
-static void assert_said(const char *part) {
-        if (!strstr(log_lines->str, part))
-                fail_msg("no \"%s\" in \"%s\"", part, log_lines->str);
-        g_string_truncate(log_lines, 0);
-}
-
-static void start_replay(void) {
-        fixture->manager->paths.replay = replay_dir;
-        fixture->manager->paths.mounts = mounts;
-        fixture->manager->paths.kernel.cgroup = dir;
-        replay = replay_new(fixture->manager, &backend);
-        fixture->control->replay = replay;
-}
-
-static int setup(void **state) {
-        static char content[5 * 65536];
-        g_autofree char *line = NULL;
-
-        fixture_setup(state);
-        dir = test_dir_make();
-        replay_dir = g_build_filename(dir, "replay", NULL);
-        data = test_file_write(dir, "fs/data/file", content, sizeof(content));
-        line = g_strdup_printf("21 20 8:17 / %s/fs rw - ext4 x rw\n", dir);
-        mounts = test_file(dir, "mountinfo", line);
-        log_lines = g_string_new(NULL);
-        log_set_hook(on_log, NULL);
-        memset(&played, 0, sizeof(played));
-        played.used = true;
-        start_replay();
-        return 0;
-}
-
-static int teardown(void **state) {
-        log_set_hook(NULL, NULL);
-        fixture->control->replay = NULL;
-        replay = replay_free(replay);
-        fixture_teardown(state);
-        g_string_free(log_lines, TRUE);
-        free(data);
-        free(mounts);
-        free(replay_dir);
-        test_dir_remove(dir);
-        return 0;
-}
-
-static void settle(void) {
-        run();
-        while (replay_is_busy(replay))
-                assert_true(sd_event_run(fixture->event, USEC_PER_SEC) >= 0);
-        run();
-}
-
-static char *path_of_recording(void) {
-        return g_build_filename(replay_dir, UNIT, NULL);
-}
-
-static bool is_kept(void) {
-        g_autofree char *path = path_of_recording();
-
-        return access(path, F_OK) >= 0;
-}
-
-/* A control group as the kernel has it: its id is the number of its directory. */
-static void make_cgroup(const char *name) {
-        g_autofree char *procs = g_strconcat("system.slice/", name, "/cgroup.procs", NULL);
-
-        free(test_file(dir, procs, ""));
-}
-
-static char *procs_of(const char *name) {
-        return g_build_filename(dir, "system.slice", name, "cgroup.procs", NULL);
-}
-
-/* As systemd tells it. */
-static void enter_cgroup(Unit *u, const char *name) {
-        g_autofree char *cgroup = g_strconcat("/system.slice/", name, NULL),
-                        *path = g_strconcat(dir, cgroup, NULL);
-        struct stat st;
-
-        assert_int_equal(stat(path, &st), 0);
-        g_set_str(&u->cgroup, cgroup);
-        u->cgroup_id = st.st_ino;
-        u->active = true;
-        u->started_at = (uint64_t) g_get_monotonic_time();
-        manager_mark_dirty(fixture->manager, u);
-}
-
-static Unit *make_unit(const char *name) {
-        Unit *u = add_unit(name, NULL, 0);
-
-        set(u, "CacheReplay", "yes", 3);
-        return u;
-}
-
-static void start_unit(Unit *u, const char *cgroup) {
-        make_cgroup(cgroup);
-        enter_cgroup(u, cgroup);
-        settle();
-}
-
-static void stop_unit(Unit *u) {
-        u->cgroup = mfree(u->cgroup);
-        u->cgroup_id = 0;
-        u->active = false;
-        manager_mark_dirty(fixture->manager, u);
-        settle();
-}
-
-static bool has_joined(const char *cgroup) {
-        g_autofree char *path = procs_of(cgroup), *text = NULL;
-
-        assert_true(g_file_get_contents(path, &text, NULL, NULL));
-        return streq(text, "0");
-}
-
-/* ---- tests */
 
 static void test_life(void **state) {
         g_autofree char *path = path_of_recording();
@@ -259,11 +70,16 @@ static void test_short(void **state) {
 static void test_who(void **state) {
         Unit *slice = make_unit("a.slice"), *scope = make_unit("a.scope"), *wrong = make_unit("b.service"),
              *old = make_unit("c.service"), *late = make_unit("d.service"),
-             *none = add_unit("e.service", NULL, 0);
+             *none = add_unit("e.service", NULL, 0), *transient = make_unit("f.service");
 
         start_unit(slice, "slice");
+        assert_said("a.slice: CacheReplay= is ignored: it is for services that start again.");
+        start_unit(scope, "scope");
+        assert_said("a.scope: CacheReplay= is ignored: it is for services that start again.");
+        transient->transient = true;
+        start_unit(transient, "transient");
+        assert_said("f.service: CacheReplay= is ignored: it is for services that start again.");
         assert_int_equal(played.n_begin, 0);
-        assert_said("a.slice: CacheReplay= is ignored: slices have no start");
 
         set(wrong, "CacheReplay", "sometimes", 4);
         start_unit(wrong, "wrong");
@@ -287,7 +103,38 @@ static void test_who(void **state) {
         settle();
         assert_int_equal(played.n_begin, 0);
 
-        start_unit(scope, "scope");
+        start_unit(none, "again");
+        assert_int_equal(played.n_begin, 0);
+        set(none, "CacheReplay", "yes", 5);
+        stop_unit(none);
+        start_unit(none, "again");
+        assert_int_equal(played.n_begin, 1);
+}
+
+/* With a policy a bad value is refused with it, and that is said once. */
+static void test_once(void **state) {
+        Unit *u = add_unit(UNIT, "lfu", 1);
+
+        set(u, "CacheReplay", "sometimes", 4);
+        settle();
+        assert_int_equal(u->state, UNIT_FAILED);
+        assert_non_null(strstr(log_lines->str, "'sometimes' (/etc/x.slice:4) is neither yes nor no"));
+        assert_null(strstr(log_lines->str, "is ignored"));
+}
+
+/* systemd told the id of the control group, and not yet where it is. */
+static void test_half_known(void **state) {
+        g_autofree char *cgroup = NULL;
+        Unit *u = make_unit(UNIT);
+
+        make_cgroup("one");
+        enter_cgroup(u, "one");
+        cgroup = TAKE_PTR(u->cgroup);
+        settle();
+        assert_int_equal(played.n_begin, 0);
+        u->cgroup = TAKE_PTR(cgroup);
+        manager_mark_dirty(fixture->manager, u);
+        settle();
         assert_int_equal(played.n_begin, 1);
 }
 
@@ -349,6 +196,10 @@ static void test_cannot(void **state) {
         played.begin_error = -E2BIG;
         start_unit(u, "three");
         assert_true(has_joined("three")); /* that can be done nevertheless */
+        assert_said("a.service: Not recorded at this start: too many units start at a time.");
+        stop_unit(u);
+        played.begin_error = -ERANGE;
+        start_unit(u, "four");
         assert_said("a.service: Cannot record which pages it uses after its start");
         stop_unit(u);
         assert_int_equal(played.n_end, 2);
@@ -366,84 +217,39 @@ static void test_unprepared(void **state) {
         assert_int_equal(log_lines->len, 0);
 }
 
-/* Who cannot be read from hangs; the unit stops, and nobody waits. */
-static void test_hang(void **state) {
-        g_autofree char *procs = procs_of("two");
+/* A start that ends early, as by a crash, leaves a recording of more pages. */
+static void test_brief(void **state) {
+        static char content[65536];
         Unit *u = make_unit(UNIT);
 
         start_unit(u, "one");
-        stop_unit(u);
-
-        make_cgroup("two");
-        assert_int_equal(unlink(procs), 0);
-        assert_int_equal(mkfifo(procs, 0600), 0);
-        enter_cgroup(u, "two");
-        run();
-        assert_true(replay_is_busy(replay));
-        stop_unit(u);
-        assert_false(replay_is_busy(replay));
-
-        start_unit(u, "three");
-        assert_true(has_joined("three"));
-}
-
-/* ---- forgetting */
-
-typedef struct Forgotten {
-        unsigned n;
-        int error;
-        char *file;
-} Forgotten;
-
-static void on_forgotten(int error, const char *file, void *userdata) {
-        Forgotten *f = userdata;
-
-        f->n++;
-        f->error = error;
-        g_set_str(&f->file, file);
-}
-
-static void test_forget(void **state) {
-        g_autofree char *path = path_of_recording();
-        Forgotten f = {}, nobody = {};
-        Unit *u = make_unit(UNIT);
-
-        start_unit(u, "one");
-        replay_minute_over(replay, u); /* it is being saved */
-        replay_forget(replay, UNIT, on_forgotten, &f);
+        replay_minute_over(replay, u);
         settle();
-        assert_int_equal(f.n, 1);
-        assert_int_equal(f.error, 0);
-        assert_false(is_kept());
-
+        assert_said("uses 3 pages");
         stop_unit(u);
+
+        played.pages = 0x1;
         start_unit(u, "two");
-        replay_forget(replay, UNIT, on_forgotten, &f); /* it is being recorded */
-        settle();
         stop_unit(u);
-        assert_false(is_kept());
-        assert_null(f.file);
-
+        assert_null(strstr(log_lines->str, "Recorded"));
         start_unit(u, "three");
-        stop_unit(u);
-        assert_true(is_kept());
-        replay_forget(replay, UNIT, on_forgotten, &nobody);
-        replay_disown(replay, &nobody);
-        replay_forget(replay, UNIT, on_forgotten, &f);
+        replay_minute_over(replay, u);
         settle();
-        assert_int_equal(nobody.n, 0);
-        assert_false(is_kept());
+        assert_said("uses 1 pages");
+        stop_unit(u);
 
+        played.pages = 0x7;
         start_unit(u, "four");
         stop_unit(u);
-        replay_forget(replay, UNIT, on_forgotten, &f);
-        settle();
-        assert_int_equal(f.n, 4);
-        assert_string_equal(f.file, path);
-        free(f.file);
-}
+        assert_said("uses 3 pages");
 
-#define REPLAY_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+        /* what was recorded is no more what is there */
+        free(test_file_write(dir, "fs/data/file", content, sizeof(content)));
+        played.pages = 0x1;
+        start_unit(u, "five");
+        stop_unit(u);
+        assert_said("uses 1 pages");
+}
 
 int main(void) {
         const struct CMUnitTest tests[] = {
@@ -454,8 +260,9 @@ int main(void) {
                 REPLAY_TEST(test_damaged),
                 REPLAY_TEST(test_cannot),
                 REPLAY_TEST(test_unprepared),
-                REPLAY_TEST(test_hang),
-                REPLAY_TEST(test_forget),
+                REPLAY_TEST(test_brief),
+                REPLAY_TEST(test_once),
+                REPLAY_TEST(test_half_known),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -23,7 +23,8 @@ typedef struct ConfigRequest {
         bool changed;        /* and does */
         ConfigOutcome outcome;
         sd_event_source *timer;
-        bool forget;         /* no change: what was learned is to be forgotten */
+        bool forget;         /* no change: what was learned and recorded is to be forgotten, */
+        unsigned n_left;     /* so many of the two are to be */
         bool hold;           /* is to be held, for: */
         char *program, *reason;
         pid_t pid;
@@ -163,29 +164,33 @@ static void note_forgotten(ConfigRequest *q, int error, const char *file, const 
                         what, (unsigned) q->pending.uid);
 }
 
-static void recording_forgotten(int error, const char *file, void *userdata) {
-        ConfigRequest *q = userdata;
-
-        note_forgotten(q, error, file, "recorded");
+static void one_forgotten(ConfigRequest *q, int error, const char *file, const char *what) {
+        note_forgotten(q, error, file, what);
+        if (--q->n_left > 0)
+                return;
         if (q->missing && q->outcome.error >= 0 && !q->outcome.files)
                 q->outcome.error = -ESRCH;
         answer(q, &q->outcome, NULL);
 }
 
+static void recording_forgotten(int error, const char *file, void *userdata) {
+        one_forgotten(userdata, error, file, "recorded");
+}
+
 static void learned_forgotten(int error, const char *file, void *userdata) {
-        ConfigRequest *q = userdata;
+        one_forgotten(userdata, error, file, "learned");
+}
+
+/* Both at once: the client may leave, and means both. */
+static void forget(ConfigRequest *q) {
+        Learning *l = q->pending.control->learning;
         Replay *r = q->pending.control->replay;
 
-        note_forgotten(q, error, file, "learned");
+        q->n_left = 2;
         if (r)
                 replay_forget(r, q->pending.unit, recording_forgotten, q);
         else
                 recording_forgotten(0, NULL, q);
-}
-
-static void forget(ConfigRequest *q) {
-        Learning *l = q->pending.control->learning;
-
         if (l)
                 learning_forget(l, q->pending.unit, learned_forgotten, q);
         else

@@ -20,6 +20,14 @@
 /* What is not read by then was needed before. */
 #define READ_SECONDS 30U
 
+/* Who reads has four tasks (read.c): a unit with less room would miss them. */
+#define TASKS_ROOM_MIN 64U
+
+/* So long nobody else is in the control group before the unit counts as dead: between two commands of a
+ * start nobody is, either. */
+#define ALONE_USEC (20 * USEC_PER_MSEC)
+#define ALONE_LOOKS 100U
+
 ReplayJob *replay_job_new(ReplayJobKind kind, const char *unit, const char *dir) {
         ReplayJob *j = g_new0(ReplayJob, 1);
 
@@ -52,6 +60,13 @@ static int open_directory(const char *path) {
         return fd < 0 ? -errno : fd;
 }
 
+/* Whether a recording is there that is better than one of so many pages. */
+static bool is_more_kept(const ReplayJob *j, int dir, const char *name, uint64_t n_pages) {
+        _cleanup_recording_ Recording old = {};
+
+        return replay_file_load(dir, name, &old) >= 0 && recording_count_current(&old, j->mounts) > n_pages;
+}
+
 static int save(const ReplayJob *j, const char *name, ReplayResult *ret) {
         _cleanup_recording_ Recording recording = {};
         _cleanup_close_ int dir = -EBADF;
@@ -71,7 +86,11 @@ static int save(const ReplayJob *j, const char *name, ReplayResult *ret) {
         if (g_mkdir_with_parents(j->dir, 0700) < 0)
                 return -errno;
         dir = open_directory(j->dir);
-        r = dir < 0 ? dir : replay_file_save(dir, name, &recording);
+        if (dir < 0)
+                return dir;
+        if (j->brief && is_more_kept(j, dir, name, ret->counts.n_pages))
+                return -EALREADY;
+        r = replay_file_save(dir, name, &recording);
         return r < 0 ? r : kept_limit(dir, FILES_MAX, TOTAL_SIZE_MAX);
 }
 
@@ -83,17 +102,17 @@ static int forget(const ReplayJob *j, const char *name, ReplayResult *ret) {
         return dir < 0 ? dir : kept_forget(dir, name, &ret->removed);
 }
 
-/* Signals of the daemon are blocked, and the kernel spares it. This one is to end with its unit, and before
- * anything of it. */
+static void on_signal(int number) {
+        _exit(EXIT_SUCCESS);
+}
+
+/* This one is to end with its unit, whatever KillSignal= is, and to dump no core. */
 static int be_expendable(void) {
-        _cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+        const struct sigaction action = { .sa_handler = on_signal };
         sigset_t none;
-        int r;
 
-        r = fd < 0 ? -errno : write_all(fd, "1000", STRLEN("1000"));
-        if (r < 0)
-                return r;
-
+        for (int i = 1; i <= SIGRTMAX; i++)
+                (void) sigaction(i, &action, NULL); /* not all can be caught; those end it, or stop it */
         (void) alarm(READ_SECONDS);
         (void) sigemptyset(&none);
         return RET_NERRNO(sigprocmask(SIG_SETMASK, &none, NULL));
@@ -115,20 +134,50 @@ static int drop_capabilities(void) {
         return RET_NERRNO((int) syscall(SYS_capset, &header, data));
 }
 
-static uint64_t room(void *userdata) {
-        const ReplayJob *j = userdata;
+/* In some units another process would do harm. */
+static ReplayHarm find_harm(const ReplayJob *j) {
+        if (cgroup_is_delegated(j->root, j->cgroup, j->cgroup_id)) /* it could make no others below */
+                return REPLAY_HARM_DELEGATED;
+        if (cgroup_limits_reads(j->root, j->cgroup)) /* its own reads would wait behind these */
+                return REPLAY_HARM_READS;
+        if (cgroup_read_tasks_room(j->root, j->cgroup) < TASKS_ROOM_MIN)
+                return REPLAY_HARM_TASKS;
+        return REPLAY_HARM_NONE;
+}
 
+/* Some units live as long as any process does: this one is not to be the last. */
+static bool is_alone(const ReplayJob *j) {
+        for (unsigned i = 0; i < ALONE_LOOKS; i++) {
+                if (cgroup_has_others(j->root, j->cgroup, j->cgroup_id))
+                        return false;
+                g_usleep(ALONE_USEC);
+        }
+
+        return true;
+}
+
+static uint64_t room(void *userdata) {
+        ReplayJob *j = userdata;
+
+        j->alone = j->alone || is_alone(j);
+        if (j->alone)
+                return 0;
         return MIN(cgroup_read_room(j->root, j->cgroup), meminfo_read_available("/proc/meminfo"));
 }
 
-static int read_ahead(const ReplayJob *j, const char *name, ReplayResult *ret) {
+static int read_ahead(ReplayJob *j, const char *name, ReplayResult *ret) {
         _cleanup_close_ int dir = open_directory(j->dir);
         _cleanup_recording_ Recording recording = {};
         int r;
 
         r = dir < 0 ? dir : replay_file_load(dir, name, &recording);
-        if (r >= 0)
-                r = be_expendable();
+        if (r < 0)
+                return r;
+        ret->harm = find_harm(j);
+        if (ret->harm != REPLAY_HARM_NONE)
+                return 0;
+
+        r = be_expendable();
         if (r >= 0)
                 r = drop_capabilities();
         if (r >= 0)
@@ -137,11 +186,12 @@ static int read_ahead(const ReplayJob *j, const char *name, ReplayResult *ret) {
                 return r;
 
         ret->recorded_at = recording.recorded_at;
-        return recording_read(&recording, j->mounts, room, (void *) j, &ret->counts);
+        r = recording_read(&recording, j->mounts, room, j, &ret->counts);
+        return j->alone ? -ECANCELED : r;
 }
 
 static void run(int fd, void *userdata) {
-        const ReplayJob *j = userdata;
+        ReplayJob *j = userdata;
         g_autofree char *name = kept_file_name(j->unit);
         ReplayResult result = {};
 

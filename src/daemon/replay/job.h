@@ -13,9 +13,18 @@ typedef enum ReplayJobKind {
         REPLAY_FORGET, /* removes the recording */
 } ReplayJobKind;
 
+/* Why nothing is read ahead in a control group. */
+typedef enum ReplayHarm {
+        REPLAY_HARM_NONE,
+        REPLAY_HARM_DELEGATED,
+        REPLAY_HARM_READS,
+        REPLAY_HARM_TASKS,
+} ReplayHarm;
+
 /* What a child says of its job. */
 typedef struct ReplayResult {
         int error;
+        ReplayHarm harm;     /* that reading ahead would do, so nothing was read */
         bool removed;        /* there was a recording */
         uint64_t recorded_at; /* CLOCK_REALTIME, microseconds */
         ReplayCounts counts; /* of what was read, or is in the recording now */
@@ -35,9 +44,11 @@ typedef struct ReplayJob {
         const char *root;    /* where control groups are mounted */
         char *cgroup;
         uint64_t cgroup_id;
+        bool alone;          /* nobody else is in it any more */
 
         /* to save */
         Uses uses;
+        bool brief;          /* the unit ended early: a recording of more pages stays */
 
         /* to forget */
         replay_forgotten_t forgotten; /* NULL: nobody wants to know */
@@ -53,5 +64,6 @@ ReplayJob *replay_job_new(ReplayJobKind kind, const char *unit, const char *dir)
 ReplayJob *replay_job_free(ReplayJob *j);
 
 int replay_job_start(ReplayJob *j);
-/* What came of it, once it has ended. -ENOENT: there is nothing to read; -ENODATA: nothing to save. */
+/* What came of it, once it has ended. -ENOENT: there is nothing to read; -ENODATA: nothing to save;
+ * -EALREADY: more is kept already; -ECANCELED: the unit has no process any more. */
 int replay_job_end(ReplayJob *j, ReplayResult *ret);

@@ -104,6 +104,18 @@ static void start_first(ReplayJobs *js, const char *unit) {
 
 /* ---- for others */
 
+static void drop_waiting(GQueue *queue, ReplayJobKind kind) {
+        for (GList *i = queue->head ? queue->head->next : NULL, *next; i; i = next) {
+                ReplayJob *j = i->data;
+
+                next = i->next;
+                if (j->kind == kind) {
+                        g_queue_delete_link(queue, i);
+                        replay_job_free(j);
+                }
+        }
+}
+
 void replay_jobs_add(ReplayJobs *js, ReplayJob *j) {
         GQueue *queue = g_hash_table_lookup(js->units, j->unit);
 
@@ -112,6 +124,8 @@ void replay_jobs_add(ReplayJobs *js, ReplayJob *j) {
                 g_hash_table_insert(js->units, g_strdup(j->unit), queue);
         }
 
+        if (j->kind == REPLAY_SAVE)
+                drop_waiting(queue, REPLAY_SAVE);
         j->jobs = js;
         g_queue_push_tail(queue, j);
         if (queue->head->data == j)
@@ -121,19 +135,14 @@ void replay_jobs_add(ReplayJobs *js, ReplayJob *j) {
 void replay_jobs_stop(ReplayJobs *js, const char *unit, ReplayJobKind kind) {
         GQueue *queue = g_hash_table_lookup(js->units, unit);
 
-        for (GList *i = queue ? queue->head : NULL, *next; i; i = next) {
-                ReplayJob *j = i->data;
+        ReplayJob *first = queue ? g_queue_peek_head(queue) : NULL;
 
-                next = i->next;
-                if (j->kind != kind)
-                        continue;
-                j->stopped = true;
-                if (i == queue->head)
-                        helper_kill(&j->helper);
-                else {
-                        g_queue_delete_link(queue, i);
-                        replay_job_free(j);
-                }
+        if (!first)
+                return;
+        drop_waiting(queue, kind);
+        if (first->kind == kind) {
+                first->stopped = true;
+                helper_kill(&first->helper);
         }
 }
 

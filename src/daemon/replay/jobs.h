@@ -14,7 +14,7 @@ ReplayJobs *replay_jobs_new(sd_event *event, replay_job_ended_t ended, void *use
 /* Kills what runs; nobody hears of it. */
 ReplayJobs *replay_jobs_free(ReplayJobs *jobs);
 
-/* The job belongs to jobs from now on. */
+/* The job belongs to jobs from now on. One to save takes the place of one that waits. */
 void replay_jobs_add(ReplayJobs *jobs, ReplayJob *j);
 /* Kills those of a unit of that kind, or takes them back if they wait. */
 void replay_jobs_stop(ReplayJobs *jobs, const char *unit, ReplayJobKind kind);

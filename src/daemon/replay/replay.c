@@ -39,9 +39,16 @@ struct Replay {
 /* ---- what comes of jobs */
 
 static void was_read(const ReplayJob *j, int r, const ReplayResult *result) {
+        static const char *const harms[] = {
+                [REPLAY_HARM_DELEGATED] = "its control group is delegated",
+                [REPLAY_HARM_READS] = "io.max limits its reads",
+                [REPLAY_HARM_TASKS] = "pids.max leaves too few tasks",
+        };
         const ReplayCounts *c = &result->counts;
 
-        if (r >= 0)
+        if (r >= 0 && result->harm != REPLAY_HARM_NONE)
+                log_debug("%s: Nothing is read ahead: %s.", j->unit, harms[result->harm]);
+        else if (r >= 0)
                 log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = j->unit, .cgroup = j->cgroup),
                                 "%s: Read %" PRIu64 " pages of %" PRIu32 " files ahead, %" PRIu32
                                 " files are not as they were recorded%s.", j->unit, c->n_pages, c->n_files,
@@ -52,8 +59,10 @@ static void was_read(const ReplayJob *j, int r, const ReplayResult *result) {
                 log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = j->unit),
                                 "%s: What it read at its last start is ignored: '%s/%s' %s.", j->unit,
                                 j->dir, name, replay_file_strerror(r));
-        } else if (r == -EIO) /* somebody killed it, maybe with the unit, or it took too long */
+        } else if (r == -EIO || r == -ECANCELED) /* it was killed, or ended with the unit or by its time */
                 log_debug("%s: Reading ahead what it read at its last start was stopped.", j->unit);
+        else if (r == -EACCES || r == -EBUSY) /* the control group is a user's, or has others below */
+                log_debug_errno(r, "%s: Nothing is read ahead: %m", j->unit);
         else if (r != -ENOENT)
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
                                 "%s: Cannot read ahead what it read at its last start: %m", j->unit);
@@ -67,11 +76,13 @@ static void was_saved(Replay *x, const ReplayJob *j, int r, const ReplayResult *
                                 j->uses.n_lost > 0 ? "; it used more" : "");
         else if (r == -ENODATA)
                 log_debug("%s: It used no files that could be recorded.", j->unit);
+        else if (r == -EALREADY)
+                log_debug("%s: It ended early, and more is recorded already.", j->unit);
         else if (!x->failing)
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
                                 "%s: Cannot keep in '%s' what it read after its start, what was kept before "
                                 "stays: %m", j->unit, j->dir);
-        x->failing = r < 0 && r != -ENODATA;
+        x->failing = r < 0 && r != -ENODATA && r != -EALREADY;
 }
 
 static void was_forgotten(const ReplayJob *j, int r, const ReplayResult *result) {
@@ -108,8 +119,15 @@ static void recorded_free(void *p) {
         free(x);
 }
 
-/* Ends the recording of a unit, if there is one; it is kept or not. */
-static void end_recording(Replay *r, Unit *u, bool keep) {
+/* What becomes of a recording that ends. */
+typedef enum Keep {
+        KEEP_NOT,
+        KEEP_BRIEF, /* the unit ended early */
+        KEEP,
+} Keep;
+
+/* Ends the recording of a unit, if there is one. */
+static void end_recording(Replay *r, Unit *u, Keep keep) {
         Recorded *x = g_hash_table_lookup(r->recorded, u);
         _cleanup_uses_ Uses uses = {};
         ReplayJob *j;
@@ -123,17 +141,18 @@ static void end_recording(Replay *r, Unit *u, bool keep) {
         if (k < 0)
                 log_full_fields(LOG_WARNING, k, LOG_FIELDS(.unit = u->name),
                                 "%s: Cannot find out which pages it used after its start: %m", u->name);
-        if (k < 0 || !keep)
+        if (k < 0 || keep == KEEP_NOT)
                 return;
 
         j = replay_job_new(REPLAY_SAVE, u->name, r->manager->paths.replay);
         j->uses = TAKE_STRUCT(uses);
+        j->brief = keep == KEEP_BRIEF;
         j->mounts = r->manager->paths.mounts;
         replay_jobs_add(r->jobs, j);
 }
 
 void replay_minute_over(Replay *r, Unit *u) {
-        end_recording(r, u, /* keep= */ true);
+        end_recording(r, u, KEEP);
 }
 
 static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
@@ -166,6 +185,11 @@ static void begin_recording(Replay *r, Unit *u, uint64_t usec) {
         if (r->prepared < 0)
                 return;
         k = r->backend.begin(r->backend.userdata, u->cgroup_id, count_levels(u->cgroup), pages_max(u));
+        if (k == -E2BIG) {
+                log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = u->name),
+                                "%s: Not recorded at this start: too many units start at a time.", u->name);
+                return;
+        }
         if (k < 0) {
                 log_full_fields(LOG_WARNING, k, LOG_FIELDS(.unit = u->name),
                                 "%s: Cannot record which pages it uses after its start: %m", u->name);
@@ -181,7 +205,7 @@ static void begin_recording(Replay *r, Unit *u, uint64_t usec) {
                 k = sd_event_source_set_priority(x->timer, PRIORITY_USERS);
         if (k < 0) {
                 log_warning_errno(k, "%s: Cannot arm the timer of a recording: %m", u->name);
-                end_recording(r, u, /* keep= */ false);
+                end_recording(r, u, KEEP_NOT);
         }
 }
 
@@ -197,15 +221,16 @@ static void begin_reading(Replay *r, Unit *u) {
 
 /* ---- what happens in the manager */
 
-/* Others have no start: there are slices as long as something is in them. */
-static bool has_start(const Unit *u) {
-        return !endswith(u->name, ".slice");
+/* There are slices as long as something is in them; scopes and transient services do not start again by that
+ * name. */
+static bool starts_again(const Unit *u) {
+        return endswith(u->name, ".service") && !u->transient;
 }
 
 static bool wants(const Unit *u) {
         g_autofree char *problem = NULL;
 
-        return policy_setting_wants_replay(&u->setting) && has_start(u) &&
+        return policy_setting_wants_replay(&u->setting) && starts_again(u) &&
                 policy_setting_check_replay(&u->setting, &problem) >= 0;
 }
 
@@ -231,9 +256,10 @@ static void check(const Unit *u) {
         if (policy_setting_check_replay(&u->setting, &problem) < 0)
                 log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = u->name),
                                 "%s: CacheReplay= is ignored: %s.", u->name, problem);
-        else if (policy_setting_wants_replay(&u->setting) && !has_start(u))
-                log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = u->name),
-                                "%s: CacheReplay= is ignored: slices have no start, set it for services.",
+        else if (policy_setting_wants_replay(&u->setting) && !starts_again(u)) /* rules may mean too many */
+                log_full_fields(policy_setting_wants_replay(&u->file_setting) ? LOG_WARNING : LOG_DEBUG, 0,
+                                LOG_FIELDS(.unit = u->name),
+                                "%s: CacheReplay= is ignored: it is for services that start again.",
                                 u->name);
 }
 
@@ -253,7 +279,7 @@ static void cgroup_changed(void *userdata, Unit *u) {
         Replay *r = userdata;
 
         replay_jobs_stop(r->jobs, u->name, REPLAY_READ);
-        end_recording(r, u, /* keep= */ true);
+        end_recording(r, u, KEEP_BRIEF);
         if (u->cgroup_id != 0)
                 started(r, u);
 }
@@ -265,12 +291,12 @@ static void unit_changed(void *userdata, Unit *u) {
                 prepare(r);
         else if (g_hash_table_contains(r->recorded, u)) {
                 replay_jobs_stop(r->jobs, u->name, REPLAY_READ);
-                end_recording(r, u, /* keep= */ false);
+                end_recording(r, u, KEEP_NOT);
         }
 }
 
 static void unit_removed(void *userdata, Unit *u) {
-        replay_minute_over(userdata, u);
+        end_recording(userdata, u, KEEP_BRIEF);
 }
 
 static const ManagerObserver observer = {
@@ -290,8 +316,9 @@ void replay_forget(Replay *r, const char *unit, replay_forgotten_t forgotten, vo
         ReplayJob *j = replay_job_new(REPLAY_FORGET, unit, r->manager->paths.replay);
 
         if (u)
-                end_recording(r, u, /* keep= */ false);
+                end_recording(r, u, KEEP_NOT);
         replay_jobs_stop(r->jobs, unit, REPLAY_SAVE);
+        replay_jobs_stop(r->jobs, unit, REPLAY_READ); /* or this would wait for it */
         j->forgotten = forgotten;
         j->userdata = userdata;
         replay_jobs_add(r->jobs, j);

@@ -5,7 +5,7 @@
 #include "daemon/core/model.h"
 #include "job.h"
 
-/* CacheReplay=: which pages a service or scope uses in the first minute after its start is recorded, and
+/* CacheReplay=: which pages a service uses in the first minute after its start is recorded, and
  * read ahead at its next start. It follows the units of the manager by itself. */
 typedef struct Replay Replay;
 
