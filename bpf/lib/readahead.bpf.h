@@ -5,9 +5,10 @@
  * The kernel's own readahead looks at one window of an open file.  Here each stream, which
  * is what one open file reads, has besides that a memory of whether readahead pays:
  *
- * - A run goes on where it ended: its window doubles each time.  A run may go forward or
- *   backward, or take a page here and one as far away again and again; the last two are
- *   found by a vote: most of the last eight distances between misses are the same.
+ * - A run goes on where it ended: its window doubles each time, up to that of the device,
+ *   or two requests.  A run may go forward or backward, or take a page here and one as far
+ *   away again and again; the last two are found by a vote: most of the last eight distances
+ *   between misses are the same.
  * - All other misses are jumps.  What is read beyond a jump has a marker on a random page,
  *   the probe.  If that is not used the window of jumps is halved, down to nothing.  If it
  *   is used, and so are three in four on the average, the window doubles.  If that average is
@@ -203,6 +204,8 @@ static __always_inline void readahead_run(struct cachebpf_readahead *ra,
 {
 	__u64 step = s->stride < 0 ? -s->stride : s->stride;
 
+	/* the queue of the device takes no more at a time: who reads would wait for the rest */
+	most = min(most, max(ra->stock_window, 2 * (__u64)ra->wanted));
 	s->run = readahead_double(max(s->run, ra->wanted), most);
 	if (ra->reason != CACHEBPF_READAHEAD_MARKER && step > READAHEAD_DENSE * ra->wanted)
 		readahead_ranges(ra, s, step);

@@ -81,7 +81,7 @@ static void test_downward(void)
 
 static void test_strided(void)
 {
-	test_reads(by_three, 64, 3 * NR_READS + AHEAD);
+	test_reads(by_three, 128, 3 * NR_READS + AHEAD);
 }
 
 /* One in 32 probes, of 8 pages. */
