@@ -103,7 +103,8 @@ def shared(fd, path, slice_path):
     join(first)
     yield say(fd, SET_PRIORITY, 1), say(fd, SET_TEMPORARY, -1), *pages(first)
     os.truncate(path, 4096)
-    yield tuple(pages(first))
+    # without level 0, which has the blocks that the file system may have to read for that
+    yield tuple(n for level, n in enumerate(pages(first), -1) if level)
     join(home)
     for group in first, second:
         os.rmdir(group)
@@ -227,7 +228,7 @@ compare "$fallback" -lt 1000 'reclaim has what it wants of the policy'
 cp small shared
 sync shared
 is "$(say sharer shared shared "$(cgroup_of t54.slice)")" "$(printf '%s\n' '0 2048 0 0 0 0 2048' \
-        '0 0 0 0 0 0 0 0 0 0 0 0 2048' '0 0 0 0 2048 0 0' '0 0 1 0 0')" 'pages are those of who reads them first'
+        '0 0 0 0 0 0 0 0 0 0 0 0 2048' '0 0 0 0 2048 0 0' '0 1 0 0')" 'pages are those of who reads them first'
 
 # What a program gives up for it, such as its own code, may come back: that is counted against it.
 cachectl set --quiet t54.slice CachePolicyOptions=revoke_percent=0
