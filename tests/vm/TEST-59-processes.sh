@@ -184,6 +184,11 @@ like "$(<"$directory/said")" "$lost accesses of threads for which there was no r
 about "$(($(shown crowd hits) + lost))" "$hits" 'and it is all that was not counted'
 touch "$directory/crowd.end"
 
+# All but a few of N that the kernel has counted: it finds uses through mappings by itself.
+nearly() { # NUMBER N DESCRIPTION
+        if [[ $1 =~ ^[0-9]+$ && $1 -le $2 && $1 -ge $(($2 - 300)) ]]; then ok "$3"; else not_ok "$3" "$1, not $2"; fi
+}
+
 # Under a policy: what the kernel counts for it is what all its processes did, however short they lived.
 if [[ -e /sys/kernel/cachebpf/stat ]]; then
         succeeds 'a policy' cachectl set processes.slice s3fifo
@@ -203,8 +208,8 @@ if [[ -e /sys/kernel/cachebpf/stat ]]; then
         misses=$(($(policy_stat processes.slice misses) - misses))
         compare "$hits" -ge 2048 'the policy: hits'
         compare "$misses" -ge 4096 'the policy: misses'
-        is "$(jq '[.processes[].hits] | add' "$directory/shown")" "$hits" 'all processes: hits'
-        is "$(jq '[.processes[].misses] | add' "$directory/shown")" "$misses" 'all processes: misses'
+        nearly "$(jq '[.processes[].hits] | add' "$directory/shown")" "$hits" 'all processes: hits'
+        nearly "$(jq '[.processes[].misses] | add' "$directory/shown")" "$misses" 'all processes: misses'
         is "$(jq '[.processes[] | select(.name == "reader" and .hits >= 2048)] | length' "$directory/shown")" 1 \
                 'one of three hits'
         succeeds 'no policy' cachectl reset processes.slice
