@@ -6,14 +6,22 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
+# Others may have had it say something.
+systemctl restart cachebpfd.service
 eventually systemctl is-active cachebpfd.service
+said() { # MATCH…: in the journal, since then
+        local id
+        id=$(systemctl show -P InvocationID cachebpfd.service)
+        journalctl -q --no-pager -o cat "_SYSTEMD_INVOCATION_ID=$id" "$@"
+}
+
 succeeds 'the daemon is up' systemctl is-active cachebpfd.service
-is "$(journalctl -q --no-pager -b -o cat _COMM=cachebpfd | wc -l)" 1 'it says one sentence'
-like "$(journalctl -q --no-pager -b -o cat _COMM=cachebpfd)" 'has no cachebpf.*CONFIG_CACHEBPF=y' \
+is "$(said _COMM=cachebpfd | wc -l)" 1 'it says one sentence'
+like "$(said _COMM=cachebpfd)" 'has no cachebpf.*CONFIG_CACHEBPF=y' \
         'which tells what to do'
 like "$(systemctl show -P StatusText cachebpfd.service)" '^Read-only: kernel .* has no cachebpf' \
         'so does its status'
-is "$(journalctl -q --no-pager -b -o cat MESSAGE_ID=6bf66dabd1c7404d8ddcbd5010801629 | wc -l)" 1 \
+is "$(said MESSAGE_ID=6bf66dabd1c7404d8ddcbd5010801629 | wc -l)" 1 \
         'and an id in the journal'
 is "$(systemctl show -P ConditionResult cachebpfd.service) $(systemctl show -P Result cachebpfd.service)" \
         'yes success' 'to systemd it is a service as any other'
