@@ -8,7 +8,7 @@
 #define NR_PAGES	4096UL
 #define NR_READS	1024UL
 /* the window that is read from, and the next one */
-#define AHEAD		(2 * 512UL)
+#define AHEAD		(2 * 32UL)
 
 /* The page of the i-th read. */
 typedef size_t (*order_t)(size_t i);

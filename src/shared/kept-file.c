@@ -15,6 +15,17 @@
 #define NEW_PREFIX ".new-"
 #define NAME_LENGTH_MAX (NAME_MAX - STRLEN(NEW_PREFIX))
 
+const char *kept_strerror(int error) {
+        switch (error) {
+        case -EBADMSG:
+                return "is damaged";
+        case -EPROTONOSUPPORT:
+                return "has another version";
+        default:
+                return strerror(abs(error));
+        }
+}
+
 /* ---- reading */
 
 /* Nobody else has anything to do with the directory; what is no ordinary file there is damage, too. */

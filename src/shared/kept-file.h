@@ -15,6 +15,8 @@ char *kept_file_name(const char *unit);
 
 /* -ENOENT: there is none; -EBADMSG: it is no ordinary file, or has more than max bytes. */
 int kept_read(int dir_fd, const char *name, size_t max, char **ret, size_t *ret_size);
+/* What is wrong with a file, as a part of a sentence. */
+const char *kept_strerror(int error);
 /* Writes the parts one after the other. The old file stays, whole, until the new one is on the disk. */
 int kept_save(int dir_fd, const char *name, const struct iovec *parts, size_t n);
 /* Fine if there is none. */

@@ -134,16 +134,7 @@ int learned_parse(const void *data, size_t size, const char *label, Learned *ret
 }
 
 const char *learned_strerror(int error) {
-        switch (error) {
-        case -EBADMSG:
-                return "is damaged";
-        case -EPROTONOSUPPORT:
-                return "has another version";
-        case -EMEDIUMTYPE:
-                return "is of another policy";
-        default:
-                return strerror(abs(error));
-        }
+        return error == -EMEDIUMTYPE ? "is of another policy" : kept_strerror(error);
 }
 
 int learned_load(int dir_fd, const char *name, const char *label, Learned *ret) {

@@ -186,7 +186,7 @@ touch "$directory/crowd.end"
 
 # All but a few of N that the kernel has counted: it finds uses through mappings by itself.
 nearly() { # NUMBER N DESCRIPTION
-        if [[ $1 =~ ^[0-9]+$ && $1 -le $2 && $1 -ge $(($2 - 300)) ]]; then ok "$3"; else not_ok "$3" "$1, not $2"; fi
+        if [[ $1 =~ ^[0-9]+$ && $1 -le $2 && $1 -ge $(($2 - 100)) ]]; then ok "$3"; else not_ok "$3" "$1, not $2"; fi
 }
 
 # Under a policy: what the kernel counts for it is what all its processes did, however short they lived.

@@ -41,17 +41,6 @@ void replay_file_seal(void *data, size_t size) {
                        (uint8_t *) data + offsetof(Header, sum));
 }
 
-const char *replay_file_strerror(int error) {
-        switch (error) {
-        case -EBADMSG:
-                return "is damaged";
-        case -EPROTONOSUPPORT:
-                return "has another version";
-        default:
-                return strerror(abs(error));
-        }
-}
-
 /* ---- reading */
 
 static int read_ranges(GVariantIter *ranges, RecordedFile *f) {

@@ -13,9 +13,6 @@ int replay_file_parse(const void *data, size_t size, Recording *ret);
 /* Writes the right checksum into what looks like a file: for those who make or change one. */
 void replay_file_seal(void *data, size_t size);
 
-/* What is wrong, as a part of a sentence: the file ... */
-const char *replay_file_strerror(int error);
-
 /* kept-file.h names and removes the files. -ENOENT: there is none; else as replay_file_parse(). */
 int replay_file_load(int dir_fd, const char *name, Recording *ret);
 int replay_file_save(int dir_fd, const char *name, const Recording *r);

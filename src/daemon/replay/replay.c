@@ -58,7 +58,7 @@ static void was_read(const ReplayJob *j, int r, const ReplayResult *result) {
 
                 log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = j->unit),
                                 "%s: What it read at its last start is ignored: '%s/%s' %s.", j->unit,
-                                j->dir, name, replay_file_strerror(r));
+                                j->dir, name, kept_strerror(r));
         } else if (r == -EIO || r == -ECANCELED) /* it was killed, or ended with the unit or by its time */
                 log_debug("%s: Reading ahead what it read at its last start was stopped.", j->unit);
         else if (r == -EACCES || r == -EBUSY) /* the control group is a user's, or has others below */

@@ -206,7 +206,7 @@ static void test_dense_strides(void **state) {
                 for (unsigned j = 0; j < 4000; j++, at += strides[i])
                         play(&p, at, 1);
                 assert_int_equal(p.misses, 6);
-                assert_at_most(p.pages, 4000 * abs(strides[i]) + 2 * 512);
+                assert_at_most(p.pages, 4000 * abs(strides[i]) + 2 * 32);
         }
 }
 
