@@ -26,6 +26,12 @@ const char *kept_strerror(int error) {
         }
 }
 
+int kept_open(const char *path) {
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+        return fd < 0 ? -errno : fd;
+}
+
 /* ---- reading */
 
 /* Nobody else has anything to do with the directory; what is no ordinary file there is damage, too. */

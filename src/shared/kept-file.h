@@ -13,6 +13,9 @@
 /* The name of a unit's file in the directory of all. */
 char *kept_file_name(const char *unit);
 
+/* Opens the directory of all; -ENOENT: there is none. */
+int kept_open(const char *path);
+
 /* -ENOENT: there is none; -EBADMSG: it is no ordinary file, or has more than max bytes. */
 int kept_read(int dir_fd, const char *name, size_t max, char **ret, size_t *ret_size);
 /* What is wrong with a file, as a part of a sentence. */

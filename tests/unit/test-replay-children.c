@@ -152,6 +152,58 @@ static void test_alone(void **state) {
         assert_int_equal(log_lines->len, 0);
 }
 
+static unsigned count_children(void) {
+        g_autofree char *path = g_strdup_printf("/proc/self/task/%i/children", (int) getpid()), *text = NULL;
+        g_auto(GStrv) words = NULL;
+
+        assert_true(g_file_get_contents(path, &text, NULL, NULL));
+        words = g_strsplit(g_strchomp(text), " ", -1);
+        return g_strv_length(words);
+}
+
+/* Many services start at once: few are read ahead at a time, and all in turn. */
+static void test_many(void **state) {
+        Unit *units[16];
+
+        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
+                g_autofree char *name = g_strdup_printf("%zu.service", i);
+
+                units[i] = make_unit(name);
+                start_unit(units[i], name);
+                stop_unit(units[i]);
+        }
+        played.begin_error = -E2BIG; /* they are not recorded once more */
+        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
+                g_autofree char *procs = procs_of(units[i]->name);
+
+                assert_int_equal(unlink(procs), 0);
+                assert_int_equal(mkfifo(procs, 0600), 0);
+                enter_cgroup(units[i], units[i]->name);
+        }
+        run();
+        assert_in_range(count_children(), 1, JOBS_URGENT_MAX);
+        for (size_t i = 0; i < ELEMENTSOF(units); i++) {
+                units[i]->cgroup_id = 0;
+                manager_mark_dirty(fixture->manager, units[i]);
+        }
+        settle();
+        assert_int_equal(count_children(), 0);
+}
+
+/* It started long ago: what it reads first it has read. */
+static void test_late(void **state) {
+        Unit *u = make_unit(UNIT);
+
+        start_unit(u, "one");
+        stop_unit(u);
+        make_cgroup("two");
+        enter_cgroup(u, "two");
+        u->started_at -= 31 * USEC_PER_SEC;
+        settle();
+        assert_false(has_joined("two"));
+        assert_int_equal(played.n_begin, 2);
+}
+
 /* Of those that wait to be saved the last one is: the first one hangs. */
 static void test_restarts(void **state) {
         static const char *const cgroups[] = { "one", "two", "three", "four" };
@@ -277,6 +329,8 @@ int main(void) {
                 REPLAY_TEST(test_expendable),
                 REPLAY_TEST(test_harm),
                 REPLAY_TEST(test_alone),
+                REPLAY_TEST(test_many),
+                REPLAY_TEST(test_late),
                 REPLAY_TEST(test_restarts),
                 REPLAY_TEST(test_forget),
                 REPLAY_TEST(test_forget_read),

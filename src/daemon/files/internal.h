@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/core/model.h"
-#include "helper.h"
+#include "daemon/helper/helper.h"
 #include "search.h"
 
 typedef struct FileFinder FileFinder;

@@ -12,52 +12,29 @@
 /* Of all units: the files of those that are long gone make room. */
 #define TOTAL_SIZE_MAX (256ULL << 20)
 
-/* What the child says. */
-typedef struct Result {
-        int error;
-        bool written;
-        bool has_sum;
-        uint8_t sum[LEARNED_SUM_SIZE];
-} Result;
-
 LearningJob *learning_job_new(LearningJobKind kind, const char *unit, const char *dir, const char *label,
                               int map_fd) {
-        LearningJob *j = g_new(LearningJob, 1);
+        LearningJob *j = g_new0(LearningJob, 1);
 
-        *j = (LearningJob) {
-                .kind = kind,
-                .unit = g_strdup(unit),
-                .dir = g_strdup(dir),
-                .label = g_strdup(label),
-                .map_fd = map_fd < 0 ? -EBADF : fcntl(map_fd, F_DUPFD_CLOEXEC, 3),
-                .helper = HELPER_NONE,
-        };
+        job_init(&j->job, kind, /* patient= */ kind == LEARNING_SAVE, unit, dir);
+        j->label = g_strdup(label);
+        j->map_fd = map_fd < 0 ? -EBADF : fcntl(map_fd, F_DUPFD_CLOEXEC, 3);
         return j;
 }
 
-LearningJob *learning_job_free(LearningJob *j) {
-        if (!j)
-                return NULL;
+void learning_job_free(Job *job) {
+        LearningJob *j = (LearningJob *) job;
 
-        sd_event_source_disable_unref(j->ended);
-        helper_done(&j->helper);
+        job_done(job);
         safe_close(j->map_fd);
-        free(j->unit);
-        free(j->dir);
         free(j->label);
-        return mfree(j);
+        free(j);
 }
 
 /* ---- in the child */
 
-static int open_directory(const char *path) {
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-
-        return fd < 0 ? -errno : fd;
-}
-
-static int save(const LearningJob *j, Result *ret) {
-        g_autofree char *name = kept_file_name(j->unit);
+static int save(const LearningJob *j, LearningResult *ret) {
+        g_autofree char *name = kept_file_name(j->job.unit);
         _cleanup_learned_ Learned l = {};
         _cleanup_close_ int dir = -EBADF;
         int r;
@@ -68,9 +45,9 @@ static int save(const LearningJob *j, Result *ret) {
 
         learned_sum(&l, ret->sum);
         ret->has_sum = true;
-        if (g_mkdir_with_parents(j->dir, 0700) < 0)
+        if (g_mkdir_with_parents(j->job.dir, 0700) < 0)
                 return -errno;
-        dir = open_directory(j->dir);
+        dir = kept_open(j->job.dir);
         if (dir < 0)
                 return dir;
         if (j->has_sum && memcmp(j->sum, ret->sum, sizeof(j->sum)) == 0 &&
@@ -84,10 +61,10 @@ static int save(const LearningJob *j, Result *ret) {
         return kept_limit(dir, G_MAXUINT, TOTAL_SIZE_MAX);
 }
 
-static int restore(const LearningJob *j, Result *ret) {
-        g_autofree char *name = kept_file_name(j->unit);
+static int restore(const LearningJob *j, LearningResult *ret) {
+        g_autofree char *name = kept_file_name(j->job.unit);
         _cleanup_learned_ Learned l = {};
-        _cleanup_close_ int dir = open_directory(j->dir);
+        _cleanup_close_ int dir = kept_open(j->job.dir);
         int r;
 
         r = dir < 0 ? dir : learned_load(dir, name, j->label, &l);
@@ -99,9 +76,9 @@ static int restore(const LearningJob *j, Result *ret) {
         return learned_map_write(j->map_fd, &l);
 }
 
-static int forget(const LearningJob *j, Result *ret) {
-        g_autofree char *name = kept_file_name(j->unit);
-        _cleanup_close_ int dir = open_directory(j->dir);
+static int forget(const LearningJob *j, LearningResult *ret) {
+        g_autofree char *name = kept_file_name(j->job.unit);
+        _cleanup_close_ int dir = kept_open(j->job.dir);
         int r;
 
         if (dir < 0 && dir != -ENOENT)
@@ -113,9 +90,9 @@ static int forget(const LearningJob *j, Result *ret) {
 
 static void run(int fd, void *userdata) {
         const LearningJob *j = userdata;
-        Result result = {};
+        LearningResult result = {};
 
-        switch (j->kind) {
+        switch (j->job.kind) {
         case LEARNING_SAVE:
                 result.error = save(j, &result);
                 break;
@@ -133,28 +110,8 @@ static void run(int fd, void *userdata) {
 /* ---- in the daemon */
 
 int learning_job_start(LearningJob *j) {
-        if (j->map_fd < 0 && j->kind != LEARNING_FORGET)
+        if (j->map_fd < 0 && j->job.kind != LEARNING_FORGET)
                 return -EBADF;
 
-        return helper_start("cachebpfd-learn", run, j, j->map_fd, &j->helper);
-}
-
-int learning_job_end(LearningJob *j) {
-        g_autofree void *bytes = NULL;
-        Result result;
-        size_t size;
-        int r;
-
-        j->has_sum = false;
-        r = helper_read(&j->helper, &bytes, &size);
-        if (r < 0)
-                return r;
-        if (size != sizeof(result))
-                return -EIO;
-
-        memcpy(&result, bytes, sizeof(result));
-        j->written = result.written;
-        j->has_sum = result.error >= 0 && result.has_sum;
-        memcpy(j->sum, result.sum, sizeof(j->sum));
-        return result.error;
+        return helper_start("cachebpfd-learn", run, j, j->map_fd, &j->job.helper);
 }

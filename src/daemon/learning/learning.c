@@ -7,7 +7,7 @@
 
 #include "config/policy-config.h"
 #include "daemon/core/registry.h"
-#include "jobs.h"
+#include "job.h"
 #include "learning.h"
 #include "shared/cleanup.h"
 #include "shared/kept-file.h"
@@ -31,7 +31,7 @@ typedef struct Learner {
 struct Learning {
         Manager *manager;
         GHashTable *learners; /* Unit -> Learner, owned */
-        LearningJobs *jobs;
+        Jobs *jobs;
         sd_event_source *timer;
         uint64_t last_generation;
         bool failing;         /* to save: that was said already */
@@ -56,15 +56,15 @@ static Learner *learner_of(Learning *l, Unit *u) {
 }
 
 bool learning_is_busy(const Learning *l) {
-        return learning_jobs_are_busy(l->jobs);
+        return jobs_are_busy(l->jobs);
 }
 
 /* ---- what comes of jobs */
 
-static void saved(Learning *l, const LearningJob *j, int r) {
+static void saved(Learning *l, const Job *j, int r, const LearningResult *result) {
         if (r >= 0) {
                 /* not if another one has nothing new */
-                l->failing = l->failing && !j->written;
+                l->failing = l->failing && !result->written;
                 return;
         }
         if (!l->failing && r == -ETIMEDOUT)
@@ -83,7 +83,7 @@ static bool is_final(int r) {
         return r >= 0 || r == -ENOENT || r == -EBADMSG || r == -EPROTONOSUPPORT || r == -EMEDIUMTYPE;
 }
 
-static void restored(Learner *x, const LearningJob *j, int r) {
+static void restored(Learner *x, const Job *j, int r) {
         g_autofree char *name = kept_file_name(j->unit);
 
         if (r >= 0)
@@ -114,48 +114,46 @@ static void note_restored(Learning *l, Unit *u) {
 
 static void sync_unit(Learning *l, Unit *u);
 
-static void forgotten(const LearningJob *j, int r) {
-        g_autofree char *name = kept_file_name(j->unit),
-                        *path = r >= 0 && j->written ? g_build_filename(j->dir, name, NULL) : NULL;
-
-        if (j->forgotten)
-                j->forgotten(r, path, j->userdata);
-}
-
-static Learner *find_learner(Learning *l, const LearningJob *j, Unit **ret_unit) {
+static Learner *find_learner(Learning *l, const Job *j, Unit **ret_unit) {
         *ret_unit = manager_find_unit(l->manager, j->unit);
         return *ret_unit ? g_hash_table_lookup(l->learners, *ret_unit) : NULL;
 }
 
-static void job_begins(LearningJob *j, void *userdata) {
+static int start_job(Job *job, void *userdata) {
+        LearningJob *j = (LearningJob *) job;
         Unit *u;
-        const Learner *x = find_learner(userdata, j, &u);
+        const Learner *x = find_learner(userdata, job, &u);
 
-        if (x && j->kind == LEARNING_SAVE) {
+        if (x && job->kind == LEARNING_SAVE) {
                 j->has_sum = x->has_sum;
                 memcpy(j->sum, x->sum, sizeof(j->sum));
         }
+        return learning_job_start(j);
 }
 
-static void job_ended(LearningJob *j, int r, void *userdata) {
+static void job_ended(Job *j, int r, const void *bytes, void *userdata) {
+        const LearningResult *result = bytes;
         Learning *l = userdata;
         Unit *u;
         Learner *x = find_learner(l, j, &u);
 
+        if (result)
+                r = result->error;
         if (x) {
-                x->has_sum = j->has_sum;
-                memcpy(x->sum, j->sum, sizeof(x->sum));
+                x->has_sum = r >= 0 && result->has_sum;
+                if (x->has_sum)
+                        memcpy(x->sum, result->sum, sizeof(x->sum));
         }
 
-        switch (j->kind) {
+        switch ((LearningJobKind) j->kind) {
         case LEARNING_SAVE:
-                saved(l, j, r);
+                saved(l, j, r, result);
                 break;
         case LEARNING_RESTORE:
                 restored(x, j, r);
                 break;
         case LEARNING_FORGET:
-                forgotten(j, r);
+                job_tell_forgotten(j, r, r >= 0 && result->written);
                 break;
         }
 
@@ -165,24 +163,26 @@ static void job_ended(LearningJob *j, int r, void *userdata) {
                 note_restored(l, u);
 }
 
-static const LearningJobsHandler handler = {
-        .begins = job_begins,
+static const JobsHandler handler = {
+        .result_size = sizeof(LearningResult),
+        .start = start_job,
         .ended = job_ended,
+        .free = learning_job_free,
 };
 
 /* ---- jobs */
 
 /* For the policy that it has now. */
 static bool is_queued(Learning *l, Unit *u, LearningJobKind kind) {
-        return learning_jobs_has(l->jobs, u->name, kind, learner_of(l, u)->generation);
+        return jobs_has(l->jobs, u->name, kind, learner_of(l, u)->generation);
 }
 
 static void queue(Learning *l, Unit *u, LearningJobKind kind) {
         LearningJob *j = learning_job_new(kind, u->name, l->manager->paths.learned, u->link->learned,
                                           u->link->learned_fd);
 
-        j->generation = learner_of(l, u)->generation;
-        learning_jobs_add(l->jobs, j);
+        j->job.generation = learner_of(l, u)->generation;
+        jobs_add(l->jobs, &j->job);
 }
 
 /* What is in a map that is not restored yet, or belongs to an update that was interrupted, is no reason to
@@ -208,7 +208,7 @@ void learning_minute(Learning *l) {
         GHashTableIter it;
         gpointer u;
 
-        learning_jobs_minute(l->jobs);
+        jobs_minute(l->jobs);
         g_hash_table_iter_init(&it, l->learners);
         while (g_hash_table_iter_next(&it, &u, NULL))
                 sync_unit(l, u);
@@ -226,28 +226,28 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
 
 void learning_finish(Learning *l) {
         save_all(l);
-        if (!learning_jobs_wait(l->jobs, FINISH_USEC))
+        if (!jobs_wait(l->jobs, FINISH_USEC))
                 log_warning("Not all that cache policies learned in the last minute was saved.");
 }
 
-void learning_forget(Learning *l, const char *unit, learning_forgotten_t func, void *userdata) {
+void learning_forget(Learning *l, const char *unit, job_forgotten_t func, void *userdata) {
         Unit *u = manager_find_unit(l->manager, unit);
         bool learns = u && is_learning(u);
         const unsigned kinds = 1U << LEARNING_SAVE | 1U << LEARNING_RESTORE;
         LearningJob *j = learning_job_new(LEARNING_FORGET, unit, l->manager->paths.learned, NULL,
                                           learns ? u->link->learned_fd : -EBADF);
 
-        j->forgotten = func;
-        j->userdata = userdata;
-        learning_jobs_drop(l->jobs, unit, kinds);
-        learning_jobs_kill(l->jobs, unit, kinds);
-        learning_jobs_add(l->jobs, j);
+        j->job.forgotten = func;
+        j->job.userdata = userdata;
+        jobs_drop(l->jobs, unit, kinds);
+        jobs_kill(l->jobs, unit, kinds);
+        jobs_add(l->jobs, &j->job);
         if (learns)
                 sync_unit(l, u); /* there is nothing to restore then, and that has to be noted */
 }
 
-void learning_disown(Learning *l, void *userdata) {
-        learning_jobs_disown(l->jobs, userdata);
+void learning_disown(Learning *l, const void *userdata) {
+        jobs_disown(l->jobs, userdata);
 }
 
 /* ---- what happens in the manager */
@@ -279,7 +279,7 @@ static void policy_goes(void *userdata, Unit *u) {
         if (!is_learning(u))
                 return;
 
-        learning_jobs_drop(l->jobs, u->name, 1U << LEARNING_RESTORE);
+        jobs_drop(l->jobs, u->name, 1U << LEARNING_RESTORE);
         if (is_to_save(l, u))
                 queue(l, u, LEARNING_SAVE);
         /* What becomes of a restore that runs does not concern the next one. */
@@ -314,7 +314,7 @@ int learning_new(Manager *m, Learning **ret) {
 
         l->manager = m;
         l->learners = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-        l->jobs = learning_jobs_new(m->event, &handler, l);
+        l->jobs = jobs_new(m->event, &handler, l);
         clean(m->paths.learned);
         manager_observe(m, &observer, l);
 
@@ -335,7 +335,7 @@ Learning *learning_free(Learning *l) {
                 return NULL;
 
         manager_unobserve(l->manager, &observer, l);
-        learning_jobs_free(l->jobs);
+        jobs_free(l->jobs);
         sd_event_source_disable_unref(l->timer);
         g_hash_table_unref(l->learners);
         return mfree(l);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/core/model.h"
+#include "daemon/helper/jobs.h"
 
 /* Keeps what the policies of units learn: saves it every minute, and when a policy goes, and hands it to the
  * next one that understands it. It follows the units of the manager by itself. Nobody waits for it: maps and
@@ -20,9 +21,7 @@ void learning_finish(Learning *l);
 /* Something is being saved or restored, or will be. */
 bool learning_is_busy(const Learning *l);
 
-/* What came of it; file is the one that was removed, NULL if there was none. */
-typedef void (*learning_forgotten_t)(int error, const char *file, void *userdata);
 /* Removes what is kept for a unit, and has its policy begin anew. The unit need not be there any more. Calls
  * forgotten() later, when nothing is left, unless learning_disown() comes first. */
-void learning_forget(Learning *l, const char *unit, learning_forgotten_t forgotten, void *userdata);
-void learning_disown(Learning *l, void *userdata);
+void learning_forget(Learning *l, const char *unit, job_forgotten_t forgotten, void *userdata);
+void learning_disown(Learning *l, const void *userdata);

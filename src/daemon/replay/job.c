@@ -17,8 +17,6 @@
 /* Of all units: the recordings of those that are long gone make room. */
 #define TOTAL_SIZE_MAX (64ULL << 20)
 #define FILES_MAX 1024U
-/* What is not read by then was needed before. */
-#define READ_SECONDS 30U
 
 /* Who reads has four tasks (read.c): a unit with less room would miss them. */
 #define TASKS_ROOM_MIN 64U
@@ -31,34 +29,20 @@
 ReplayJob *replay_job_new(ReplayJobKind kind, const char *unit, const char *dir) {
         ReplayJob *j = g_new0(ReplayJob, 1);
 
-        j->kind = kind;
-        j->unit = g_strdup(unit);
-        j->dir = g_strdup(dir);
-        j->helper = HELPER_NONE;
+        job_init(&j->job, kind, /* patient= */ kind == REPLAY_SAVE, unit, dir);
         return j;
 }
 
-ReplayJob *replay_job_free(ReplayJob *j) {
-        if (!j)
-                return NULL;
+void replay_job_free(Job *job) {
+        ReplayJob *j = (ReplayJob *) job;
 
-        sd_event_source_disable_unref(j->ended);
-        sd_event_source_disable_unref(j->timeout);
-        helper_done(&j->helper);
+        job_done(job);
         uses_done(&j->uses);
-        free(j->unit);
-        free(j->dir);
         free(j->cgroup);
-        return mfree(j);
+        free(j);
 }
 
 /* ---- in the child */
-
-static int open_directory(const char *path) {
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-
-        return fd < 0 ? -errno : fd;
-}
 
 /* Whether a recording is there that is better than one of so many pages. */
 static bool is_more_kept(const ReplayJob *j, int dir, const char *name, uint64_t n_pages) {
@@ -83,9 +67,9 @@ static int save(const ReplayJob *j, const char *name, ReplayResult *ret) {
         if (ret->counts.n_files == 0)
                 return -ENODATA;
 
-        if (g_mkdir_with_parents(j->dir, 0700) < 0)
+        if (g_mkdir_with_parents(j->job.dir, 0700) < 0)
                 return -errno;
-        dir = open_directory(j->dir);
+        dir = kept_open(j->job.dir);
         if (dir < 0)
                 return dir;
         if (j->brief && is_more_kept(j, dir, name, ret->counts.n_pages))
@@ -95,7 +79,7 @@ static int save(const ReplayJob *j, const char *name, ReplayResult *ret) {
 }
 
 static int forget(const ReplayJob *j, const char *name, ReplayResult *ret) {
-        _cleanup_close_ int dir = open_directory(j->dir);
+        _cleanup_close_ int dir = kept_open(j->job.dir);
 
         if (dir == -ENOENT)
                 return 0;
@@ -107,13 +91,17 @@ static void on_signal(int number) {
 }
 
 /* This one is to end with its unit, whatever KillSignal= is, and to dump no core. */
-static int be_expendable(void) {
+static int be_expendable(uint64_t deadline) {
         const struct sigaction action = { .sa_handler = on_signal };
+        uint64_t now = (uint64_t) g_get_monotonic_time();
         sigset_t none;
+
+        if (now >= deadline)
+                return -ETIME;
 
         for (int i = 1; i <= SIGRTMAX; i++)
                 (void) sigaction(i, &action, NULL); /* not all can be caught; those end it, or stop it */
-        (void) alarm(READ_SECONDS);
+        (void) alarm((unsigned) ((deadline - now) / USEC_PER_SEC) + 1);
         (void) sigemptyset(&none);
         return RET_NERRNO(sigprocmask(SIG_SETMASK, &none, NULL));
 }
@@ -166,7 +154,7 @@ static uint64_t room(void *userdata) {
 }
 
 static int read_ahead(ReplayJob *j, const char *name, ReplayResult *ret) {
-        _cleanup_close_ int dir = open_directory(j->dir);
+        _cleanup_close_ int dir = kept_open(j->job.dir);
         _cleanup_recording_ Recording recording = {};
         int r;
 
@@ -177,7 +165,7 @@ static int read_ahead(ReplayJob *j, const char *name, ReplayResult *ret) {
         if (ret->harm != REPLAY_HARM_NONE)
                 return 0;
 
-        r = be_expendable();
+        r = be_expendable(j->deadline);
         if (r >= 0)
                 r = drop_capabilities();
         if (r >= 0)
@@ -192,10 +180,10 @@ static int read_ahead(ReplayJob *j, const char *name, ReplayResult *ret) {
 
 static void run(int fd, void *userdata) {
         ReplayJob *j = userdata;
-        g_autofree char *name = kept_file_name(j->unit);
+        g_autofree char *name = kept_file_name(j->job.unit);
         ReplayResult result = {};
 
-        switch (j->kind) {
+        switch ((ReplayJobKind) j->job.kind) {
         case REPLAY_READ:
                 result.error = read_ahead(j, name, &result);
                 break;
@@ -212,22 +200,6 @@ static void run(int fd, void *userdata) {
 
 /* ---- in the daemon */
 
-int replay_job_start(ReplayJob *j) {
+int replay_job_start(Job *j, void *userdata) {
         return helper_start("cachebpfd-repl", run, j, -EBADF, &j->helper);
-}
-
-int replay_job_end(ReplayJob *j, ReplayResult *ret) {
-        g_autofree void *bytes = NULL;
-        size_t size;
-        int r;
-
-        *ret = (ReplayResult) {};
-        r = helper_read(&j->helper, &bytes, &size);
-        if (r < 0)
-                return r;
-        if (size != sizeof(*ret))
-                return -EIO;
-
-        memcpy(ret, bytes, sizeof(*ret));
-        return ret->error;
 }

@@ -8,7 +8,7 @@
 #include "config/policy-config.h"
 #include "daemon/core/registry.h"
 #include "daemon/kernel/cgroup.h"
-#include "jobs.h"
+#include "job.h"
 #include "replay-file.h"
 #include "replay.h"
 #include "shared/cleanup.h"
@@ -18,6 +18,9 @@
 #include "shared/string-util.h"
 
 #define RECORD_USEC (60 * USEC_PER_SEC)
+/* After its start: what is not read by then was needed before. */
+#define READ_USEC (30 * USEC_PER_SEC)
+#define MINUTE_USEC (60 * USEC_PER_SEC)
 
 /* A unit that is recorded now. */
 typedef struct Recorded {
@@ -31,25 +34,27 @@ struct Replay {
         Manager *manager;
         ReplayBackend backend;
         GHashTable *recorded;  /* Unit -> Recorded, owned */
-        ReplayJobs *jobs;
+        Jobs *jobs;
+        sd_event_source *timer;
         int prepared;          /* what came of it; 0: that was not tried */
         bool failing;          /* to save: that was said already */
 };
 
 /* ---- what comes of jobs */
 
-static void was_read(const ReplayJob *j, int r, const ReplayResult *result) {
+static void was_read(const Job *j, int r, const ReplayResult *result) {
         static const char *const harms[] = {
                 [REPLAY_HARM_DELEGATED] = "its control group is delegated",
                 [REPLAY_HARM_READS] = "io.max limits its reads",
                 [REPLAY_HARM_TASKS] = "pids.max leaves too few tasks",
         };
-        const ReplayCounts *c = &result->counts;
+        const ReplayCounts *c = result ? &result->counts : NULL;
 
         if (r >= 0 && result->harm != REPLAY_HARM_NONE)
                 log_debug("%s: Nothing is read ahead: %s.", j->unit, harms[result->harm]);
         else if (r >= 0)
-                log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = j->unit, .cgroup = j->cgroup),
+                log_full_fields(LOG_INFO, 0,
+                                LOG_FIELDS(.unit = j->unit, .cgroup = ((const ReplayJob *) j)->cgroup),
                                 "%s: Read %" PRIu64 " pages of %" PRIu32 " files ahead, %" PRIu32
                                 " files are not as they were recorded%s.", j->unit, c->n_pages, c->n_files,
                                 c->n_passed_over, c->full ? "; then there was no more room" : "");
@@ -61,6 +66,8 @@ static void was_read(const ReplayJob *j, int r, const ReplayResult *result) {
                                 j->dir, name, kept_strerror(r));
         } else if (r == -EIO || r == -ECANCELED) /* it was killed, or ended with the unit or by its time */
                 log_debug("%s: Reading ahead what it read at its last start was stopped.", j->unit);
+        else if (r == -ETIME)
+                log_debug("%s: Nothing is read ahead: too many units start at a time.", j->unit);
         else if (r == -EACCES || r == -EBUSY) /* the control group is a user's, or has others below */
                 log_debug_errno(r, "%s: Nothing is read ahead: %m", j->unit);
         else if (r != -ENOENT)
@@ -68,12 +75,12 @@ static void was_read(const ReplayJob *j, int r, const ReplayResult *result) {
                                 "%s: Cannot read ahead what it read at its last start: %m", j->unit);
 }
 
-static void was_saved(Replay *x, const ReplayJob *j, int r, const ReplayResult *result) {
+static void was_saved(Replay *x, const Job *j, int r, const ReplayResult *result) {
         if (r >= 0)
                 log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = j->unit),
                                 "%s: Recorded for its next start that it uses %" PRIu64 " pages of %" PRIu32
                                 " files%s.", j->unit, result->counts.n_pages, result->counts.n_files,
-                                j->uses.n_lost > 0 ? "; it used more" : "");
+                                ((const ReplayJob *) j)->uses.n_lost > 0 ? "; it used more" : "");
         else if (r == -ENODATA)
                 log_debug("%s: It used no files that could be recorded.", j->unit);
         else if (r == -EALREADY)
@@ -85,19 +92,13 @@ static void was_saved(Replay *x, const ReplayJob *j, int r, const ReplayResult *
         x->failing = r < 0 && r != -ENODATA && r != -EALREADY;
 }
 
-static void was_forgotten(const ReplayJob *j, int r, const ReplayResult *result) {
-        g_autofree char *name = kept_file_name(j->unit),
-                        *path = r >= 0 && result->removed ? g_build_filename(j->dir, name, NULL) : NULL;
+static void job_ended(Job *j, int r, const void *bytes, void *userdata) {
+        const ReplayResult *result = bytes;
 
-        if (j->forgotten)
-                j->forgotten(r, path, j->userdata);
-}
+        if (result)
+                r = result->error;
 
-static void job_ended(const ReplayJob *j, int r, const ReplayResult *result, void *userdata) {
-        if (j->stopped) /* it is no matter */
-                return;
-
-        switch (j->kind) {
+        switch ((ReplayJobKind) j->kind) {
         case REPLAY_READ:
                 was_read(j, r, result);
                 break;
@@ -105,9 +106,22 @@ static void job_ended(const ReplayJob *j, int r, const ReplayResult *result, voi
                 was_saved(userdata, j, r, result);
                 break;
         case REPLAY_FORGET:
-                was_forgotten(j, r, result);
+                job_tell_forgotten(j, r, r >= 0 && result->removed);
                 break;
         }
+}
+
+static const JobsHandler handler = {
+        .result_size = sizeof(ReplayResult),
+        .start = replay_job_start,
+        .ended = job_ended,
+        .free = replay_job_free,
+};
+
+/* Of a unit, of a kind: none is to be done any more. */
+static void stop_jobs(Replay *r, const char *unit, ReplayJobKind kind) {
+        jobs_drop(r->jobs, unit, 1U << kind);
+        jobs_kill(r->jobs, unit, 1U << kind);
 }
 
 /* ---- recordings */
@@ -148,7 +162,8 @@ static void end_recording(Replay *r, Unit *u, Keep keep) {
         j->uses = TAKE_STRUCT(uses);
         j->brief = keep == KEEP_BRIEF;
         j->mounts = r->manager->paths.mounts;
-        replay_jobs_add(r->jobs, j);
+        jobs_drop(r->jobs, u->name, 1U << REPLAY_SAVE);
+        jobs_add(r->jobs, &j->job);
 }
 
 void replay_minute_over(Replay *r, Unit *u) {
@@ -215,8 +230,9 @@ static void begin_reading(Replay *r, Unit *u) {
         j->root = r->manager->paths.kernel.cgroup;
         j->cgroup = g_strdup(u->cgroup);
         j->cgroup_id = u->cgroup_id;
+        j->deadline = u->started_at + READ_USEC;
         j->mounts = r->manager->paths.mounts;
-        replay_jobs_add(r->jobs, j);
+        jobs_add(r->jobs, &j->job);
 }
 
 /* ---- what happens in the manager */
@@ -278,7 +294,7 @@ static void started(Replay *r, Unit *u) {
 static void cgroup_changed(void *userdata, Unit *u) {
         Replay *r = userdata;
 
-        replay_jobs_stop(r->jobs, u->name, REPLAY_READ);
+        stop_jobs(r, u->name, REPLAY_READ);
         end_recording(r, u, KEEP_BRIEF);
         if (u->cgroup_id != 0)
                 started(r, u);
@@ -290,7 +306,7 @@ static void unit_changed(void *userdata, Unit *u) {
         if (wants(u))
                 prepare(r);
         else if (g_hash_table_contains(r->recorded, u)) {
-                replay_jobs_stop(r->jobs, u->name, REPLAY_READ);
+                stop_jobs(r, u->name, REPLAY_READ);
                 end_recording(r, u, KEEP_NOT);
         }
 }
@@ -308,24 +324,35 @@ static const ManagerObserver observer = {
 /* ---- for others */
 
 bool replay_is_busy(const Replay *r) {
-        return replay_jobs_are_busy(r->jobs);
+        return jobs_are_busy(r->jobs);
 }
 
-void replay_forget(Replay *r, const char *unit, replay_forgotten_t forgotten, void *userdata) {
+void replay_forget(Replay *r, const char *unit, job_forgotten_t forgotten, void *userdata) {
         Unit *u = manager_find_unit(r->manager, unit);
         ReplayJob *j = replay_job_new(REPLAY_FORGET, unit, r->manager->paths.replay);
 
         if (u)
                 end_recording(r, u, KEEP_NOT);
-        replay_jobs_stop(r->jobs, unit, REPLAY_SAVE);
-        replay_jobs_stop(r->jobs, unit, REPLAY_READ); /* or this would wait for it */
-        j->forgotten = forgotten;
-        j->userdata = userdata;
-        replay_jobs_add(r->jobs, j);
+        stop_jobs(r, unit, REPLAY_SAVE);
+        stop_jobs(r, unit, REPLAY_READ); /* or this would wait for it */
+        j->job.forgotten = forgotten;
+        j->job.userdata = userdata;
+        jobs_add(r->jobs, &j->job);
 }
 
 void replay_disown(Replay *r, const void *userdata) {
-        replay_jobs_disown(r->jobs, userdata);
+        jobs_disown(r->jobs, userdata);
+}
+
+void replay_minute(Replay *r) {
+        jobs_minute(r->jobs);
+}
+
+static int on_minute(sd_event_source *s, uint64_t usec, void *userdata) {
+        replay_minute(userdata);
+        (void) sd_event_source_set_time_relative(s, MINUTE_USEC);
+        (void) sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+        return 0;
 }
 
 static void clean(const char *path) {
@@ -337,15 +364,21 @@ static void clean(const char *path) {
 
 Replay *replay_new(Manager *m, const ReplayBackend *backend) {
         Replay *r = g_new(Replay, 1);
+        int k;
 
         *r = (Replay) {
                 .manager = m,
                 .backend = *backend,
                 .recorded = g_hash_table_new_full(NULL, NULL, NULL, recorded_free),
-                .jobs = replay_jobs_new(m->event, job_ended, r),
+                .jobs = jobs_new(m->event, &handler, r),
         };
         clean(m->paths.replay);
         manager_observe(m, &observer, r);
+
+        k = sd_event_add_time_relative(m->event, &r->timer, CLOCK_MONOTONIC, MINUTE_USEC, USEC_PER_SEC,
+                                       on_minute, r);
+        if (k < 0)
+                log_warning_errno(k, "Cannot arm the timer for recordings that hang, ignoring: %m");
         return r;
 }
 
@@ -354,7 +387,8 @@ Replay *replay_free(Replay *r) {
                 return NULL;
 
         manager_unobserve(r->manager, &observer, r);
-        replay_jobs_free(r->jobs);
+        sd_event_source_disable_unref(r->timer);
+        jobs_free(r->jobs);
         g_hash_table_unref(r->recorded);
         r->backend.done(r->backend.userdata);
         return mfree(r);

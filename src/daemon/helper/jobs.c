@@ -7,48 +7,80 @@
 
 #include "daemon/core/model.h"
 #include "jobs.h"
+#include "shared/kept-file.h"
 #include "shared/string-util.h"
 
-/* At a time: for each it takes a process, and memory for what is learned. */
-#define URGENT_MAX 4U
-#define SAVES_MAX 1U
+/* At a time: for each it takes a process, and memory or reads of a disk. */
+#define PATIENT_MAX 1U
 
 /* The jobs of one unit. */
 typedef struct Lane {
+        Jobs *all;
         char *unit;
-        GQueue jobs;          /* owned; waiting */
-        LearningJob *running; /* owned */
+        GQueue jobs;  /* owned; waiting */
+        Job *running; /* owned */
 } Lane;
 
-struct LearningJobs {
+struct Jobs {
         sd_event *event;
-        const LearningJobsHandler *handler;
+        const JobsHandler *handler;
         void *userdata;
-        GHashTable *lanes;    /* unit -> Lane, owned */
-        GQueue ready[2];      /* of lanes that wait for their turn: [true]: that are urgent */
-        GPtrArray *running;   /* of LearningJob, the lanes' */
+        GHashTable *lanes;  /* unit -> Lane, owned */
+        GQueue ready[2];    /* of lanes that wait for their turn: [true]: that are urgent */
+        GPtrArray *running; /* of Job, the lanes' */
 };
+
+/* ---- one job */
+
+void job_init(Job *j, unsigned kind, bool patient, const char *unit, const char *dir) {
+        *j = (Job) {
+                .kind = kind,
+                .patient = patient,
+                .unit = g_strdup(unit),
+                .dir = g_strdup(dir),
+                .helper = HELPER_NONE,
+        };
+}
+
+void job_done(Job *j) {
+        sd_event_source_disable_unref(j->ended);
+        helper_done(&j->helper);
+        free(j->unit);
+        free(j->dir);
+}
+
+void job_tell_forgotten(const Job *j, int error, bool removed) {
+        g_autofree char *name = kept_file_name(j->unit),
+                        *path = error >= 0 && removed ? g_build_filename(j->dir, name, NULL) : NULL;
+
+        if (j->forgotten)
+                j->forgotten(error, path, j->userdata);
+}
+
+/* ---- those of one unit */
 
 static void lane_free(gpointer p) {
         Lane *lane = p;
+        const JobsHandler *handler = lane->all->handler;
 
         while (lane->jobs.head)
-                learning_job_free(g_queue_pop_head(&lane->jobs));
-        learning_job_free(lane->running);
+                handler->free(g_queue_pop_head(&lane->jobs));
+        if (lane->running)
+                handler->free(lane->running);
         free(lane->unit);
         free(lane);
 }
 
 static bool lane_is_urgent(const Lane *lane) {
         for (GList *i = lane->jobs.head; i; i = i->next)
-                if (((LearningJob *) i->data)->kind != LEARNING_SAVE)
+                if (!((Job *) i->data)->patient)
                         return true;
 
         return false;
 }
 
 /* Puts it where it has to wait, if it has to; it is freed if there is nothing to do. */
-static void place(LearningJobs *js, Lane *lane) {
+static void place(Jobs *js, Lane *lane) {
         bool urgent = lane_is_urgent(lane);
 
         g_queue_remove(&js->ready[!urgent], lane);
@@ -61,88 +93,102 @@ static void place(LearningJobs *js, Lane *lane) {
                 g_queue_push_tail(&js->ready[urgent], lane);
 }
 
-static unsigned count_running(const LearningJobs *js, bool urgent) {
+static unsigned count_running(const Jobs *js, bool urgent) {
         unsigned n = 0;
 
         for (guint i = 0; i < js->running->len; i++)
-                n += ((LearningJob *) js->running->pdata[i])->urgent == urgent;
+                n += ((Job *) js->running->pdata[i])->urgent == urgent;
         return n;
 }
 
-/* ---- one job */
+/* ---- their turns */
 
-static void start_next(LearningJobs *js);
+static void start_next(Jobs *js);
 
-static void tell(LearningJobs *js, LearningJob *j, int r) {
+static void tell(Jobs *js, Job *j, int r, const void *result) {
         if (j->given_up)
                 return;
 
         j->given_up = true;
-        js->handler->ended(j, r, js->userdata);
+        js->handler->ended(j, r, result, js->userdata);
 }
 
-static void job_ended(LearningJobs *js, LearningJob *j) {
+static void job_ended(Jobs *js, Job *j) {
         Lane *lane = g_hash_table_lookup(js->lanes, j->unit);
-        int r = learning_job_end(j);
+        g_autofree void *result = NULL;
+        size_t size;
+        int r = helper_read(&j->helper, &result, &size);
 
+        if (r >= 0 && size != js->handler->result_size)
+                r = -EIO;
         lane->running = NULL;
         g_ptr_array_remove(js->running, j);
         place(js, lane);
-        tell(js, j, r);
-        learning_job_free(j);
+        tell(js, j, r, r < 0 ? NULL : result);
+        js->handler->free(j);
         start_next(js);
 }
 
 static int on_ended(sd_event_source *s, int fd, uint32_t revents, void *userdata) {
-        LearningJob *j = userdata;
+        Job *j = userdata;
 
         job_ended(j->jobs, j);
         return 0;
 }
 
-static int start(LearningJobs *js, LearningJob *j) {
-        int r;
+/* Those that the event loop does not watch, since it could not. */
+static void look_for_ended(Jobs *js) {
+        for (guint i = js->running->len; i > 0; i--) {
+                Job *j = i <= js->running->len ? js->running->pdata[i - 1] : NULL;
 
-        js->handler->begins(j, js->userdata);
-        r = learning_job_start(j);
-        if (r >= 0)
-                r = sd_event_add_io(js->event, &j->ended, j->helper.pidfd, EPOLLIN, on_ended, j);
-        if (r >= 0)
-                r = sd_event_source_set_priority(j->ended, PRIORITY_USERS);
-        return r;
+                if (j && !j->ended && helper_has_ended(&j->helper))
+                        job_ended(js, j);
+        }
 }
 
-static void start_lane(LearningJobs *js, bool urgent) {
+static int watch(Jobs *js, Job *j) {
+        int r;
+
+        r = sd_event_add_io(js->event, &j->ended, j->helper.pidfd, EPOLLIN, on_ended, j);
+        return r < 0 ? r : sd_event_source_set_priority(j->ended, PRIORITY_USERS);
+}
+
+static void start_lane(Jobs *js, bool urgent) {
         Lane *lane = g_queue_pop_head(&js->ready[urgent]);
-        LearningJob *j = g_queue_pop_head(&lane->jobs);
+        Job *j = g_queue_pop_head(&lane->jobs);
         int r;
 
         j->urgent = urgent;
-        r = start(js, j);
-        if (r >= 0) {
-                lane->running = j;
-                g_ptr_array_add(js->running, j);
+        r = js->handler->start(j, js->userdata);
+        if (r < 0) {
+                place(js, lane);
+                tell(js, j, r, NULL);
+                js->handler->free(j);
                 return;
         }
 
-        place(js, lane);
-        tell(js, j, r);
-        learning_job_free(j);
+        lane->running = j;
+        g_ptr_array_add(js->running, j);
+        r = watch(js, j);
+        if (r < 0) { /* it is reaped later */
+                helper_kill(&j->helper);
+                tell(js, j, r, NULL);
+        }
 }
 
-static void start_next(LearningJobs *js) {
-        while (js->ready[true].head && count_running(js, true) < URGENT_MAX)
+static void start_next(Jobs *js) {
+        while (js->ready[true].head && count_running(js, true) < JOBS_URGENT_MAX)
                 start_lane(js, true);
-        while (js->ready[false].head && count_running(js, false) < SAVES_MAX)
+        while (js->ready[false].head && count_running(js, false) < PATIENT_MAX)
                 start_lane(js, false);
 }
 
 /* ---- for others */
 
-LearningJobs *learning_jobs_new(sd_event *event, const LearningJobsHandler *handler, void *userdata) {
-        LearningJobs *js = g_new(LearningJobs, 1);
+Jobs *jobs_new(sd_event *event, const JobsHandler *handler, void *userdata) {
+        Jobs *js = g_new(Jobs, 1);
 
-        *js = (LearningJobs) {
+        *js = (Jobs) {
                 .event = sd_event_ref(event),
                 .handler = handler,
                 .userdata = userdata,
@@ -152,7 +198,7 @@ LearningJobs *learning_jobs_new(sd_event *event, const LearningJobsHandler *hand
         return js;
 }
 
-LearningJobs *learning_jobs_free(LearningJobs *js) {
+Jobs *jobs_free(Jobs *js) {
         if (!js)
                 return NULL;
 
@@ -164,11 +210,14 @@ LearningJobs *learning_jobs_free(LearningJobs *js) {
         return mfree(js);
 }
 
-void learning_jobs_add(LearningJobs *js, LearningJob *j) {
-        Lane *lane = g_hash_table_lookup(js->lanes, j->unit);
+void jobs_add(Jobs *js, Job *j) {
+        Lane *lane;
 
+        look_for_ended(js);
+        lane = g_hash_table_lookup(js->lanes, j->unit);
         if (!lane) {
                 lane = g_new0(Lane, 1);
+                lane->all = js;
                 lane->unit = g_strdup(j->unit);
                 g_hash_table_insert(js->lanes, lane->unit, lane);
         }
@@ -179,12 +228,11 @@ void learning_jobs_add(LearningJobs *js, LearningJob *j) {
         start_next(js);
 }
 
-static bool is_job(const LearningJob *j, LearningJobKind kind, uint64_t generation) {
+static bool is_job(const Job *j, unsigned kind, uint64_t generation) {
         return j->kind == kind && j->generation == generation;
 }
 
-bool learning_jobs_has(const LearningJobs *js, const char *unit, LearningJobKind kind,
-                       uint64_t generation) {
+bool jobs_has(const Jobs *js, const char *unit, unsigned kind, uint64_t generation) {
         const Lane *lane = g_hash_table_lookup(js->lanes, unit);
 
         for (GList *i = lane ? lane->jobs.head : NULL; i; i = i->next)
@@ -194,23 +242,23 @@ bool learning_jobs_has(const LearningJobs *js, const char *unit, LearningJobKind
         return lane && lane->running && !lane->running->given_up && is_job(lane->running, kind, generation);
 }
 
-void learning_jobs_drop(LearningJobs *js, const char *unit, unsigned kinds) {
+void jobs_drop(Jobs *js, const char *unit, unsigned kinds) {
         Lane *lane = g_hash_table_lookup(js->lanes, unit);
 
         for (GList *i = lane ? lane->jobs.head : NULL, *next; i; i = next) {
-                LearningJob *j = i->data;
+                Job *j = i->data;
 
                 next = i->next;
                 if (kinds & 1U << j->kind) {
                         g_queue_delete_link(&lane->jobs, i);
-                        learning_job_free(j);
+                        js->handler->free(j);
                 }
         }
         if (lane)
                 place(js, lane);
 }
 
-void learning_jobs_kill(LearningJobs *js, const char *unit, unsigned kinds) {
+void jobs_kill(Jobs *js, const char *unit, unsigned kinds) {
         Lane *lane = g_hash_table_lookup(js->lanes, unit);
 
         if (!lane || !lane->running || !(kinds & 1U << lane->running->kind))
@@ -220,12 +268,12 @@ void learning_jobs_kill(LearningJobs *js, const char *unit, unsigned kinds) {
         helper_kill(&lane->running->helper);
 }
 
-static void disown(LearningJob *j, const void *userdata) {
+static void disown(Job *j, const void *userdata) {
         if (j && j->userdata == userdata)
                 j->forgotten = NULL;
 }
 
-void learning_jobs_disown(LearningJobs *js, void *userdata) {
+void jobs_disown(Jobs *js, const void *userdata) {
         GHashTableIter it;
         gpointer p;
 
@@ -239,30 +287,30 @@ void learning_jobs_disown(LearningJobs *js, void *userdata) {
         }
 }
 
-void learning_jobs_minute(LearningJobs *js) {
+void jobs_minute(Jobs *js) {
+        look_for_ended(js);
         for (guint i = 0; i < js->running->len; i++) {
-                LearningJob *j = js->running->pdata[i];
+                Job *j = js->running->pdata[i];
 
                 if (++j->minutes < 2)
                         continue;
                 helper_kill(&j->helper);
-                j->has_sum = false;
-                tell(js, j, -ETIMEDOUT);
+                tell(js, j, -ETIMEDOUT, NULL);
         }
 }
 
-bool learning_jobs_are_busy(const LearningJobs *js) {
+bool jobs_are_busy(const Jobs *js) {
         return g_hash_table_size(js->lanes) > 0;
 }
 
 /* Until one that runs has ended. */
-static bool wait_for_one(LearningJobs *js, int msec) {
+static bool wait_for_one(Jobs *js, int msec) {
         g_autofree struct pollfd *fds = g_new0(struct pollfd, js->running->len);
         g_autoptr(GPtrArray) ended = g_ptr_array_new();
 
         for (guint i = 0; i < js->running->len; i++)
                 fds[i] = (struct pollfd) {
-                        .fd = ((LearningJob *) js->running->pdata[i])->helper.pidfd,
+                        .fd = ((Job *) js->running->pdata[i])->helper.pidfd,
                         .events = POLLIN,
                 };
         if (poll(fds, js->running->len, msec) <= 0)
@@ -276,10 +324,10 @@ static bool wait_for_one(LearningJobs *js, int msec) {
         return true;
 }
 
-bool learning_jobs_wait(LearningJobs *js, uint64_t usec) {
+bool jobs_wait(Jobs *js, uint64_t usec) {
         uint64_t end = (uint64_t) g_get_monotonic_time() + usec, now;
 
-        while (learning_jobs_are_busy(js)) {
+        while (jobs_are_busy(js)) {
                 now = (uint64_t) g_get_monotonic_time();
                 if (now >= end || !wait_for_one(js, (int) ((end - now) / USEC_PER_MSEC) + 1))
                         return false;

@@ -49,6 +49,11 @@ int helper_start(const char *name, helper_func_t func, void *userdata, int keep_
         if (h.pidfd < 0) {
                 int r = -errno;
 
+                if (h.pid > 0) { /* nobody could wait for it later; it has had no time to hang */
+                        helper_kill(&h);
+                        (void) waitid(P_PID, (id_t) h.pid, NULL, WEXITED);
+                        h.pid = 0;
+                }
                 helper_done(&h);
                 return r;
         }
