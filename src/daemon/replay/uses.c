@@ -6,13 +6,10 @@
 
 #include "shared/bpf-log.h"
 #include "shared/cleanup.h"
+#include "uses-table.h"
 #include "uses.h"
 
 #include "uses.skel.h"
-
-/* For one call into the kernel. It gives the entries of a bucket of the hash at once: there must not be
- * more of them than this. */
-#define ENTRIES_AT_ONCE 1024U
 
 struct UsesWatch {
         struct uses_bpf *bpf;
@@ -93,38 +90,8 @@ int uses_watch_begin(UsesWatch *w, uint64_t cgroup_id, unsigned level, uint64_t 
 static_assert(sizeof(UsedFile) == sizeof(struct uses_file_key) + sizeof(struct uses_file), "no gap");
 static_assert(sizeof(UsedChunk) == sizeof(struct uses_chunk_key) + sizeof(struct uses_chunk), "no gap");
 
-/* Takes those entries out of a map whose keys begin with the id. */
 static int take(struct bpf_map *map, uint64_t id, GArray *ret) {
-        size_t key_size = bpf_map__key_size(map), value_size = bpf_map__value_size(map);
-        g_autofree uint8_t *keys = g_malloc_n(ENTRIES_AT_ONCE, key_size),
-                           *values = g_malloc_n(ENTRIES_AT_ONCE, value_size);
-        g_autoptr(GByteArray) gone = g_byte_array_new();
-        uint32_t position, n;
-        bool begun = false;
-        int r;
-
-        do {
-                n = ENTRIES_AT_ONCE;
-                r = bpf_map_lookup_batch(bpf_map__fd(map), begun ? &position : NULL, &position, keys,
-                                         values, &n, NULL);
-                if (r < 0 && r != -ENOENT) /* that is the end, maybe with the last ones */
-                        return r;
-                begun = true;
-                for (uint32_t i = 0; i < n; i++) {
-                        const uint8_t *key = keys + i * key_size;
-
-                        if (memcmp(key, &id, sizeof(id)) != 0)
-                                continue;
-                        g_byte_array_append(gone, key, (guint) key_size);
-                        g_array_set_size(ret, ret->len + 1);
-                        memcpy(ret->data + (ret->len - 1) * (key_size + value_size), key, key_size);
-                        memcpy(ret->data + (ret->len - 1) * (key_size + value_size) + key_size,
-                               values + i * value_size, value_size);
-                }
-        } while (r >= 0);
-
-        n = gone->len / (uint32_t) key_size;
-        return n > 0 ? bpf_map_delete_batch(bpf_map__fd(map), gone->data, &n, NULL) : 0;
+        return uses_table_take(bpf_map__fd(map), bpf_map__key_size(map), bpf_map__value_size(map), id, ret);
 }
 
 int uses_watch_end(UsesWatch *w, uint64_t cgroup_id, Uses *ret) {
@@ -133,7 +100,7 @@ int uses_watch_end(UsesWatch *w, uint64_t cgroup_id, Uses *ret) {
                 .chunks = g_array_new(FALSE, FALSE, sizeof(UsedChunk)),
         };
         struct uses_unit unit;
-        int r;
+        int r, k;
 
         if (bpf_map__lookup_elem(w->bpf->maps.units, &cgroup_id, sizeof(cgroup_id), &unit, sizeof(unit),
                                  0) >= 0)
@@ -141,10 +108,9 @@ int uses_watch_end(UsesWatch *w, uint64_t cgroup_id, Uses *ret) {
         remove_unit(w, cgroup_id);
 
         r = take(w->bpf->maps.files, cgroup_id, u.files);
-        if (r >= 0)
-                r = take(w->bpf->maps.chunks, cgroup_id, u.chunks);
-        if (r < 0)
-                return r;
+        k = take(w->bpf->maps.chunks, cgroup_id, u.chunks); /* in any case, so that none is left */
+        if (r < 0 || k < 0)
+                return r < 0 ? r : k;
 
         *ret = TAKE_STRUCT(u);
         return 0;
