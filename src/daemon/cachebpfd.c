@@ -232,7 +232,7 @@ static int run(void) {
         if (r < 0)
                 return log_error_errno(r, "Cannot make the timer for what policies learn: %m");
 
-        backend = replay_kernel_backend();
+        backend = replay_kernel_backend(manager_default_paths.kernel.btf);
         d.replay = replay_new(d.manager, &backend);
 
         r = auto_new(d.manager, &auto_backend, &d.chooser);

@@ -18,8 +18,10 @@ Played played;
 
 static char *data;
 
-static int prepare(void *userdata) {
+static int prepare(void *userdata, char **ret_problem) {
         played.n_prepare++;
+        if (played.prepare_error < 0)
+                *ret_problem = g_strdup("the kernel has no time");
         return played.prepare_error;
 }
 

@@ -37,6 +37,7 @@ struct Replay {
         Jobs *jobs;
         sd_event_source *timer;
         int prepared;          /* what came of it; 0: that was not tried */
+        char *problem;         /* why nothing can be recorded; NULL: it can, or that was not tried */
         bool failing;          /* to save: that was said already */
 };
 
@@ -200,7 +201,7 @@ static void begin_recording(Replay *r, Unit *u, uint64_t usec) {
         if (r->prepared < 0)
                 return;
         k = r->backend.begin(r->backend.userdata, u->cgroup_id, count_levels(u->cgroup), pages_max(u));
-        if (k == -E2BIG) {
+        if (k == -EUSERS) {
                 log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = u->name),
                                 "%s: Not recorded at this start: too many units start at a time.", u->name);
                 return;
@@ -256,10 +257,9 @@ static void prepare(Replay *r) {
         if (r->prepared != 0)
                 return;
 
-        r->prepared = r->backend.prepare(r->backend.userdata);
+        r->prepared = r->backend.prepare(r->backend.userdata, &r->problem);
         if (r->prepared < 0)
-                log_warning_errno(r->prepared, "Cannot record which pages units use%s: %m",
-                                  r->prepared == -EOPNOTSUPP ? ", only Linux 6.12 and later can tell" : "");
+                log_warning("Cannot record which pages units use: %s.", r->problem);
         else
                 r->prepared = 1;
 }
@@ -391,5 +391,6 @@ Replay *replay_free(Replay *r) {
         jobs_free(r->jobs);
         g_hash_table_unref(r->recorded);
         r->backend.done(r->backend.userdata);
+        free(r->problem);
         return mfree(r);
 }

@@ -6,6 +6,7 @@
 
 #include "shared/bpf-log.h"
 #include "shared/cleanup.h"
+#include "shared/string-util.h"
 #include "uses-table.h"
 #include "uses.h"
 
@@ -30,22 +31,44 @@ UsesWatch *uses_watch_free(UsesWatch *w) {
                 return NULL;
 
         uses_bpf__destroy(w->bpf);
-        g_hash_table_unref(w->levels);
+        g_clear_pointer(&w->levels, g_hash_table_unref);
         return mfree(w);
 }
 
-int uses_watch_new(UsesWatch **ret) {
+/* libbpf has one error for a tracepoint that is not there and for type information that is not. */
+static char *describe(int error) {
+        g_autofree char *cause = bpf_log_cause();
+
+        return g_strdup_printf("%s%s%s", error == -ESRCH ?
+                                       "the kernel lacks tracepoints, Linux 6.12 and later have them" :
+                                       strerror(abs(error)),
+                               cause ? ": " : "", strempty(cause));
+}
+
+int uses_watch_new(const char *btf, UsesWatch **ret, char **ret_problem) {
         _cleanup_(uses_watch_freep) UsesWatch *w = g_new0(UsesWatch, 1);
+        int r;
+
+        if (access(btf, R_OK) < 0) {
+                r = -errno;
+                *ret_problem = g_strdup_printf("the kernel has no type information (BTF) in '%s': %s; build "
+                                               "it with CONFIG_DEBUG_INFO_BTF=y", btf, strerror(-r));
+                return r;
+        }
 
         w->levels = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
         bpf_log_setup();
         bpf_log_reset();
         w->bpf = uses_bpf__open();
-        if (!w->bpf)
-                return -errno;
-        w->bpf->rodata->daemon_tgid = getpid();
-        if (uses_bpf__load(w->bpf) < 0)
-                return errno == ESRCH ? -EOPNOTSUPP : -errno;
+        r = w->bpf ? 0 : -errno;
+        if (r >= 0) {
+                w->bpf->rodata->daemon_tgid = getpid();
+                r = uses_bpf__load(w->bpf);
+        }
+        if (r < 0) {
+                *ret_problem = describe(r);
+                return r;
+        }
 
         *ret = TAKE_PTR(w);
         return 0;
@@ -70,6 +93,8 @@ int uses_watch_begin(UsesWatch *w, uint64_t cgroup_id, unsigned level, uint64_t 
 
         if (level == 0 || level >= USES_LEVELS_MAX)
                 return -ERANGE;
+        if (g_hash_table_size(w->levels) >= USES_UNITS_MAX)
+                return -EUSERS;
 
         r = bpf_map__update_elem(w->bpf->maps.units, &cgroup_id, sizeof(cgroup_id), &unit, sizeof(unit),
                                  BPF_NOEXIST);

@@ -30,13 +30,14 @@ typedef struct Uses {
 void uses_done(Uses *u);
 #define _cleanup_uses_ _cleanup_(uses_done)
 
-/* Loads the programs. -EOPNOTSUPP: the kernel lacks a tracepoint, it has them since 6.12. */
-int uses_watch_new(UsesWatch **ret);
+/* Loads the programs. The kernel's type information is in the file btf. After an error *ret_problem says
+ * what the kernel lacks or refuses, as the end of a sentence; to be freed. */
+int uses_watch_new(const char *btf, UsesWatch **ret, char **ret_problem);
 UsesWatch *uses_watch_free(UsesWatch *w);
 DEFINE_TRIVIAL_CLEANUP_FUNC(UsesWatch *, uses_watch_free);
 
 /* Begins to note the uses of a control group, by its id and its level below the root, until so many pages
- * are noted. -E2BIG: too many are watched; -ERANGE: it is too deep. */
+ * are noted. -EUSERS: too many are watched; -ERANGE: it is too deep. */
 int uses_watch_begin(UsesWatch *w, uint64_t cgroup_id, unsigned level, uint64_t pages_max);
 /* Ends that, and says what was used. Fine, and nothing, if it was not watched. */
 int uses_watch_end(UsesWatch *w, uint64_t cgroup_id, Uses *ret);
