@@ -190,6 +190,36 @@ static void test_many(void **state) {
         assert_int_equal(count_children(), 0);
 }
 
+/* Its stop may take long: who reads is not waited for, and nobody begins then. */
+static void test_stopping(void **state) {
+        g_autofree char *procs = procs_of("two");
+        Unit *u = make_unit(UNIT);
+        siginfo_t info = {};
+        pid_t pid;
+
+        start_unit(u, "one");
+        stop_unit(u);
+        make_cgroup("two");
+        assert_int_equal(unlink(procs), 0);
+        assert_int_equal(mkfifo(procs, 0600), 0);
+        enter_cgroup(u, "two");
+        run();
+        pid = find_child();
+        assert_true(pid > 0);
+        u->stopping = true;
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_int_equal(waitid(P_PID, (id_t) pid, &info, WEXITED | WNOWAIT), 0);
+        assert_int_equal(info.si_code, CLD_KILLED); /* not by its time */
+        settle();
+
+        start_unit(u, "three");
+        assert_false(has_joined("three"));
+        u->stopping = false;
+        start_unit(u, "four");
+        assert_true(has_joined("four"));
+}
+
 /* It started long ago: what it reads first it has read. */
 static void test_late(void **state) {
         Unit *u = make_unit(UNIT);
@@ -330,6 +360,7 @@ int main(void) {
                 REPLAY_TEST(test_harm),
                 REPLAY_TEST(test_alone),
                 REPLAY_TEST(test_many),
+                REPLAY_TEST(test_stopping),
                 REPLAY_TEST(test_late),
                 REPLAY_TEST(test_restarts),
                 REPLAY_TEST(test_forget),

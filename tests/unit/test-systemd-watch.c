@@ -274,12 +274,21 @@ static void test_life(void **state) {
         expect_unit("a.service", "active lfu /1 1 attached");
         assert_int_equal(fixture->kernel.n_attach, 1);
 
+        u = manager_find_unit(fixture->manager, "a.service");
+        assert_false(u->stopping);
+        play_state(p, "deactivating");
+        run_until_quiet();
+        assert_true(u->stopping);
+        assert_true(u->told_stopping);
+        expect_asked(CGROUP_OF("a.service"));
+        expect_unit("a.service", "active lfu /1 1 attached");
+
         play_state(p, "failed");
         run_until_quiet();
+        assert_false(u->stopping);
         expect_asked("");
         expect_unit("a.service", "inactive lfu - 0 inactive");
 
-        u = manager_find_unit(fixture->manager, "a.service");
         u->n_attempts = 3;
         u->retry_at = UINT64_MAX;
         fake_cgroup_make(&fixture->kernel, p->cgroup = 2);

@@ -95,6 +95,7 @@ struct Unit {
         /* systemd's view (daemon/systemd) */
         bool loaded;
         bool active;
+        bool stopping;              /* active, and being stopped */
         bool files_known;           /* file_setting is what its files say */
         bool fetching;              /* more of this is on its way; half of it is worse than the old */
         bool refused;               /* systemd cannot tell some of this, however often it is asked */
@@ -104,6 +105,7 @@ struct Unit {
         uint64_t cgroup_id;         /* 0: no control group now */
         uint64_t started_at;        /* CLOCK_MONOTONIC, of its start; 0: nobody saw that */
         uint64_t told_cgroup_id;    /* that observers heard of last */
+        bool told_stopping;         /* so did they of that */
 
         /* what is configured */
         PolicySetting file_setting; /* by the unit's files */
@@ -148,6 +150,8 @@ typedef struct ManagerObserver {
         void (*policy_goes)(void *userdata, Unit *u);
         /* The unit has another control group, or (cgroup_id 0) none; what is wanted for it is known. */
         void (*cgroup_changed)(void *userdata, Unit *u);
+        /* The unit is being stopped; it has its control group still. */
+        void (*unit_stopping)(void *userdata, Unit *u);
         /* The unit is about to be freed. */
         void (*unit_removed)(void *userdata, Unit *u);
         /* Something else is set for the unit: what is known of it may not be enough any more. */

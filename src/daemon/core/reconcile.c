@@ -248,6 +248,14 @@ static void tell_cgroup(Unit *u) {
         manager_notify(u->manager, cgroup_changed, u);
 }
 
+static void tell_stopping(Unit *u) {
+        bool told = u->told_stopping;
+
+        u->told_stopping = u->stopping;
+        if (u->stopping && !told)
+                manager_notify(u->manager, unit_stopping, u);
+}
+
 static void unit_reconcile(Unit *u) {
         _cleanup_policy_config_ PolicyConfig config = {};
         Manager *m = u->manager;
@@ -286,6 +294,7 @@ static void unit_reconcile(Unit *u) {
 
         (void) unit_resolve_setting(u);
         tell_cgroup(u);
+        tell_stopping(u);
 
         if (u->link && u->link->cgroup_id != u->cgroup_id) {
                 unit_drop_link(u);

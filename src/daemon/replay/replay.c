@@ -283,7 +283,7 @@ static void started(Replay *r, Unit *u) {
         uint64_t age = (uint64_t) g_get_monotonic_time() - u->started_at;
 
         check(u);
-        if (!wants(u) || u->started_at == 0 || age >= RECORD_USEC)
+        if (!wants(u) || u->started_at == 0 || u->stopping || age >= RECORD_USEC)
                 return;
 
         begin_reading(r, u);
@@ -311,6 +311,11 @@ static void unit_changed(void *userdata, Unit *u) {
         }
 }
 
+/* Nobody needs what it reads any more, and KillMode= may leave it to us to end who does. */
+static void unit_stopping(void *userdata, Unit *u) {
+        stop_jobs(userdata, u->name, REPLAY_READ);
+}
+
 static void unit_removed(void *userdata, Unit *u) {
         end_recording(userdata, u, KEEP_BRIEF);
 }
@@ -318,6 +323,7 @@ static void unit_removed(void *userdata, Unit *u) {
 static const ManagerObserver observer = {
         .unit_changed = unit_changed,
         .cgroup_changed = cgroup_changed,
+        .unit_stopping = unit_stopping,
         .unit_removed = unit_removed,
 };
 

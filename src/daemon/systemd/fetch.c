@@ -79,7 +79,7 @@ void systemd_fetch_active(SystemdUnit *s) {
 void systemd_fetch_inactive(SystemdUnit *s) {
         Unit *u = s->unit;
 
-        u->active = false;
+        u->active = u->stopping = false;
         u->cgroup = mfree(u->cgroup);
         u->cgroup_id = 0;
         if (wants_cgroup(u))

@@ -124,6 +124,7 @@ static int on_properties_changed(sd_bus_message *msg, void *userdata, sd_bus_err
         if (!s || w->reloading || read_active_state(msg, &state) <= 0)
                 return 0;
 
+        s->unit->stopping = streq(state, "deactivating");
         if (systemd_active_state(state))
                 systemd_fetch_active(s);
         else
