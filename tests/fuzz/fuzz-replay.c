@@ -33,7 +33,7 @@ static void check(const uint8_t *data, size_t size) {
         }
 
         CHECK(r.files->len <= RECORDING_FILES_MAX);
-        CHECK(recording_count_pages(&r) <= RECORDING_PAGES_MAX);
+        CHECK(recording_summarize(&r).n_pages <= RECORDING_PAGES_MAX);
         for (guint i = 0; i < r.files->len; i++)
                 check_file(r.files->pdata[i]);
 }

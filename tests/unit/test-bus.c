@@ -258,7 +258,7 @@ static void test_holds(void **state) {
         g_string_free(heard, TRUE);
 }
 
-/* ---- CachePolicy=auto */
+/* ---- CachePolicy=auto, CacheReplay= */
 
 static int on_properties(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         const char *name, *type;
@@ -297,10 +297,18 @@ static int on_properties(sd_bus_message *m, void *userdata, sd_bus_error *error)
 }
 
 static void test_choice(void **state) {
+        Unit *u;
+
         need_bus();
         heard = g_string_new(NULL);
-        assert_int_equal(policy_setting_assign(&add_chosen_unit("a.slice", 1)->setting, "CacheReadahead",
-                                               "128K", "", 0), 0);
+        u = add_chosen_unit("a.slice", 1);
+        assert_int_equal(policy_setting_assign(&u->setting, "CacheReadahead", "128K", "", 0), 0);
+        u->replay = g_new(UnitReplay, 1);
+        *u->replay = (UnitReplay) {
+                .recording_until = 1, .recorded_at = 2, .recorded_bytes = 3, .recorded_ranges = 4,
+                .read_at = 5, .read_bytes = 6, .read_ranges = 7, .read_bytes_total = 8,
+                .reason = g_strdup("why"),
+        };
         assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, A_PATH,
                                              "org.freedesktop.DBus.Properties", "GetAll",
                                              on_properties, NULL, "s", BUS_INTERFACE_UNIT) >= 0);
@@ -315,6 +323,10 @@ static void test_choice(void **state) {
         assert_non_null(strstr(heard->str, "SwitchReason=from stock to lru: figures|"));
         assert_non_null(strstr(heard->str, "Switches=1|"));
         assert_null(strstr(heard->str, "SwitchTimestamp=0|"));
+        assert_non_null(strstr(heard->str, "ReplayRecordingUntil=1|ReplayRecordedTimestamp=2|"
+                                           "ReplayRecordedBytes=3|ReplayRecordedRanges=4|ReplayTimestamp=5|"
+                                           "ReplayBytes=6|ReplayRanges=7|ReplayBytesTotal=8|"
+                                           "ReplayReason=why|"));
         g_string_free(heard, TRUE);
 }
 

@@ -116,7 +116,7 @@ static void test_make(void **state) {
         assert_string_equal(get(&r, 1)->path, "/other");
         assert_ranges(get(&r, 1), "0+5");
         assert_string_equal(get(&r, 2)->path, "/lib/late");
-        assert_int_equal(recording_count_pages(&r), 15 + 5 + 1);
+        assert_int_equal(recording_summarize(&r).n_pages, 15 + 5 + 1);
         assert_true(r.recorded_at > 0);
 }
 
@@ -145,7 +145,7 @@ static void test_bounds(void **state) {
         recording_make(&u, &r);
         assert_int_equal(r.files->len, 1);
         assert_string_equal(get(&r, 0)->path, "/large");
-        assert_int_equal(recording_count_pages(&r), RECORDING_PAGES_MAX);
+        assert_int_equal(recording_summarize(&r).n_pages, RECORDING_PAGES_MAX);
 }
 
 /* With what lies between, pages may be more than were counted: a file is cut, not left out. */
@@ -165,7 +165,7 @@ static void test_cut(void **state) {
         recording_make(&u, &r);
         assert_int_equal(r.files->len, 2);
         assert_string_equal(get(&r, 1)->path, "/large");
-        assert_int_equal(recording_count_pages(&r), RECORDING_PAGES_MAX);
+        assert_int_equal(recording_summarize(&r).n_pages, RECORDING_PAGES_MAX);
 }
 
 /* ---- where files are */

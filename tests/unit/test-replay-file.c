@@ -82,7 +82,7 @@ static void test_round(void **state) {
         assert_int_equal(load(*state, &read), 0);
         assert_int_equal(read.recorded_at, 77);
         assert_int_equal(read.files->len, 2);
-        assert_int_equal(recording_count_pages(&read), 14);
+        assert_int_equal(recording_summarize(&read).n_pages, 14);
         f = read.files->pdata[0];
         assert_string_equal(f->path, "/srv/line\nbreak \xff");
         assert_int_equal(f->ino, 0x123456789abcdef);

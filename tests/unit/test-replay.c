@@ -215,6 +215,7 @@ static void test_unprepared(void **state) {
         assert_int_equal(played.n_prepare, 1);
         assert_int_equal(played.n_begin, 0);
         assert_int_equal(log_lines->len, 0);
+        assert_string_equal(u->replay->reason, "it cannot be recorded: the kernel has no time");
 }
 
 /* A start that ends early, as by a crash, leaves a recording of more pages. */
@@ -251,9 +252,112 @@ static void test_brief(void **state) {
         assert_said("uses 1 pages");
 }
 
+/* What people see. */
+static void test_shown(void **state) {
+        uint64_t page = (uint64_t) sysconf(_SC_PAGESIZE), now = (uint64_t) g_get_real_time();
+        Unit *u = make_unit(UNIT);
+        UnitReplay *x = u->replay;
+
+        assert_non_null(x);
+        assert_true(unit_is_managed(u));
+        settle();
+        assert_true(x->known);
+        assert_int_equal(x->recorded_at, 0);
+
+        start_unit(u, "one");
+        assert_in_range(x->recording_until, now + 59 * USEC_PER_SEC, now + 90 * USEC_PER_SEC);
+        assert_null(x->reason);
+        replay_minute_over(replay, u);
+        settle();
+        assert_int_equal(x->recording_until, 0);
+        assert_true(x->recorded_at >= now);
+        assert_int_equal(x->recorded_bytes, 3 * page);
+        assert_int_equal(x->recorded_ranges, 1);
+        assert_int_equal(x->read_at, 0);
+        stop_unit(u);
+
+        start_unit(u, "two");
+        assert_true(x->read_at >= now);
+        assert_int_equal(x->read_bytes, 3 * page);
+        assert_int_equal(x->read_ranges, 1);
+        stop_unit(u);
+        start_unit(u, "three");
+        assert_int_equal(x->read_bytes_total, 6 * page);
+        stop_unit(u);
+
+        /* a start for which nothing is read */
+        make_cgroup("four");
+        free(test_file(dir, "system.slice/four/pids.max", "9\n"));
+        free(test_file(dir, "system.slice/four/pids.current", "1\n"));
+        g_string_truncate(log_lines, 0);
+        enter_cgroup(u, "four");
+        settle();
+        assert_int_equal(x->read_at, 0);
+        assert_string_equal(x->reason, "nothing was read ahead: it has too little room for more tasks "
+                                       "(TasksMax=)");
+        assert_string_equal(log_lines->str, "a.service: Nothing was read ahead: it has too little room for "
+                                            "more tasks (TasksMax=).\n");
+        assert_int_equal(x->recorded_bytes, 3 * page);
+        stop_unit(u);
+        start_unit(u, "five");
+        assert_null(x->reason);
+
+        replay_forget(replay, UNIT, NULL, NULL);
+        settle();
+        assert_int_equal(x->recording_until, 0);
+        assert_int_equal(x->recorded_at, 0);
+        set(u, "CacheReplay", "no", 4);
+        assert_null(u->replay);
+        assert_false(unit_is_managed(u));
+}
+
+/* What an earlier daemon kept is found; so is what is wrong with the setting. */
+static void test_shown_before(void **state) {
+        Unit *u = make_unit(UNIT), *scope, *wrong;
+
+        start_unit(u, "one");
+        stop_unit(u);
+        unit_free(u);
+        settle();
+        u = make_unit(UNIT);
+        settle();
+        assert_true(u->replay->recorded_at > 0);
+        assert_int_equal(u->replay->recorded_ranges, 1);
+
+        scope = make_unit("a.scope");
+        assert_string_equal(scope->replay->reason, "it is for services that start again");
+        wrong = make_unit("b.service");
+        set(wrong, "CacheReplay", "sometimes", 4);
+        assert_string_equal(wrong->replay->reason, "'sometimes' (/etc/x.slice:4) is neither yes nor no");
+        set(wrong, "CacheReplay", "yes", 4);
+        assert_null(wrong->replay->reason);
+        settle();
+}
+
+/* What cannot be kept is said once for each unit. */
+static void test_failing(void **state) {
+        Unit *a = make_unit("a.service"), *b = make_unit("b.service");
+
+        settle();
+        free(test_file(dir, "replay", "this is no directory"));
+        start_unit(a, "one");
+        stop_unit(a);
+        assert_said("a.service: Cannot keep in '");
+        assert_non_null(strstr(a->replay->reason, "/replay': Not a directory"));
+        start_unit(b, "two");
+        stop_unit(b);
+        assert_said("b.service: Cannot keep in '");
+        start_unit(a, "three");
+        stop_unit(a);
+        assert_null(strstr(log_lines->str, "Cannot keep"));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 REPLAY_TEST(test_life),
+                REPLAY_TEST(test_shown),
+                REPLAY_TEST(test_shown_before),
+                REPLAY_TEST(test_failing),
                 REPLAY_TEST(test_short),
                 REPLAY_TEST(test_who),
                 REPLAY_TEST(test_no),

@@ -118,6 +118,24 @@ static void test_choice(void **state) {
         assert_null(strstr(one("ListUnits", "{\"unit\":\"a.slice\"}"), "choice"));
 }
 
+static void test_replay(void **state) {
+        Unit *u = manager_find_unit(fixture->manager, "plain.slice");
+
+        u->replay = g_new0(UnitReplay, 1);
+        assert_null(strstr(one("ListUnits", "{\"unit\":\"plain.slice\"}"), "replay"));
+        u->replay->known = true;
+        assert_contains(all("ListUnits"), "\"replay\":{\"readBytesTotal\":0},\"verified\"");
+        *u->replay = (UnitReplay) {
+                .recording_until = 1, .recorded_at = 2, .recorded_bytes = 3, .recorded_ranges = 4,
+                .read_at = 5, .read_bytes = 6, .read_ranges = 7, .read_bytes_total = 8,
+                .reason = g_strdup("why"), .known = true,
+        };
+        assert_contains(one("ListUnits", "{\"unit\":\"plain.slice\"}"),
+                        "\"replay\":{\"recordingUntilUSec\":1,\"recordedUSec\":2,\"recordedBytes\":3,"
+                        "\"recordedRanges\":4,\"readUSec\":5,\"readBytes\":6,\"readRanges\":7,"
+                        "\"readBytesTotal\":8,\"reason\":\"why\"}");
+}
+
 static void test_stats(void **state) {
         assert_string_equal(all("GetStats"), "{\"unit\":\"a.slice\",\"policy\":\"lfu\",\"counters\":{},"
                             "\"declared\":[]} ");
@@ -285,6 +303,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_units),
                 TEST(test_choice),
+                TEST(test_replay),
                 TEST(test_stats),
                 TEST(test_files),
                 TEST(test_counters),

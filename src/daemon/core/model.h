@@ -86,6 +86,20 @@ typedef struct UnitChoice {
         char *verdict;           /* of the last window; NULL: none is over */
 } UnitChoice;
 
+/* What CacheReplay= has done for a unit, as far as it is known (daemon/replay). Times are CLOCK_REALTIME in
+ * microseconds, 0: never. */
+typedef struct UnitReplay {
+        uint64_t recording_until;   /* its pages are recorded now; 0: they are not */
+        uint64_t recorded_at;       /* of what is kept; 0: nothing is */
+        uint64_t recorded_bytes, recorded_ranges;
+        uint64_t read_at;           /* when this start's reading ahead had ended; 0: there was none */
+        uint64_t read_bytes, read_ranges;
+        uint64_t read_bytes_total;  /* of all starts that were seen */
+        char *reason;               /* why it was not recorded, or nothing read ahead, a sentence; or NULL */
+        bool ignored;               /* that is why nothing is done at all */
+        bool known;                 /* what is kept is */
+} UnitReplay;
+
 /* A slice, service or scope that systemd has loaded.
  * Most have no policy and are here for the day they get one. */
 struct Unit {
@@ -114,6 +128,8 @@ struct Unit {
         UnitChoice *choice;         /* CachePolicy=auto; NULL: it is not, or not known */
         uint64_t raced_until;       /* CLOCK_MONOTONIC, when its last race ended; 0: it had none */
         int race_error;             /* why none began, as the journal says; 0: it did, or nothing is said */
+
+        UnitReplay *replay;         /* CacheReplay= is wanted; NULL: it is not */
 
         /* what is attached */
         PolicyLink *link;

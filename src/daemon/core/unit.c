@@ -27,6 +27,14 @@ Unit *unit_new(Manager *m, const char *name) {
         return u;
 }
 
+UnitReplay *unit_replay_free(UnitReplay *r) {
+        if (!r)
+                return NULL;
+
+        free(r->reason);
+        return mfree(r);
+}
+
 Unit *unit_free(Unit *u) {
         if (!u)
                 return NULL;
@@ -41,6 +49,7 @@ Unit *unit_free(Unit *u) {
         policy_setting_done(&u->setting);
         g_clear_pointer(&u->revoked, g_ptr_array_unref);
         unit_choice_free(u->choice);
+        unit_replay_free(u->replay);
         free(u->cgroup);
         free(u->effective);
         free(u->dropped);
@@ -50,7 +59,7 @@ Unit *unit_free(Unit *u) {
 }
 
 bool unit_is_managed(const Unit *u) {
-        return u->setting.policy || u->link;
+        return u->setting.policy || u->link || u->replay;
 }
 
 char *unit_source(const Unit *u) {

@@ -7,6 +7,8 @@ Unit *unit_new(Manager *m, const char *name);
 Unit *unit_free(Unit *u);
 DEFINE_TRIVIAL_CLEANUP_FUNC(Unit *, unit_free);
 
+UnitReplay *unit_replay_free(UnitReplay *r);
+
 /* Whether users want to hear of it: something is configured or attached. */
 bool unit_is_managed(const Unit *u);
 

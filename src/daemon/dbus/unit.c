@@ -129,6 +129,38 @@ static int get_choice(sd_bus *bus, const char *path, const char *interface, cons
                                                                                c->switched_at);
 }
 
+/* ---- what CacheReplay= did */
+
+/* Of its members, those that are a number. */
+static int get_replay(sd_bus *bus, const char *path, const char *interface, const char *property,
+                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        static const UnitReplay none = {};
+        const UnitReplay *x = ((const Unit *) userdata)->replay ?: &none;
+        const struct {
+                const char *property;
+                uint64_t value;
+        } numbers[] = {
+                { "ReplayRecordingUntil", x->recording_until },
+                { "ReplayRecordedTimestamp", x->recorded_at },
+                { "ReplayRecordedBytes", x->recorded_bytes },
+                { "ReplayRecordedRanges", x->recorded_ranges },
+                { "ReplayTimestamp", x->read_at },
+                { "ReplayBytes", x->read_bytes },
+                { "ReplayRanges", x->read_ranges },
+                { "ReplayBytesTotal", x->read_bytes_total },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(numbers); i++)
+                if (streq(property, numbers[i].property))
+                        return sd_bus_message_append(reply, "t", numbers[i].value);
+
+        return -EINVAL;
+}
+
+BUS_GETTER(get_replay_wanted, sd_bus_message_append(reply, "b", !!((Unit *) userdata)->replay));
+BUS_GETTER(get_replay_reason, sd_bus_message_append(reply, "s", ((Unit *) userdata)->replay ?
+                                                    strempty(((Unit *) userdata)->replay->reason) : ""));
+
 /* ---- methods */
 
 static int method_get_stats(sd_bus_message *msg, void *userdata, sd_bus_error *error) {
@@ -169,6 +201,16 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_PROPERTY("SwitchReason", "s", get_choice, 0, CHANGES),
         SD_BUS_PROPERTY("SwitchTimestamp", "t", get_choice, 0, CHANGES),
         SD_BUS_PROPERTY("Switches", "t", get_choice, 0, CHANGES),
+        SD_BUS_PROPERTY("Replay", "b", get_replay_wanted, 0, CHANGES),
+        SD_BUS_PROPERTY("ReplayRecordingUntil", "t", get_replay, 0, CHANGES),
+        SD_BUS_PROPERTY("ReplayRecordedTimestamp", "t", get_replay, 0, CHANGES),
+        SD_BUS_PROPERTY("ReplayRecordedBytes", "t", get_replay, 0, CHANGES),
+        SD_BUS_PROPERTY("ReplayRecordedRanges", "t", get_replay, 0, CHANGES),
+        SD_BUS_PROPERTY("ReplayTimestamp", "t", get_replay, 0, CHANGES),
+        SD_BUS_PROPERTY("ReplayBytes", "t", get_replay, 0, CHANGES),
+        SD_BUS_PROPERTY("ReplayRanges", "t", get_replay, 0, CHANGES),
+        SD_BUS_PROPERTY("ReplayBytesTotal", "t", get_replay, 0, CHANGES),
+        SD_BUS_PROPERTY("ReplayReason", "s", get_replay_reason, 0, CHANGES),
         SD_BUS_PROPERTY("State", "s", get_state, offsetof(Unit, state), CHANGES),
         SD_BUS_PROPERTY("StateReason", "s", get_string, offsetof(Unit, reason), CHANGES),
         SD_BUS_PROPERTY("Source", "s", get_source, 0, CHANGES),

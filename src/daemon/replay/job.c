@@ -29,7 +29,7 @@
 ReplayJob *replay_job_new(ReplayJobKind kind, const char *unit, const char *dir) {
         ReplayJob *j = g_new0(ReplayJob, 1);
 
-        job_init(&j->job, kind, /* patient= */ kind == REPLAY_SAVE, unit, dir);
+        job_init(&j->job, kind, /* patient= */ kind == REPLAY_SAVE || kind == REPLAY_LOOK, unit, dir);
         return j;
 }
 
@@ -61,10 +61,8 @@ static int save(const ReplayJob *j, const char *name, ReplayResult *ret) {
         if (r < 0)
                 return r;
 
-        ret->recorded_at = recording.recorded_at;
-        ret->counts.n_files = recording.files->len;
-        ret->counts.n_pages = recording_count_pages(&recording);
-        if (ret->counts.n_files == 0)
+        ret->kept = recording_summarize(&recording);
+        if (ret->kept.n_files == 0)
                 return -ENODATA;
 
         if (g_mkdir_with_parents(j->job.dir, 0700) < 0)
@@ -72,7 +70,7 @@ static int save(const ReplayJob *j, const char *name, ReplayResult *ret) {
         dir = kept_open(j->job.dir);
         if (dir < 0)
                 return dir;
-        if (j->brief && is_more_kept(j, dir, name, ret->counts.n_pages))
+        if (j->brief && is_more_kept(j, dir, name, ret->kept.n_pages))
                 return -EALREADY;
         r = replay_file_save(dir, name, &recording);
         return r < 0 ? r : kept_limit(dir, FILES_MAX, TOTAL_SIZE_MAX);
@@ -153,12 +151,26 @@ static uint64_t room(void *userdata) {
         return MIN(cgroup_read_room(j->root, j->cgroup), meminfo_read_available("/proc/meminfo"));
 }
 
-static int read_ahead(ReplayJob *j, const char *name, ReplayResult *ret) {
+static int load(const ReplayJob *j, const char *name, Recording *recording, ReplayResult *ret) {
         _cleanup_close_ int dir = kept_open(j->job.dir);
+        int r = dir < 0 ? dir : replay_file_load(dir, name, recording);
+
+        if (r >= 0)
+                ret->kept = recording_summarize(recording);
+        return r;
+}
+
+static int look(const ReplayJob *j, const char *name, ReplayResult *ret) {
+        _cleanup_recording_ Recording recording = {};
+
+        return load(j, name, &recording, ret);
+}
+
+static int read_ahead(ReplayJob *j, const char *name, ReplayResult *ret) {
         _cleanup_recording_ Recording recording = {};
         int r;
 
-        r = dir < 0 ? dir : replay_file_load(dir, name, &recording);
+        r = load(j, name, &recording, ret);
         if (r < 0)
                 return r;
         ret->harm = find_harm(j);
@@ -173,7 +185,6 @@ static int read_ahead(ReplayJob *j, const char *name, ReplayResult *ret) {
         if (r < 0)
                 return r;
 
-        ret->recorded_at = recording.recorded_at;
         r = recording_read(&recording, j->mounts, room, j, &ret->counts);
         return j->alone ? -ECANCELED : r;
 }
@@ -192,6 +203,9 @@ static void run(int fd, void *userdata) {
                 break;
         case REPLAY_FORGET:
                 result.error = forget(j, name, &result);
+                break;
+        case REPLAY_LOOK:
+                result.error = look(j, name, &result);
                 break;
         }
 

@@ -8,6 +8,7 @@ typedef enum ReplayJobKind {
         REPLAY_READ,   /* reads ahead what is recorded, in the control group of the unit */
         REPLAY_SAVE,   /* what the unit used becomes its recording */
         REPLAY_FORGET, /* removes the recording */
+        REPLAY_LOOK,   /* what is recorded */
 } ReplayJobKind;
 
 /* Why nothing is read ahead in a control group. */
@@ -25,8 +26,8 @@ typedef struct ReplayResult {
                               * too late */
         ReplayHarm harm;     /* that reading ahead would do, so nothing was read */
         bool removed;        /* there was a recording */
-        uint64_t recorded_at; /* CLOCK_REALTIME, microseconds */
-        ReplayCounts counts; /* of what was read, or is in the recording now */
+        RecordingSummary kept; /* the recording that is read, or was saved */
+        ReplayCounts counts; /* of what was read */
 } ReplayResult;
 
 /* What a child process is to do for a unit. Nobody else waits for files, which may hang. */

@@ -73,14 +73,18 @@ static bool read_range(Reader *x, int fd, const RecordedRange *r) {
 static bool read_file(Reader *x, const RecordedFile *f) {
         _cleanup_close_ int path_fd = recorded_file_open(x->mounts, f),
                             fd = path_fd < 0 ? path_fd : reopen(path_fd);
+        guint n = 0;
 
         if (fd < 0)
                 return false;
 
         (void) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* more at once */
-        for (guint i = 0; i < f->ranges->len; i++)
-                if (!read_range(x, fd, &g_array_index(f->ranges, RecordedRange, i)))
-                        break;
+        while (n < f->ranges->len && read_range(x, fd, &g_array_index(f->ranges, RecordedRange, n)))
+                n++;
+
+        g_mutex_lock(&x->lock);
+        x->counts.n_ranges += n;
+        g_mutex_unlock(&x->lock);
         return true;
 }
 

@@ -7,6 +7,7 @@ typedef struct ReplayCounts {
         uint32_t n_files;       /* that were read ahead, and so many pages of them */
         uint32_t n_passed_over; /* they are others by now, or cannot be opened */
         uint64_t n_pages;
+        uint64_t n_ranges;
         bool full;              /* there is no more room */
 } ReplayCounts;
 

@@ -50,12 +50,17 @@ uint64_t recorded_file_count_pages(const RecordedFile *f) {
         return n;
 }
 
-uint64_t recording_count_pages(const Recording *r) {
-        uint64_t n = 0;
+RecordingSummary recording_summarize(const Recording *r) {
+        RecordingSummary s = { .recorded_at = r->recorded_at };
 
-        for (guint i = 0; r->files && i < r->files->len; i++)
-                n += recorded_file_count_pages(r->files->pdata[i]);
-        return n;
+        for (guint i = 0; r->files && i < r->files->len; i++) {
+                const RecordedFile *f = r->files->pdata[i];
+
+                s.n_files++;
+                s.n_ranges += f->ranges->len;
+                s.n_pages += recorded_file_count_pages(f);
+        }
+        return s;
 }
 
 char *recording_join_names(const char *names, size_t size) {

@@ -40,6 +40,15 @@ typedef struct Recording {
         GPtrArray *files;     /* of RecordedFile, owned; NULL: none */
 } Recording;
 
+/* What people are told of a recording. */
+typedef struct RecordingSummary {
+        uint64_t recorded_at; /* CLOCK_REALTIME, microseconds; 0: there is none */
+        uint64_t n_pages;
+        uint32_t n_files, n_ranges;
+} RecordingSummary;
+
+RecordingSummary recording_summarize(const Recording *r);
+
 void recording_done(Recording *r);
 #define _cleanup_recording_ _cleanup_(recording_done)
 
@@ -51,7 +60,6 @@ void recorded_file_add(RecordedFile *f, uint64_t first, uint64_t n, uint64_t gap
 /* How many pages a file of that many bytes has. */
 uint64_t file_pages(uint64_t size);
 uint64_t recorded_file_count_pages(const RecordedFile *f);
-uint64_t recording_count_pages(const Recording *r);
 
 /* From what a unit used. Paths are those in the file systems; files without a whole path are left out,
  * and so is what would make the recording larger than its bounds, from the last file on. */

@@ -86,7 +86,7 @@ static int read_files(GVariant *v, Recording *ret) {
                 if (read_file(file, f) < 0)
                         return -EBADMSG;
         }
-        if (recording_count_pages(&r) > RECORDING_PAGES_MAX)
+        if (recording_summarize(&r).n_pages > RECORDING_PAGES_MAX)
                 return -EBADMSG;
 
         *ret = TAKE_STRUCT(r);

@@ -5,17 +5,18 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "config/policy-config.h"
 #include "daemon/core/registry.h"
+#include "daemon/core/unit.h"
 #include "daemon/kernel/cgroup.h"
 #include "job.h"
 #include "replay-file.h"
 #include "replay.h"
+#include "report.h"
 #include "shared/cleanup.h"
 #include "shared/kept-file.h"
 #include "shared/log.h"
 #include "shared/meminfo.h"
-#include "shared/string-util.h"
+#include "wanted.h"
 
 #define RECORD_USEC (60 * USEC_PER_SEC)
 /* After its start: what is not read by then was needed before. */
@@ -38,77 +39,59 @@ struct Replay {
         sd_event_source *timer;
         int prepared;          /* what came of it; 0: that was not tried */
         char *problem;         /* why nothing can be recorded; NULL: it can, or that was not tried */
-        bool failing;          /* to save: that was said already */
+        GHashTable *failing;   /* set of names of units that could not be saved: that was said already */
 };
 
 /* ---- what comes of jobs */
 
-static void was_read(const Job *j, int r, const ReplayResult *result) {
-        static const char *const harms[] = {
-                [REPLAY_HARM_DELEGATED] = "its control group is delegated",
-                [REPLAY_HARM_READS] = "io.max limits its reads",
-                [REPLAY_HARM_TASKS] = "pids.max leaves too few tasks",
-        };
-        const ReplayCounts *c = result ? &result->counts : NULL;
-
-        if (r >= 0 && result->harm != REPLAY_HARM_NONE)
-                log_debug("%s: Nothing is read ahead: %s.", j->unit, harms[result->harm]);
-        else if (r >= 0)
-                log_full_fields(LOG_INFO, 0,
-                                LOG_FIELDS(.unit = j->unit, .cgroup = ((const ReplayJob *) j)->cgroup),
-                                "%s: Read %" PRIu64 " pages of %" PRIu32 " files ahead, %" PRIu32
-                                " files are not as they were recorded%s.", j->unit, c->n_pages, c->n_files,
-                                c->n_passed_over, c->full ? "; then there was no more room" : "");
-        else if (r == -EBADMSG || r == -EPROTONOSUPPORT) {
-                g_autofree char *name = kept_file_name(j->unit);
-
-                log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = j->unit),
-                                "%s: What it read at its last start is ignored: '%s/%s' %s.", j->unit,
-                                j->dir, name, kept_strerror(r));
-        } else if (r == -EIO || r == -ECANCELED) /* it was killed, or ended with the unit or by its time */
-                log_debug("%s: Reading ahead what it read at its last start was stopped.", j->unit);
-        else if (r == -ETIME)
-                log_debug("%s: Nothing is read ahead: too many units start at a time.", j->unit);
-        else if (r == -EACCES || r == -EBUSY) /* the control group is a user's, or has others below */
-                log_debug_errno(r, "%s: Nothing is read ahead: %m", j->unit);
-        else if (r != -ENOENT)
-                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
-                                "%s: Cannot read ahead what it read at its last start: %m", j->unit);
+/* Others that something that is shown is another one. */
+static void tell(Unit *u) {
+        if (u->replay)
+                manager_notify(u->manager, unit_changed, u);
 }
 
-static void was_saved(Replay *x, const Job *j, int r, const ReplayResult *result) {
-        if (r >= 0)
-                log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = j->unit),
-                                "%s: Recorded for its next start that it uses %" PRIu64 " pages of %" PRIu32
-                                " files%s.", j->unit, result->counts.n_pages, result->counts.n_files,
-                                ((const ReplayJob *) j)->uses.n_lost > 0 ? "; it used more" : "");
-        else if (r == -ENODATA)
-                log_debug("%s: It used no files that could be recorded.", j->unit);
-        else if (r == -EALREADY)
-                log_debug("%s: It ended early, and more is recorded already.", j->unit);
-        else if (!x->failing)
-                log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = j->unit),
-                                "%s: Cannot keep in '%s' what it read after its start, what was kept before "
-                                "stays: %m", j->unit, j->dir);
-        x->failing = r < 0 && r != -ENODATA && r != -EALREADY;
+static void was_saved(Replay *x, Unit *u, const ReplayJob *j, int r, const ReplayResult *result) {
+        const char *unit = j->job.unit;
+
+        /* a disk that is full is so at each start */
+        if (report_saved(u, j, r, result, g_hash_table_contains(x->failing, unit)))
+                g_hash_table_add(x->failing, g_strdup(unit));
+        else
+                g_hash_table_remove(x->failing, unit);
 }
 
-static void job_ended(Job *j, int r, const void *bytes, void *userdata) {
+static void was_forgotten(Unit *u, const Job *j, int r, const ReplayResult *result) {
+        if (r >= 0 && u && u->replay)
+                u->replay->recorded_at = u->replay->recorded_bytes = u->replay->recorded_ranges = 0;
+        job_tell_forgotten(j, r, r >= 0 && result->removed);
+}
+
+static void job_ended(Job *job, int r, const void *bytes, void *userdata) {
+        const ReplayJob *j = (const ReplayJob *) job;
         const ReplayResult *result = bytes;
+        Replay *x = userdata;
+        Unit *u = manager_find_unit(x->manager, job->unit);
 
         if (result)
                 r = result->error;
 
-        switch ((ReplayJobKind) j->kind) {
+        switch ((ReplayJobKind) job->kind) {
         case REPLAY_READ:
-                was_read(j, r, result);
+                report_read(u, j, r, result);
                 break;
         case REPLAY_SAVE:
-                was_saved(userdata, j, r, result);
+                was_saved(x, u, j, r, result);
                 break;
         case REPLAY_FORGET:
-                job_tell_forgotten(j, r, r >= 0 && result->removed);
+                was_forgotten(u, job, r, result);
                 break;
+        case REPLAY_LOOK:
+                report_looked(u, j, r, result);
+                break;
+        }
+        if (u && u->replay) {
+                u->replay->known = true;
+                tell(u);
         }
 }
 
@@ -134,6 +117,14 @@ static void recorded_free(void *p) {
         free(x);
 }
 
+static void cannot_record(Unit *u, int error, const char *what) {
+        g_autofree char *reason = g_strdup_printf("cannot %s: %s", what, strerror(-error));
+
+        report_reason(u, reason);
+        log_full_fields(LOG_WARNING, error, LOG_FIELDS(.unit = u->name),
+                        "%s: Cannot %s after its start: %m", u->name, what);
+}
+
 /* What becomes of a recording that ends. */
 typedef enum Keep {
         KEEP_NOT,
@@ -153,9 +144,10 @@ static void end_recording(Replay *r, Unit *u, Keep keep) {
 
         k = r->backend.end(r->backend.userdata, x->cgroup_id, &uses);
         g_hash_table_remove(r->recorded, u);
+        if (u->replay)
+                u->replay->recording_until = 0; /* what becomes of it is told later */
         if (k < 0)
-                log_full_fields(LOG_WARNING, k, LOG_FIELDS(.unit = u->name),
-                                "%s: Cannot find out which pages it used after its start: %m", u->name);
+                cannot_record(u, k, "find out which pages it used");
         if (k < 0 || keep == KEEP_NOT)
                 return;
 
@@ -169,6 +161,7 @@ static void end_recording(Replay *r, Unit *u, Keep keep) {
 
 void replay_minute_over(Replay *r, Unit *u) {
         end_recording(r, u, KEEP);
+        tell(u);
 }
 
 static int on_timer(sd_event_source *s, uint64_t usec, void *userdata) {
@@ -202,15 +195,13 @@ static void begin_recording(Replay *r, Unit *u, uint64_t usec) {
                 return;
         k = r->backend.begin(r->backend.userdata, u->cgroup_id, count_levels(u->cgroup), pages_max(u));
         if (k == -EUSERS) {
+                report_reason(u, "not recorded at this start: too many units start at a time");
                 log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = u->name),
                                 "%s: Not recorded at this start: too many units start at a time.", u->name);
                 return;
         }
-        if (k < 0) {
-                log_full_fields(LOG_WARNING, k, LOG_FIELDS(.unit = u->name),
-                                "%s: Cannot record which pages it uses after its start: %m", u->name);
-                return;
-        }
+        if (k < 0)
+                return cannot_record(u, k, "record which pages it uses");
 
         x = g_new(Recorded, 1);
         *x = (Recorded) { .replay = r, .unit = u, .cgroup_id = u->cgroup_id };
@@ -222,7 +213,10 @@ static void begin_recording(Replay *r, Unit *u, uint64_t usec) {
         if (k < 0) {
                 log_warning_errno(k, "%s: Cannot arm the timer of a recording: %m", u->name);
                 end_recording(r, u, KEEP_NOT);
+                return;
         }
+        if (u->replay)
+                u->replay->recording_until = (uint64_t) g_get_real_time() + usec;
 }
 
 static void begin_reading(Replay *r, Unit *u) {
@@ -238,19 +232,6 @@ static void begin_reading(Replay *r, Unit *u) {
 
 /* ---- what happens in the manager */
 
-/* There are slices as long as something is in them; scopes and transient services do not start again by that
- * name. */
-static bool starts_again(const Unit *u) {
-        return endswith(u->name, ".service") && !u->transient;
-}
-
-static bool wants(const Unit *u) {
-        g_autofree char *problem = NULL;
-
-        return policy_setting_wants_replay(&u->setting) && starts_again(u) &&
-                policy_setting_check_replay(&u->setting, &problem) >= 0;
-}
-
 /* Before a unit starts, if that is possible: to load the programs takes longer than what is to be
  * recorded. */
 static void prepare(Replay *r) {
@@ -264,28 +245,44 @@ static void prepare(Replay *r) {
                 r->prepared = 1;
 }
 
-static void check(const Unit *u) {
-        g_autofree char *problem = NULL;
+static void look(Replay *r, const Unit *u) {
+        ReplayJob *j = replay_job_new(REPLAY_LOOK, u->name, r->manager->paths.replay);
 
-        if (u->setting.policy && policy_setting_check_replay(&u->setting, &problem) < 0)
-                return; /* the policy is refused for that, which says it */
-        if (policy_setting_check_replay(&u->setting, &problem) < 0)
-                log_full_fields(LOG_WARNING, 0, LOG_FIELDS(.unit = u->name),
-                                "%s: CacheReplay= is ignored: %s.", u->name, problem);
-        else if (policy_setting_wants_replay(&u->setting) && !starts_again(u)) /* rules may mean too many */
-                log_full_fields(policy_setting_wants_replay(&u->file_setting) ? LOG_WARNING : LOG_DEBUG, 0,
-                                LOG_FIELDS(.unit = u->name),
-                                "%s: CacheReplay= is ignored: it is for services that start again.",
-                                u->name);
+        jobs_drop(r->jobs, u->name, 1U << REPLAY_LOOK); /* it may come and go */
+        jobs_add(r->jobs, &j->job);
+}
+
+/* What people see of it begins, or ends. */
+static void show(Replay *r, Unit *u) {
+        g_autofree char *ignored = replay_why_ignored(u);
+
+        if (!replay_is_asked_for(u)) {
+                u->replay = unit_replay_free(u->replay);
+                return;
+        }
+
+        if (!u->replay) {
+                u->replay = g_new0(UnitReplay, 1);
+                look(r, u);
+        }
+        if (!ignored && r->prepared < 0)
+                ignored = g_strdup_printf("it cannot be recorded: %s", r->problem);
+        if (ignored || u->replay->ignored)
+                g_set_str(&u->replay->reason, ignored);
+        u->replay->ignored = ignored;
 }
 
 static void started(Replay *r, Unit *u) {
         uint64_t age = (uint64_t) g_get_monotonic_time() - u->started_at;
 
-        check(u);
-        if (!wants(u) || u->started_at == 0 || u->stopping || age >= RECORD_USEC)
+        replay_warn_ignored(u);
+        if (!replay_is_wanted(u) || u->started_at == 0 || u->stopping || age >= RECORD_USEC)
                 return;
 
+        if (u->replay) { /* of the start before */
+                u->replay->read_at = u->replay->read_bytes = u->replay->read_ranges = 0;
+                g_clear_pointer(&u->replay->reason, g_free);
+        }
         begin_reading(r, u);
         prepare(r);
         begin_recording(r, u, RECORD_USEC - age);
@@ -298,14 +295,16 @@ static void cgroup_changed(void *userdata, Unit *u) {
         end_recording(r, u, KEEP_BRIEF);
         if (u->cgroup_id != 0)
                 started(r, u);
+        tell(u);
 }
 
 static void unit_changed(void *userdata, Unit *u) {
         Replay *r = userdata;
 
-        if (wants(u))
+        if (replay_is_wanted(u))
                 prepare(r);
-        else if (g_hash_table_contains(r->recorded, u)) {
+        show(r, u);
+        if (!replay_is_wanted(u) && g_hash_table_contains(r->recorded, u)) {
                 stop_jobs(r, u->name, REPLAY_READ);
                 end_recording(r, u, KEEP_NOT);
         }
@@ -375,6 +374,7 @@ Replay *replay_new(Manager *m, const ReplayBackend *backend) {
         *r = (Replay) {
                 .manager = m,
                 .backend = *backend,
+                .failing = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
                 .recorded = g_hash_table_new_full(NULL, NULL, NULL, recorded_free),
                 .jobs = jobs_new(m->event, &handler, r),
         };
@@ -396,6 +396,7 @@ Replay *replay_free(Replay *r) {
         sd_event_source_disable_unref(r->timer);
         jobs_free(r->jobs);
         g_hash_table_unref(r->recorded);
+        g_hash_table_unref(r->failing);
         r->backend.done(r->backend.userdata);
         free(r->problem);
         return mfree(r);

@@ -69,6 +69,31 @@ static int build_choice(const Unit *u, sd_json_variant **ret) {
                                              SD_JSON_BUILD_UNSIGNED(c->switched_at)));
 }
 
+/* ---- what CacheReplay= did */
+
+#define NONZERO(name, n) SD_JSON_BUILD_PAIR_CONDITION((n) > 0, name, SD_JSON_BUILD_UNSIGNED(n))
+
+static int build_replay(const UnitReplay *x, sd_json_variant **ret) {
+        bool recorded = x && x->recorded_at > 0, read = x && x->read_at > 0;
+
+        if (!x || !x->known) /* soon it is */
+                return 0;
+
+        return sd_json_buildo(
+                ret,
+                NONZERO("recordingUntilUSec", x->recording_until),
+                NONZERO("recordedUSec", x->recorded_at),
+                SD_JSON_BUILD_PAIR_CONDITION(recorded, "recordedBytes",
+                                             SD_JSON_BUILD_UNSIGNED(x->recorded_bytes)),
+                SD_JSON_BUILD_PAIR_CONDITION(recorded, "recordedRanges",
+                                             SD_JSON_BUILD_UNSIGNED(x->recorded_ranges)),
+                NONZERO("readUSec", x->read_at),
+                SD_JSON_BUILD_PAIR_CONDITION(read, "readBytes", SD_JSON_BUILD_UNSIGNED(x->read_bytes)),
+                SD_JSON_BUILD_PAIR_CONDITION(read, "readRanges", SD_JSON_BUILD_UNSIGNED(x->read_ranges)),
+                SD_JSON_BUILD_PAIR_UNSIGNED("readBytesTotal", x->read_bytes_total),
+                VARLINK_PAIR_NULLABLE("reason", x->reason));
+}
+
 /* ---- units */
 
 #define NULLABLE_STRV(name, l) SD_JSON_BUILD_PAIR_CONDITION(!!(l)[0], name, SD_JSON_BUILD_STRV(l))
@@ -77,7 +102,7 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
         g_autofree char **options = policy_words_get_texts(u->setting.more + POLICY_KEY_OPTIONS),
                 **threads = policy_words_get_texts(u->setting.more + POLICY_KEY_SCAN_THREADS),
                 **admission = policy_words_get_texts(u->setting.more + POLICY_KEY_ADMISSION);
-        _cleanup_(sd_json_variant_unrefp) sd_json_variant *holds = NULL, *choice = NULL;
+        _cleanup_(sd_json_variant_unrefp) sd_json_variant *holds = NULL, *choice = NULL, *replay = NULL;
         _cleanup_kernel_policy_ KernelPolicy k = {};
         g_autofree char *source = unit_source(u),
                 *readahead = policy_setting_get_value(&u->setting, POLICY_KEY_READAHEAD + 1);
@@ -88,6 +113,8 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
         r = unit_varlink_build_holds(u, &holds);
         if (r >= 0)
                 r = build_choice(u, &choice);
+        if (r >= 0)
+                r = build_replay(u->replay, &replay);
         if (r < 0)
                 return r;
         verified = unit_read_verified(u, &k);
@@ -106,6 +133,7 @@ int unit_varlink_build_reply(Unit *u, sd_json_variant **ret) {
                                 NULLABLE_STRV("scanThreads", threads),
                                 NULLABLE_STRV("admission", admission),
                                 VARLINK_PAIR_NULLABLE("readahead", empty_to_null(readahead)),
+                                VARLINK_PAIR_NULLABLE_VARIANT("replay", replay),
                                 VARLINK_PAIR_NULLABLE_VARIANT("holds", holds),
                                 VARLINK_PAIR_NULLABLE("effective", u->effective),
                                 VARLINK_PAIR_NULLABLE_VARIANT("choice", choice),
