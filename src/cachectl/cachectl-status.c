@@ -15,6 +15,7 @@
 #include "options.h"
 #include "output.h"
 #include "pager.h"
+#include "replay.h"
 #include "shared/cleanup.h"
 #include "shared/log.h"
 #include "shared/macro.h"
@@ -127,7 +128,9 @@ static int print_unit(const UnitInfo *u) {
         add_words(t, "Scan threads", u->scan_threads);
         add_words(t, "Admission", u->admission);
         details_add(t, "Readahead", u->readahead);
-        r = add_holds(t, u->holds);
+        r = u->replay ? replay_add_details(u->replay, t) : 0;
+        if (r >= 0)
+                r = add_holds(t, u->holds);
         if (r < 0)
                 return r;
         policy = unit_info_policy(u);

@@ -85,6 +85,7 @@ int unit_info_parse(sd_json_variant *v, UnitInfo *ret) {
                 ARRAY(UnitInfo, "scanThreads", scan_threads),
                 ARRAY(UnitInfo, "admission", admission),
                 STRING(UnitInfo, "readahead", readahead, 0),
+                OBJECT(UnitInfo, "replay", replay),
                 ARRAY(UnitInfo, "revoked", revoked),
                 ARRAY(UnitInfo, "holds", holds),
                 STRING(UnitInfo, "effective", effective, 0),
@@ -140,6 +141,29 @@ int candidate_info_parse(sd_json_variant *v, CandidateInfo *ret) {
 
         *ret = (CandidateInfo) { .miss_ratio = -1, .banned = UINT64_MAX, .out = -1 };
         return dispatch(v, table, "candidate", ret);
+}
+
+int replay_info_parse(sd_json_variant *v, ReplayInfo *ret) {
+        static const sd_json_dispatch_field table[] = {
+                NUMBER(ReplayInfo, "recordingUntilUSec", recording_until_usec),
+                NUMBER(ReplayInfo, "recordedUSec", recorded_usec),
+                NUMBER(ReplayInfo, "recordedBytes", recorded_bytes),
+                NUMBER(ReplayInfo, "recordedRanges", recorded_ranges),
+                NUMBER(ReplayInfo, "readUSec", read_usec),
+                NUMBER(ReplayInfo, "readBytes", read_bytes),
+                NUMBER(ReplayInfo, "readRanges", read_ranges),
+                STRING(ReplayInfo, "reason", reason, 0),
+                {},
+        };
+
+        assert(ret);
+
+        *ret = (ReplayInfo) {
+                .recording_until_usec = UINT64_MAX,
+                .recorded_usec = UINT64_MAX,
+                .read_usec = UINT64_MAX,
+        };
+        return dispatch(v, table, "replay", ret);
 }
 
 int hold_info_parse(sd_json_variant *v, HoldInfo *ret) {

@@ -20,6 +20,7 @@ typedef struct UnitInfo {
         sd_json_variant *scan_threads;
         sd_json_variant *admission;
         const char *readahead;
+        sd_json_variant *replay; /* an object, see ReplayInfo; NULL: nothing asks for that */
         sd_json_variant *revoked;
         sd_json_variant *holds; /* an array of objects, see HoldInfo */
         const char *effective;  /* what the daemon attached, or found attached */
@@ -52,6 +53,20 @@ typedef struct CandidateInfo {
 
 int choice_info_parse(sd_json_variant *v, ChoiceInfo *ret);
 int candidate_info_parse(sd_json_variant *v, CandidateInfo *ret);
+
+/* What CacheReplay= did. */
+typedef struct ReplayInfo {
+        uint64_t recording_until_usec;
+        uint64_t recorded_usec;
+        uint64_t recorded_bytes;
+        uint64_t recorded_ranges;
+        uint64_t read_usec;
+        uint64_t read_bytes;
+        uint64_t read_ranges;
+        const char *reason; /* why it did not do all of it */
+} ReplayInfo;
+
+int replay_info_parse(sd_json_variant *v, ReplayInfo *ret);
 
 typedef struct HoldInfo {
         sd_json_variant *settings; /* borrowed */

@@ -408,33 +408,37 @@ static int print_candidates(const GPtrArray *units, MetricsFormat format, FILE *
         return 0;
 }
 
-static int print_switches(const GPtrArray *units, MetricsFormat format, FILE *f) {
-        static const Family family = {
-                "cachebpf_switches", COUNTER, NULL, NULL, "How often CachePolicy=auto chose another policy",
-        };
+/* ---- numbers of a unit, which need not have a policy */
+
+typedef struct UnitFamily {
+        Family family;
+        const char *object, *member; /* of the unit */
+} UnitFamily;
+
+static const UnitFamily unit_families[] = {
+        { { "cachebpf_switches", COUNTER, NULL, NULL, "How often CachePolicy=auto chose another policy" },
+          "choice", "switches" },
+        { { "cachebpf_replay_read_bytes", COUNTER, NULL, "bytes",
+            "Bytes that CacheReplay= read ahead when the unit started" },
+          "replay", "readBytesTotal" },
+};
+
+static void print_unit_family(const UnitFamily *x, const GPtrArray *units, MetricsFormat format, FILE *f) {
         bool begun = false;
 
         for (guint i = 0; i < units->len; i++) {
-                sd_json_variant *choice = sd_json_variant_by_key(units->pdata[i], "choice");
-                ChoiceInfo c;
-                int r;
+                sd_json_variant *object = sd_json_variant_by_key(units->pdata[i], x->object),
+                                *n = sd_json_variant_by_key(object, x->member);
 
-                if (!choice || sd_json_variant_is_null(choice))
-                        continue;
-                r = choice_info_parse(choice, &c);
-                if (r < 0)
-                        return r;
-                if (c.switches == UINT64_MAX)
+                if (!n || !sd_json_variant_is_unsigned(n))
                         continue;
                 if (!begun)
-                        print_head(&family, format, f);
+                        print_head(&x->family, format, f);
                 begun = true;
-                fprintf(f, "%s_total{", family.name);
+                fprintf(f, "%s_total{", x->family.name);
                 print_label("unit", json_string(units->pdata[i], "unit"), f);
-                fprintf(f, "} %" PRIu64 "\n", c.switches);
+                fprintf(f, "} %" PRIu64 "\n", sd_json_variant_unsigned(n));
         }
-
-        return 0;
 }
 
 int openmetrics_print(const GPtrArray *units, const GPtrArray *stats, MetricsFormat format, FILE *f) {
@@ -450,11 +454,11 @@ int openmetrics_print(const GPtrArray *units, const GPtrArray *stats, MetricsFor
                 r = print_states(units, format, f);
         if (r >= 0)
                 r = print_candidates(units, format, f);
-        if (r >= 0)
-                r = print_switches(units, format, f);
         if (r < 0)
                 return r;
 
+        for (size_t i = 0; i < ELEMENTSOF(unit_families); i++)
+                print_unit_family(unit_families + i, units, format, f);
         for (size_t i = 0; i < ELEMENTSOF(families); i++)
                 print_family(families + i, samples, format, f);
         print_declared(samples, format, f);

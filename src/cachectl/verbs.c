@@ -27,8 +27,8 @@ const Verb verbs[] = {
                 .max_arguments = VERB_ANY_NUMBER,
                 .options = OPTION_JSON | OPTION_NO_PAGER | OPTION_NO_LEGEND | OPTION_FULL | OPTION_REMOTE,
                 .summary = "List units and their policies, one per line",
-                .details = "Lists the units that a policy is configured for or attached to. An empty list\n"
-                           "is no error.\n",
+                .details = "Lists the units that a policy is configured for or attached to, or that have\n"
+                           "CacheReplay=. An empty list is no error.\n",
                 .run = verb_list,
         },
         {
