@@ -120,6 +120,27 @@ static void test_make(void **state) {
         assert_true(r.recorded_at > 0);
 }
 
+/* Files of two subvolumes, which have the same number. */
+static void test_subvolumes(void **state) {
+        _cleanup_recording_ Recording r = {};
+        _cleanup_uses_ Uses u;
+
+        uses_init(&u);
+        ADD_FILE(&u, DEVICE, 257, "tool\0@");
+        ADD_FILE(&u, DEVICE, 257, "data\0@home");
+        g_array_index(u.files, UsedFile, 1).key.generation = 9;
+        add_chunk(&u, DEVICE, 257, 0, 0x1, 1);
+        add_chunk(&u, DEVICE, 257, 0, 0xf0, 2);
+        g_array_index(u.chunks, UsedChunk, 1).key.generation = 9;
+
+        recording_make(&u, &r);
+        assert_int_equal(r.files->len, 2);
+        assert_string_equal(get(&r, 0)->path, "/@/tool");
+        assert_ranges(get(&r, 0), "0+1");
+        assert_string_equal(get(&r, 1)->path, "/@home/data");
+        assert_ranges(get(&r, 1), "4+4");
+}
+
 static void test_gaps(void **state) {
         RecordedFile *f = recorded_file_new();
 
@@ -256,6 +277,21 @@ static void test_locate(void **state) {
         assert_string_equal(get(&r, 1)->path, b);
 }
 
+/* The number of the device is that of the whole file system: files of a subvolume have another one. */
+static void test_locate_subvolume(void **state) {
+        _cleanup_free_ char *a = make_file("a", 1), *mounts = NULL;
+        g_autofree char *text = g_strdup_printf("20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+                                                "21 20 0:38 /@data %s rw - btrfs /dev/sdb rw\n", dir);
+        _cleanup_recording_ Recording r = {};
+
+        used_file(&r, "/@data/a", a, /* device= */ 38, 0, 1);
+        mounts = test_file(dir, "mountinfo", text);
+        assert_int_equal(recording_locate(&r, mounts), 0);
+        assert_int_equal(r.files->len, 1);
+        assert_string_equal(get(&r, 0)->path, a);
+        assert_int_equal(recording_count_current(&r, mounts), 1);
+}
+
 /* ---- reading ahead */
 
 /* At the first look, and at all others. */
@@ -362,10 +398,12 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_names),
                 cmocka_unit_test(test_make),
+                cmocka_unit_test(test_subvolumes),
                 cmocka_unit_test(test_gaps),
                 cmocka_unit_test(test_bounds),
                 cmocka_unit_test(test_cut),
                 DIR_TEST(test_locate),
+                DIR_TEST(test_locate_subvolume),
                 DIR_TEST(test_may_hang),
                 DIR_TEST(test_read),
                 DIR_TEST(test_room),

@@ -81,14 +81,27 @@ char *recording_join_names(const char *names, size_t size) {
 
 /* ---- from what was used */
 
+/* The file of a chunk. */
+static struct uses_file_key file_of(const UsedChunk *c) {
+        return (struct uses_file_key) {
+                .unit = c->key.unit, .ino = c->key.ino, .dev = c->key.dev, .generation = c->key.generation,
+        };
+}
+
+static int compare_keys(const struct uses_file_key *x, const struct uses_file_key *y) {
+        if (x->dev != y->dev)
+                return x->dev < y->dev ? -1 : 1;
+        if (x->ino != y->ino)
+                return x->ino < y->ino ? -1 : 1;
+        return x->generation < y->generation ? -1 : x->generation > y->generation;
+}
+
 static int compare_chunks(const void *a, const void *b) {
         const UsedChunk *x = a, *y = b;
+        const struct uses_file_key f = file_of(x), g = file_of(y);
+        int r = compare_keys(&f, &g);
 
-        if (x->key.dev != y->key.dev)
-                return x->key.dev < y->key.dev ? -1 : 1;
-        if (x->key.ino != y->key.ino)
-                return x->key.ino < y->key.ino ? -1 : 1;
-        return x->key.chunk < y->key.chunk ? -1 : x->key.chunk > y->key.chunk;
+        return r != 0 ? r : x->key.chunk < y->key.chunk ? -1 : x->key.chunk > y->key.chunk;
 }
 
 static void add_chunk(RecordedFile *f, const UsedChunk *c) {
@@ -111,20 +124,12 @@ static int compare_candidates(const void *a, const void *b) {
         return x->nsec < y->nsec ? -1 : x->nsec > y->nsec;
 }
 
-static bool is_same_file(const UsedChunk *a, const UsedChunk *b) {
-        return a->key.dev == b->key.dev && a->key.ino == b->key.ino;
-}
-
 static int compare_files(const void *a, const void *b) {
-        const UsedFile *x = a, *y = b;
-
-        if (x->key.dev != y->key.dev)
-                return x->key.dev < y->key.dev ? -1 : 1;
-        return x->key.ino < y->key.ino ? -1 : x->key.ino > y->key.ino;
+        return compare_keys(&((const UsedFile *) a)->key, &((const UsedFile *) b)->key);
 }
 
 static char *find_path(GArray *files, const UsedChunk *c) {
-        const UsedFile wanted = { .key = { .dev = c->key.dev, .ino = c->key.ino } };
+        const UsedFile wanted = { .key = file_of(c) };
         const UsedFile *f;
         guint i;
 
@@ -139,21 +144,23 @@ static char *find_path(GArray *files, const UsedChunk *c) {
 /* All chunks of the file, which begin at i; returns where those of the next file do. */
 static guint add_file(GArray *files, GArray *chunks, guint i, GArray *candidates) {
         const UsedChunk *first = &g_array_index(chunks, UsedChunk, i);
+        const struct uses_file_key file = file_of(first);
         RecordedFile *f = recorded_file_new();
         uint64_t nsec = UINT64_MAX;
 
         for (; i < chunks->len; i++) {
                 const UsedChunk *c = &g_array_index(chunks, UsedChunk, i);
+                const struct uses_file_key this = file_of(c);
 
-                if (!is_same_file(c, first))
+                if (compare_keys(&this, &file) != 0)
                         break;
                 nsec = MIN(nsec, c->value.nsec);
                 add_chunk(f, c);
         }
 
         f->path = find_path(files, first);
-        f->ino = first->key.ino;
-        f->device = first->key.dev;
+        f->ino = file.ino;
+        f->device = file.dev;
         if (f->path && f->ranges->len > 0)
                 g_array_append_val(candidates, ((Candidate) { .file = f, .nsec = nsec }));
         else

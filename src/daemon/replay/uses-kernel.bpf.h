@@ -38,6 +38,7 @@ struct inode {
 	__s64 i_size;
 	struct super_block *i_sb;
 	struct hlist_head i_dentry;
+	__u32 i_generation;
 } __kernel_type;
 
 struct address_space {

@@ -27,11 +27,13 @@ struct uses_unit {
         __u64 n_lost;    /* uses beyond all this */
 };
 
+/* Subvolumes of btrfs have one device for the kernel, and each has inodes of the same numbers: the
+ * generation tells their files apart. */
 struct uses_file_key {
         __u64 unit;      /* the id of its control group */
         __u64 ino;
         __u32 dev;
-        __u32 unused;    /* 0 */
+        __u32 generation;
 };
 
 struct uses_file {
@@ -44,7 +46,9 @@ struct uses_chunk_key {
         __u64 unit;
         __u64 ino;
         __u32 dev;
+        __u32 generation;
         __u32 chunk;
+        __u32 unused;    /* 0 */
 };
 
 struct uses_chunk {

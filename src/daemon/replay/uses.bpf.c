@@ -86,7 +86,8 @@ static void note_names(struct inode *inode, struct uses_file *f)
 
 static bool note_file(struct uses_unit *unit, __u64 id, struct inode *inode)
 {
-	struct uses_file_key key = { .unit = id, .ino = inode->i_ino, .dev = inode->i_sb->s_dev };
+	struct uses_file_key key = { .unit = id, .ino = inode->i_ino, .dev = inode->i_sb->s_dev,
+				     .generation = inode->i_generation };
 	struct uses_file *f;
 
 	if (bpf_map_lookup_elem(&files, &key))
@@ -151,6 +152,7 @@ static long note_chunk(__u32 i, struct pages *p)
 
 	key.ino = p->inode->i_ino;
 	key.dev = p->inode->i_sb->s_dev;
+	key.generation = p->inode->i_generation;
 	c = bpf_map_lookup_elem(&chunks, &key);
 	if (c && !(bits & ~c->pages))
 		return 0;
