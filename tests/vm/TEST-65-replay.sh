@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product distro
-# timeout: 300
+# timeout: 400
 # CacheReplay=yes: what a service read after its start is read again at its next start, by a process in its control
-# group: the service itself waits for few requests then. The recording is damaged, forgotten, does not fit on the disk;
-# a unit that runs when the daemon comes is left alone.
+# group: the service itself waits for few requests then. Who looks is told. The recording is damaged, forgotten, does
+# not fit on the disk; a unit that runs when the daemon comes is left alone. A unit has limits, or is stopped while its
+# files are read.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
@@ -14,7 +15,8 @@ UNIT=t65.service
 FILE=$REPLAY/$UNIT
 rm -rf "$DIR"
 mkdir -p "$DIR"
-trap 'umount "$REPLAY" 2>/dev/null; rm -rf "$DIR"; remove_test_units' EXIT
+NULLB=/sys/kernel/config/nullb/t65
+trap 'remove_test_units; umount "$REPLAY" "$DIR/slow" 2>/dev/null; rmdir "$NULLB" 2>/dev/null; rm -rf "$DIR"' EXIT
 
 # Starts, waits until it is told to go on, imports modules and reads 2048 pages that are apart; says how many bytes were
 # read from disks on its behalf since it was told.
@@ -45,6 +47,19 @@ sync
 
 has_file() { # NAME: is it there?
         [[ -e $DIR/$1 ]]
+}
+
+replay_line() { # UNIT: what "status" says of it
+        cachectl status "$1" | sed -n 's/^ *Replay: //p'
+}
+
+property() { # UNIT NAME: a number on D-Bus
+        busctl get-property org.cachebpf1 "/org/cachebpf1/unit/${1/./_2e}" org.cachebpf1.Unit "$2" | cut -d' ' -f2
+}
+
+entries() { # MESSAGE_ID UNIT: so many are in the journal since the test began
+        journalctl --quiet --sync
+        journalctl --quiet --no-pager --output=cat --since="@$(stat -c %Y "$MARK")" MESSAGE_ID="$1" UNIT="$2" | wc -l
 }
 
 is_kept() {
@@ -103,6 +118,7 @@ uses_cache() { # UNIT: it has read a file of 32 MiB
 start_cold
 first=$(result)
 fails 'nothing is kept as long as it is recorded' is_kept
+like "$(replay_line "$UNIT")" '^recording, [0-9]+ s left$' 'status says that it is recorded'
 systemctl stop "$UNIT"
 succeeds 'what was recorded is kept when the unit stops' eventually is_kept
 like "$(daemon_log 'Recorded for its next start')" "^$UNIT: .* uses [0-9]+ pages of [0-9]+ files" 'the journal says so'
@@ -115,6 +131,10 @@ said=$(daemon_log "$UNIT: Read ")
 diag "$said"
 pages=$(sed 's/.*: Read \([0-9]*\) pages.*/\1/' <<<"$said")
 compare "$pages" -ge 2048 'all of it'
+is "$(property "$UNIT" ReplayBytes)" $((pages * 4096)) 'D-Bus has the bytes'
+compare "$(property "$UNIT" ReplayRecordedBytes)" -ge $((pages * 4096)) 'and those that are kept'
+like "$(replay_line "$UNIT")" '^[0-9.]+ MiB in [0-9]+ ranges read ahead .*; recording, ' 'status has them'
+is "$(entries b73608f6f4e1438d8fde6534e0c0e5be "$UNIT")" 1 'the journal has an entry with an id'
 compare "$(memory_stat "$UNIT" file)" -ge $((pages * 4096 / 2)) 'the pages are charged to the unit'
 is "$(systemctl show --property=TasksCurrent --value "$UNIT")" 1 'who read them is gone'
 second=$(result)
@@ -176,6 +196,97 @@ for i in 1 2; do
         [[ $i == 2 ]] || eventually said 't65-fork.service: Recorded'
 done
 succeeds 'it was read for that, too' eventually said 't65-fork.service: Read '
+
+# --- limits
+
+result_of() { # UNIT
+        systemctl show --property=ActiveState,Result --value "$1" | xargs
+}
+
+# start_twice UNIT: it is recorded, and starts once more; both times it says when it is done.
+start_twice() {
+        local i
+        for i in 1 2; do
+                rm -f "$DIR/$1.done"
+                cold
+                systemctl start "$1"
+                eventually has_file "$1.done"
+                [[ $i == 2 ]] || systemctl stop "$1"
+                eventually said "$1: Recorded"
+        done
+}
+
+make_unit t65-tasks.service "[Service]
+ExecStart=/bin/sh -c 'cat $DIR/line* >/dev/null; touch $DIR/t65-tasks.service.done; exec sleep infinity'
+TasksMax=20
+X-CacheReplay=yes"
+start_twice t65-tasks.service
+is "$(systemctl is-active t65-tasks.service)" active 'a service that has no room for more tasks starts'
+said='t65-tasks.service: Nothing was read ahead: it has too little room for more tasks (TasksMax=).'
+succeeds 'one message says why nothing is read' eventually said "$said"
+is "$(entries eb3fde2b0f71457abcfdf71c027b86f4 t65-tasks.service)" 1 'with an id'
+like "$(replay_line t65-tasks.service)" 'nothing was read ahead: .*TasksMax=' 'so does status'
+
+# The service has twice as much of a file, and half of its limit as memory of its own.
+make_unit t65-memory.service "[Service]
+ExecStart=/bin/sh -c 'cat $DIR/line* >/dev/null; head -c 12M /dev/zero | tail -c 12M >/dev/null; \
+        touch $DIR/t65-memory.service.done; exec sleep infinity'
+MemoryMax=24M
+X-CacheReplay=yes"
+start_twice t65-memory.service
+succeeds 'what fits is read for a service with little memory' eventually said 't65-memory.service: Read '
+is "$(result_of t65-memory.service)" 'success active' 'it has the memory that it needs'
+is "$(flat_key "$(cgroup_of t65-memory.service)/memory.events" oom_kill)" 0 'nobody was killed for want of memory'
+
+# --- stopping while a slow disk is read
+
+# 32 MiB in 256 requests, one at a time.
+slow_disk() {
+        local setting
+        mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || return
+        mkdir "$NULLB" || return
+        for setting in memory_backed=1 size=64 blocksize=4096 irqmode=2 completion_nsec=80000000 submit_queues=1 \
+                hw_queue_depth=1 power=1; do
+                echo "${setting#*=}" >"$NULLB/${setting%=*}" || return
+        done
+        mkdir "$DIR/slow"
+        mkfs.ext4 -q -O ^has_journal /dev/t65 && mount "/dev/t65" "$DIR/slow"
+}
+
+reads() {
+        pgrep -x cachebpfd-repl
+}
+
+reads_not() {
+        ! reads
+}
+
+stop_while_reading() { # UNIT SETTINGS WHAT
+        make_unit "$1" "[Service]
+ExecStart=/bin/sh -c '[ -e $DIR/$1.done ] || cat $DIR/slow/file >/dev/null; touch $DIR/$1.done; exec sleep infinity'
+$2
+X-CacheReplay=yes"
+        systemctl start "$1"
+        eventually has_file "$1.done"
+        systemctl stop "$1"
+        eventually said "$1: Recorded"
+        dd of="$DIR/slow/file" oflag=nocache conv=notrunc,fdatasync count=0 status=none
+        systemctl start "$1"
+        succeeds "$3: the file is read ahead" eventually reads
+        systemctl stop "$1"
+        is "$(result_of "$1")" 'success inactive' "$3: the unit stops"
+        succeeds "$3: who reads ends" eventually reads_not
+        is "$(daemon_log -c "$1: Read ")" 0 "$3: before the end of the file"
+}
+
+if slow_disk; then
+        head -c 32M /dev/urandom >"$DIR/slow/file"
+        sync
+        stop_while_reading t65-signal.service $'KillSignal=SIGUSR1\nSuccessExitStatus=SIGUSR1' 'KillSignal=SIGUSR1'
+        stop_while_reading t65-process.service 'KillMode=process' 'KillMode=process'
+else
+        skip 'a unit is stopped while a slow disk is read' 'this kernel has no such disk'
+fi
 
 # --- damaged, forgotten, a full disk
 
