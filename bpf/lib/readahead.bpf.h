@@ -9,13 +9,12 @@
  *   or two requests.  A run may go forward or backward, or take a page here and one as far
  *   away again and again; the last two are found by a vote: most of the last eight distances
  *   between misses are the same.
- * - All other misses are jumps.  What is read beyond a jump has a marker on a random page,
- *   the probe.  If that is not used the window of jumps is halved, down to nothing.  If it
- *   is used, and so are three in four on the average, the window doubles.  If that average is
- *   less than one in four only each 32nd jump reads ahead, as a new probe.
+ * - All other misses are jumps.  Around one is read what pays, as the jumps before have shown,
+ *   see near.bpf.h.  What is read with a jump has a marker on a random page, the probe.
  *
- * A stream that is new here begins as it would without a policy.  Two streams may share a
- * slot, and then forget each other.
+ * Around the first jumps of a stream is read what pays with the others of the control group; the
+ * first stream begins as without a policy.  Two streams may share a slot, and then forget each
+ * other.
  *
  * Two processors may write to a slot at the same time: then a window is too small or too
  * large once.
@@ -32,7 +31,7 @@
  */
 #pragma once
 
-#include "../cachebpf.bpf.h"
+#include "near.bpf.h"
 
 /* A setting: pages of a window at most, 0: read nothing ahead, or one of these. */
 #define READAHEAD_STOCK		(~0U)
@@ -50,16 +49,11 @@
 /* a stride that is longer than so many requests is not read as a whole */
 #define READAHEAD_DENSE		4
 #define READAHEAD_RANGES	4
-#define READAHEAD_PROBE_EACH	32
-#define READAHEAD_PROBE_PAGES	8
-/* an average of probes, of which the last one is 1 in 8: all were used */
-#define READAHEAD_ALL		65536
-#define READAHEAD_WEIGHT	8
-/* a page that is read with others costs about a quarter of one that is read alone */
-#define READAHEAD_PAYS		(READAHEAD_ALL / 4)
-/* the window grows if so much is used */
-#define READAHEAD_GROWS		(READAHEAD_ALL * 3 / 4)
 #define READAHEAD_NONE		(~0ULL)
+/* a stream that jumped so often is known by itself */
+#define READAHEAD_KNOWN		32
+/* all octaves behind a jump */
+#define READAHEAD_BEHIND	((1U << NEAR_OCTAVES) - 1)
 
 struct readahead_stream {
 	__u64 key;
@@ -72,20 +66,35 @@ struct readahead_stream {
 	/* pages beyond the request, and the page with the marker */
 	__u64 run;
 	__u64 mark;
-	/* jumps: pages that are read beyond them, */
-	__u64 window;
-	/* the page with the marker, unless that was judged, and what was not read any more */
+	/* the last jump, and how far it read behind what was asked for and before it */
+	__u64 jump;
+	__u64 end;
+	__u32 after;
+	__u32 before;
+	/* octaves behind it that a run from there has come to; all, if there is no such run */
+	__u32 reached;
+	/* the octave of its probe, and that of the jump before */
+	__u32 probed;
+	__u32 probed_late;
+	/* the pages with these markers, or READAHEAD_NONE */
 	__u64 probe;
-	__u64 edge;
+	__u64 late;
 	__s64 distances[READAHEAD_DISTANCES];
 	__u32 nr_distances;
+	/* of page faults, not reads */
+	__u32 faults;
+	/* so many, up to READAHEAD_KNOWN, */
 	__u32 jumps;
-	/* share of probes that were used, of READAHEAD_ALL */
-	__u32 useful;
+	/* have shown what is used around them */
+	struct near near;
 };
 
 /* in a map of its own, which need not be there without READAHEAD_ADAPTIVE */
 struct readahead_stream readahead_streams[READAHEAD_STREAMS] SEC(".bss.readahead");
+/* what the latest streams of reads have learned, and those of faults */
+struct near readahead_learned[2] SEC(".bss.readahead");
+/* faults begin as without a policy, with a window around them */
+bool readahead_begun SEC(".bss.readahead");
 
 /* Pages that can be read beyond the request, which there is none of at a marker. */
 static __always_inline __u64 readahead_most(const struct cachebpf_readahead *ra)
@@ -95,46 +104,70 @@ static __always_inline __u64 readahead_most(const struct cachebpf_readahead *ra)
 	return min(READAHEAD_MOST - min(READAHEAD_MOST, wanted), ra->limit / READAHEAD_SHARE);
 }
 
+/* One more jump says of @octave that none of it was used, unless readahead_use() is told so. */
+static __always_inline void readahead_pass(struct readahead_stream *s, __u32 octave)
+{
+	near_pass(&s->near, octave);
+	near_pass(readahead_learned + s->faults % 2, octave);
+}
+
+/* @pages of @octave were used. */
+static __always_inline void readahead_use(struct readahead_stream *s, __u32 octave, __u32 pages)
+{
+	near_use(&s->near, octave, pages);
+	near_use(readahead_learned + s->faults % 2, octave, pages);
+}
+
+/* The last jump is over: what was not used until now was not used. */
+static __always_inline void readahead_judge(struct readahead_stream *s)
+{
+	if (s->jump == READAHEAD_NONE)
+		return;
+	__unrolled
+	for (__u32 i = 0; i < NEAR_ALL; i++)
+		if (near_pages(i) > (i < NEAR_OCTAVES ? s->after : s->before))
+			readahead_pass(s, i);
+	if (s->probe != READAHEAD_NONE)
+		readahead_pass(s, s->probed);
+	s->late = s->probe;
+	s->probed_late = s->probed;
+	s->probe = READAHEAD_NONE;
+}
+
 /* The slot of the stream; anew if it was another's. */
 static __always_inline struct readahead_stream *readahead_find(const struct cachebpf_readahead *ra)
 {
-	__u64 key = (ra->ino * 0x9e3779b97f4a7c15ULL ^ ra->stream) * 0xff51afd7ed558ccdULL + ra->dev;
+	/* never 0, which is a slot that nobody has had */
+	__u64 key = ((ra->ino * 0x9e3779b97f4a7c15ULL ^ ra->stream) * 0xff51afd7ed558ccdULL + ra->dev) | 1;
 	struct readahead_stream *s = readahead_streams + (key >> 32) % READAHEAD_STREAMS;
 
-	if (s->key != key || !s->useful)
-		*s = (struct readahead_stream) {
-			.key = key,
-			.last = ra->index,
-			.mark = READAHEAD_NONE,
-			.probe = READAHEAD_NONE,
-			.edge = READAHEAD_NONE,
-			.window = ra->reason == CACHEBPF_READAHEAD_FAULT ? ra->stock_window : 0,
-			.useful = READAHEAD_ALL / 2,
-		};
+	if (s->key == key)
+		return s;
+
+	if (s->key)
+		readahead_judge(s);
+	*s = (struct readahead_stream) {
+		.key = key,
+		.last = ra->index,
+		.mark = READAHEAD_NONE,
+		.probe = READAHEAD_NONE,
+		.late = READAHEAD_NONE,
+		.jump = READAHEAD_NONE,
+		.end = READAHEAD_NONE,
+		.reached = READAHEAD_BEHIND,
+		.faults = ra->reason == CACHEBPF_READAHEAD_FAULT,
+	};
+	if (!readahead_begun) {
+		readahead_begun = true;
+		near_begin(readahead_learned + 1, ra->stock_window / 2);
+	}
+	s->near = readahead_learned[s->faults];
 	return s;
 }
 
 static __always_inline __u64 readahead_double(__u64 pages, __u64 most)
 {
 	return min(max(2 * pages, READAHEAD_LEAST), most);
-}
-
-/* The average of the probes, after one that was @used, or not; it never becomes 0. */
-static __always_inline __u32 readahead_average(__u32 useful, bool used)
-{
-	__u32 left = useful - useful / READAHEAD_WEIGHT;
-
-	return used ? left + READAHEAD_ALL / READAHEAD_WEIGHT : max(left, 1);
-}
-
-static __always_inline void readahead_judge(struct readahead_stream *s, bool used, __u64 most)
-{
-	s->probe = READAHEAD_NONE;
-	s->useful = readahead_average(s->useful, used);
-	if (!used)
-		s->window /= 2;
-	else if (s->useful >= READAHEAD_GROWS)
-		s->window = readahead_double(s->window, most);
 }
 
 /* The read goes on where the last one ended, or it begins with the file. */
@@ -214,33 +247,43 @@ static __always_inline void readahead_run(struct cachebpf_readahead *ra,
 	s->last = s->base;
 }
 
-/* Nobody knows what comes after a jump. */
+/* What is used near jumps of the stream, as far as that is known, or else of all. */
+static __always_inline const struct near *readahead_known(const struct readahead_stream *s)
+{
+	return s->jumps < READAHEAD_KNOWN ? readahead_learned + s->faults % 2 : &s->near;
+}
+
+/* Around a jump is read what has paid around those before. */
 static __always_inline void readahead_jump(struct cachebpf_readahead *ra,
 					   struct readahead_stream *s, __u64 most)
 {
-	__u64 pages, before, place;
+	const struct near *near;
+	__u64 after, before, place;
 
-	if (s->probe != READAHEAD_NONE)
-		readahead_judge(s, false, most);
-	pages = s->useful >= READAHEAD_PAYS ? s->window : 0;
-	if (++s->jumps % READAHEAD_PROBE_EACH == 0)
-		pages = max(pages, READAHEAD_PROBE_PAGES);
-	pages = min(pages, most);
-	s->last = ra->index;
-	s->edge = ra->index + ra->wanted;
-	if (!pages)
+	readahead_judge(s);
+	s->jumps = min(s->jumps + 1, READAHEAD_KNOWN);
+	near = readahead_known(s);
+	after = near_extent(near, false);
+	before = near_extent(near, true);
+	if (after + before > most)
+		after = before = 0;
+	before = min(before, ra->index);
+	s->jump = s->last = ra->index;
+	s->end = ra->index + ra->wanted;
+	s->after = after;
+	s->before = before;
+	s->reached = READAHEAD_BEHIND;
+	if (!after && !before)
 		return;
 
-	/* a task may go either way in what it has mapped */
-	before = ra->reason == CACHEBPF_READAHEAD_FAULT ? min(pages / 2, ra->index) : 0;
-	place = bpf_get_prandom_u32() % pages;
+	place = bpf_get_prandom_u32() % (before + after);
 	if (place >= before)
 		place += ra->wanted;
 	ra->start = ra->index - before;
-	ra->size = ra->wanted + pages;
+	ra->size = before + ra->wanted + after;
 	ra->async_size = ra->size - place;
 	s->probe = ra->start + place;
-	s->edge = ra->start + ra->size;
+	s->probed = near_octave(s->jump, s->end, s->probe);
 }
 
 /*
@@ -268,16 +311,22 @@ static __always_inline bool readahead_is_mark(const struct cachebpf_readahead *r
 	return page - ra->index < max(ra->marked, 1);
 }
 
-/* A page with a marker is used. */
+/* A page with a marker is used that is not a run's. */
 static __always_inline void readahead_marker(struct cachebpf_readahead *ra,
 					     struct readahead_stream *s, __u64 most)
 {
-	bool probe = readahead_is_mark(ra, s->probe);
-
-	/* one that was judged too early, or the marker of a run that is forgotten here */
-	readahead_judge(s, true, most);
-	if (probe)
+	if (readahead_is_mark(ra, s->probe)) {
+		readahead_pass(s, s->probed);
+		readahead_use(s, s->probed, near_pages(s->probed));
+		s->probe = READAHEAD_NONE;
 		return;
+	}
+	if (readahead_is_mark(ra, s->late)) {
+		readahead_use(s, s->probed_late, near_pages(s->probed_late));
+		s->late = READAHEAD_NONE;
+		return;
+	}
+	/* one of a run that is forgotten here */
 	readahead_fixed(ra, most);
 	s->run = ra->size;
 	s->stride = 1;
@@ -285,17 +334,33 @@ static __always_inline void readahead_marker(struct cachebpf_readahead *ra,
 	s->mark = ra->start + ra->size - ra->async_size;
 }
 
+/* A run that began where the jump ended has come to the request. */
+static __always_inline void readahead_reach(const struct cachebpf_readahead *ra,
+					    struct readahead_stream *s)
+{
+	__u64 distance = ra->index - s->end + 1;
+
+	__unrolled
+	for (__u32 i = 0; i < NEAR_OCTAVES; i++) {
+		if (s->reached >> i & 1 || distance < near_pages(i))
+			continue;
+		s->reached |= 1U << i;
+		readahead_use(s, i, near_pages(i));
+	}
+}
+
 /* A page is missing.  Returns whether it belongs to a run, the present one or a new one. */
 static __always_inline bool readahead_miss(struct cachebpf_readahead *ra,
-					   struct readahead_stream *s, __u64 most)
+					   struct readahead_stream *s)
 {
 	__s64 distance = ra->index - s->last;
 	__u32 votes = readahead_vote(s, distance);
+	bool follows = ra->index == s->end + s->after;
 
 	if (s->stride && ra->index == s->base + s->stride)
 		return true;
 
-	if (ra->index == s->edge || readahead_continues(ra))
+	if (follows || readahead_continues(ra))
 		s->stride = ra->wanted;
 	else if (distance && votes >= READAHEAD_VOTES)
 		s->stride = distance;
@@ -303,15 +368,24 @@ static __always_inline bool readahead_miss(struct cachebpf_readahead *ra,
 		return false;
 
 	s->run = 0;
-	if (ra->index == s->edge) {
-		s->run = s->window;
-		/* a jump that read further would have had it */
-		if (s->probe == READAHEAD_NONE)
-			s->window = readahead_double(s->window, most);
-		/* and one that did was used, even if its probe was there before */
-		else
-			readahead_judge(s, true, most);
+	if (follows) {
+		s->run = s->after;
+		/* what was read with the jump has its probe */
+		s->reached = s->after;
 	}
+	return true;
+}
+
+/* A page is missing that is not a run's.  Returns whether it is near the last jump, where none was read ahead. */
+static __always_inline bool readahead_near(const struct cachebpf_readahead *ra,
+					   struct readahead_stream *s)
+{
+	__u32 octave = near_octave(s->jump, s->end, ra->index);
+
+	if (octave == NEAR_FAR || readahead_known(s)->shares[octave % NEAR_ALL] >= NEAR_PAYS)
+		return false;
+	readahead_use(s, octave, 1);
+	s->last = ra->index;
 	return true;
 }
 
@@ -321,12 +395,14 @@ static __always_inline void readahead_adapt(struct cachebpf_readahead *ra)
 	__u64 most = readahead_most(ra);
 	bool marked = ra->reason == CACHEBPF_READAHEAD_MARKER;
 
-	if (marked ? readahead_is_mark(ra, s->mark) : readahead_miss(ra, s, most))
+	if (marked ? readahead_is_mark(ra, s->mark) : readahead_miss(ra, s)) {
+		readahead_reach(ra, s);
 		readahead_run(ra, s, most);
-	else if (marked)
+	} else if (marked) {
 		readahead_marker(ra, s, most);
-	else
+	} else if (!readahead_near(ra, s)) {
 		readahead_jump(ra, s, most);
+	}
 }
 
 /*

@@ -33,6 +33,14 @@ static size_t by_three(size_t i)
 	return 3 * i;
 }
 
+static size_t backward_pairs(size_t i)
+{
+	size_t place = i / 2;
+
+	/* any of 1024 places four pages apart, each once */
+	return place * 389 % 1024 * 4 + (i % 2 ? 1 : 2);
+}
+
 /* Some of them twice. */
 static size_t at_random(size_t i)
 {
@@ -84,16 +92,22 @@ static void test_strided(void)
 	test_reads(by_three, 128, 3 * NR_READS + AHEAD);
 }
 
-/* One in 32 probes, of 8 pages. */
+/* The end of a record, and then its beginning, which is in the page before. */
+static void test_records(void)
+{
+	test_reads(backward_pairs, NR_READS / 2 + 16, NR_READS + 16);
+}
+
 static void test_random(void)
 {
-	test_reads(at_random, NR_READS, NR_READS + NR_READS / 32 * 8 + 64);
+	test_reads(at_random, NR_READS, NR_READS + 64);
 }
 
 static const struct test tests[] = {
 	{ "page by page, upward",	test_upward },
 	{ "downward",			test_downward },
 	{ "each third page",		test_strided },
+	{ "records, from their end",	test_records },
 	{ "pages at random",		test_random },
 };
 

@@ -318,6 +318,13 @@ static void play_requests(Model *m) {
         }
 }
 
+/* What policies learned of the play before. */
+static void forget_streams(void) {
+        memset(readahead_streams, 0, sizeof(readahead_streams));
+        memset(readahead_learned, 0, sizeof(readahead_learned));
+        readahead_begun = false;
+}
+
 int readahead_play(const SimPolicy *policy, const Trace *trace, const CacheSettings *with, uint32_t setting,
                    SimStats *ret) {
         __attribute__((__cleanup__(model_done))) Model m = { .setting = setting };
@@ -338,6 +345,7 @@ int readahead_play(const SimPolicy *policy, const Trace *trace, const CacheSetti
         if (r < 0)
                 return r;
 
+        forget_streams();
         r = cache_begin(policy, &m.trace, &settings);
         if (r >= 0) {
                 play_requests(&m);

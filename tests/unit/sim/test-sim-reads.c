@@ -57,7 +57,6 @@ static SimStats play_policy(const struct cachebpf_ops *ops, const Script *s, uin
         SimPolicy policy = { .name = "test", .ops = ops };
         SimStats stats;
 
-        memset(readahead_streams, 0, sizeof(readahead_streams));
         assert_int_equal(readahead_play(&policy, s->trace, &settings, setting, &stats), 0);
         return stats;
 }
