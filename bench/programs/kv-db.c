@@ -8,11 +8,12 @@
 #include "kv-db.h"
 
 const EngineType *engine_find(const char *name) {
-        if (strcmp(name, engine_rocksdb.name) == 0)
-                return &engine_rocksdb;
-        if (strcmp(name, engine_leveldb.name) == 0)
-                return &engine_leveldb;
-        return log_error(NULL, "--engine=%s: rocksdb or leveldb", name);
+        static const EngineType *const engines[] = { &engine_rocksdb, &engine_leveldb, &engine_lmdb };
+
+        for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++)
+                if (strcmp(name, engines[i]->name) == 0)
+                        return engines[i];
+        return log_error(NULL, "--engine=%s: rocksdb, leveldb or lmdb", name);
 }
 
 static bool has_file(const char *directory, const char *name) {
@@ -21,9 +22,11 @@ static bool has_file(const char *directory, const char *name) {
         return asprintf(&path, "%s/%s", directory, name) >= 0 && access(path, F_OK) == 0;
 }
 
-/* Both have a file CURRENT, and would begin to repair what the other one wrote; only RocksDB's databases
- * have an identity. */
+/* RocksDB and LevelDB have a file CURRENT, and would begin to repair what the other one wrote. Only
+ * databases of RocksDB have an identity. */
 static const char *engine_of(const char *directory) {
+        if (has_file(directory, "data.mdb"))
+                return "lmdb";
         if (!has_file(directory, "CURRENT"))
                 return NULL;
         return has_file(directory, "IDENTITY") ? "rocksdb" : "leveldb";

@@ -8,7 +8,8 @@
 #include "kv.h"
 
 /* What the loads need of a key-value store, and nothing of its own kind: there are RocksDB, which reads its
- * tables by pread(2), and LevelDB, which maps them.  An engine is shared by all threads. */
+ * tables by pread(2), LevelDB, which maps them, and LMDB, which maps its tree.  An engine is shared by all
+ * threads. */
 typedef struct Engine Engine;
 
 typedef struct EngineOptions {
@@ -61,3 +62,4 @@ struct Engine {
 
 extern const EngineType engine_rocksdb;
 extern const EngineType engine_leveldb;
+extern const EngineType engine_lmdb;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* kv: the workloads of YCSB on a key-value store whose cache is the page cache: RocksDB, which reads by
- * pread(2), or LevelDB, which maps its tables.  "kv load" makes the database, "kv run" measures; scans and
- * updates can run beside the operations, in threads of their own. */
+ * pread(2), or LevelDB or LMDB, which map their files.  "kv load" makes the database, "kv run" measures;
+ * scans and updates can run beside the operations, in threads of their own. */
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 static void help(void) {
         printf("%1$s load DIRECTORY --records=N [--value-size=BYTES]\n"
                "%1$s run DIRECTORY --ops=N [OPTIONS…]\n\n"
-               "Key-value load on RocksDB or LevelDB: the workloads of YCSB.\n\n"
-               "  --engine=NAME        rocksdb, which reads its tables by pread(2), or leveldb, which maps\n"
-               "                       them (rocksdb)\n"
+               "Key-value load on RocksDB, LevelDB or LMDB: the workloads of YCSB.\n\n"
+               "  --engine=NAME        rocksdb, which reads its tables by pread(2), or leveldb or lmdb,\n"
+               "                       which map their files (rocksdb)\n"
                "  --records=N          records of the database\n"
                "  --value-size=BYTES   size of a value (1000)\n"
                "  --levels=BYTES       four levels with tables of so many bytes, each level a tenth of\n"

@@ -15,7 +15,7 @@ BUILD_PACKAGES=(
         meson ninja-build scdoc shellcheck jq # project
         build-essential debhelper lintian     # packages
         libsystemd-dev systemd-dev libbpf-dev libglib2.0-dev libjson-c-dev libzstd-dev libcmocka-dev
-        librocksdb-dev libleveldb-dev libsqlite3-dev postgresql-17 # the demonstration
+        librocksdb-dev libleveldb-dev liblmdb-dev libsqlite3-dev postgresql-17 # the demonstration
         # what the project's tests and checks call
         systemd dbus-daemon libxml2-utils python3-gi gir1.2-glib-2.0
         cockpit-ws cockpit-bridge chromium-headless-shell

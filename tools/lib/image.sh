@@ -14,7 +14,7 @@ GUEST_PACKAGES=(
         libsystemd0 libbpf1 libglib2.0-0t64 libjson-c5 libzstd1 # what the project links
         e2fsprogs xfsprogs util-linux mount kmod procps less # tools of the tests
         iproute2 attr jq bpftool fio ripgrep libxml2-utils
-        librocksdb9.10 libleveldb1d libsqlite3-0 postgresql-17 python3 # the demonstration
+        librocksdb9.10 libleveldb1d liblmdb0 libsqlite3-0 postgresql-17 python3 # the demonstration
         cscope glimpse binutils # programs of the ACFS paper
         python3-gi gir1.2-glib-2.0 # the example for D-Bus
 )
