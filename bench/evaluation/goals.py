@@ -148,6 +148,20 @@ def readahead(load, medians):
             yield goal(value, "at least", least, f"{load.TITLE}: {title}, {value:.3f} times that with {name}")
 
 
+def policies_that_read_ahead(load, medians):
+    """The best one is worth it, and none does harm but those that are for something else."""
+    key, title = load.RATIOS[0]
+    baselines = {variant.name for variant in load.BASELINES}
+    ratios = {name: figures[key] / medians["stock"][key] for name, figures in medians.items() if name not in baselines}
+    best = max(ratios, key=ratios.get)
+    worst = min((name for name in ratios if not name.startswith(("mru", "fifo"))), key=ratios.get, default=None)
+    yield goal(ratios[best], "at least", 1.10,
+               f"{load.TITLE}: {title}, {best}, the best, {ratios[best]:.3f} of stock's")
+    if worst:
+        yield goal(ratios[worst], "at least", 0.95,
+                   f"{load.TITLE}: {title}, {worst}, the worst but mru and fifo, {ratios[worst]:.3f} of stock's")
+
+
 def auto(load, medians):
     """Nearly as fast as the best policy that one could have named, which nobody knows before; and few switches, or,
     where the load changes, soon."""

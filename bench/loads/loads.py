@@ -50,6 +50,8 @@ LOADS = {
     **{name: (load, reporter(goals.acfs_beside)) for name, load in workloads_acfs.BESIDE.items()},
     **{name: (load, report_mlcache) for name, load in workloads_mlcache.LOADS.items()},
     **{name: (load, reporter(goals.readahead)) for name, load in workloads_readahead.LOADS.items()},
+    **{name: (load, reporter(goals.policies_that_read_ahead, "database_bytes"))
+       for name, load in workloads_readahead.YCSB_LOADS.items()},
     **{name: (load, reporter(goals.auto)) for name, load in workloads_auto.LOADS.items()},
     "isolation": (workloads_isolation.Isolation, reporter(goals.isolation)),
     "dispatch": (workloads_dispatch.Dispatch, reporter(goals.dispatch)),
@@ -77,7 +79,7 @@ def named(*beginnings):
 
 
 # One word for several.
-GROUPS = {name: named(f"{name}-") for name in ("acfs", "mlcache", "auto", "readahead")}
+GROUPS = {name: named(f"{name}-") for name in ("acfs", "mlcache", "auto", "readahead", "readahead-ycsb")}
 
 # What is in none of them is reported at the end.
 SECTIONS = (

@@ -58,6 +58,34 @@ class LevelDB(Readahead, workloads_ycsb.LevelDB):
         result["pages_per_read"] = pages_per_read(result)
 
 
+class Lmdb(LevelDB):
+    """The same look-ups in a tree: of the three pages that one takes the last is in another place each time."""
+
+    TITLE = "readahead, LMDB, which maps its tree"
+    ENGINE, DATABASE = "lmdb", "lmdb"
+
+
+class Ycsb(Readahead, workloads_ycsb.LevelDB):
+    """YCSB on LevelDB as it is distributed: what a policy brings with readahead that adapts."""
+
+    POLICY = None
+    BASELINES = workloads.BASELINES
+    VARIANTS = (*BASELINES, *(reads_ahead(ADAPTIVE, variant.policy) for variant in workloads.POLICIES))
+    READAHEAD_KIB = 128
+    goals = None
+
+    def add_figures(self, result):
+        super().add_figures(result)
+        result["pages_per_read"] = pages_per_read(result)
+
+
+def ycsb_class(workload):
+    warmup, operations = Ycsb.SIZES[workload]
+    return type(f"Ycsb_{workload}", (Ycsb,), {
+        "WORKLOAD": workload, "WHAT": f"workload {workload}", "WARMUP": warmup, "OPERATIONS": operations,
+        "TITLE": f"readahead, YCSB {workload.upper() if len(workload) == 1 else workload} on LevelDB"})
+
+
 class Orders(Readahead, workloads.Load):
     """Pages of one file, in some order."""
 
@@ -138,5 +166,6 @@ class Search(Readahead, workloads.Search):
 
 
 LOADS = {f"readahead-{name}": load for name, load in (
-    ("leveldb", LevelDB), ("random", Random), ("mixed", Mixed), ("backward", Backward), ("forward", Forward),
-    ("strides", Strides), ("search", Search))}
+    ("leveldb", LevelDB), ("lmdb", Lmdb), ("random", Random), ("mixed", Mixed), ("backward", Backward),
+    ("forward", Forward), ("strides", Strides), ("search", Search))}
+YCSB_LOADS = {f"readahead-ycsb-{workload}": ycsb_class(workload) for workload in workloads_ycsb.FIGURE_6}
