@@ -117,8 +117,10 @@ static bool propose(struct cachebpf_policy *policy, struct cachebpf_evict *evict
 }
 
 /* It is the turn of the page A of @m, and B goes.  Returns whether the request is full. */
-static __noinline bool replace(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
-			       struct manager *m, struct cachebpf_folio *A, struct cachebpf_folio *B)
+__noinline int acfs_replace(struct cachebpf_policy *policy __arg_trusted,
+			    struct cachebpf_evict *evict __arg_trusted,
+			    struct manager *m __arg_nonnull, struct cachebpf_folio *A __arg_trusted,
+			    struct cachebpf_folio *B __arg_trusted)
 {
 	if (A == B || !swapping)
 		return propose(policy, evict, B, 0, 0);
@@ -137,7 +139,7 @@ __noinline int acfs_pay_any(struct cachebpf_policy *policy __arg_trusted,
 
 	for_folio(A, policy, places->found.all.number)
 		for_folio(B, policy, number)
-			return replace(policy, evict, m, A, B);
+			return acfs_replace(policy, evict, m, A, B);
 	return false;
 }
 
@@ -192,7 +194,7 @@ __noinline int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
 			if (place < limit)
 				limit = place;
 		}
-		if (replace(policy, evict, m, A, goes)) {
+		if (acfs_replace(policy, evict, m, A, goes)) {
 			done = FULL;
 			break;
 		}

@@ -66,10 +66,12 @@ void CACHEBPF_OP(wtinylfu_added, struct cachebpf_policy *policy, struct cachebpf
 
 /*
  * Tell the sketch of the uses of @folio it does not know yet; returns how many it knows
- * then, with those of runs before, which are in @before as well.
+ * then, with those of runs before, which are in @before as well.  The verifier looks at a
+ * global function once, and not wherever it is called.
  */
-static __u32 count_all_uses(struct cachebpf_policy *policy, struct cachebpf_folio *folio,
-			    __u32 *before)
+__noinline int wtinylfu_count(struct cachebpf_policy *policy __arg_trusted,
+			      struct cachebpf_folio *folio __arg_trusted,
+			      __u32 *before __arg_nonnull)
 {
 	struct history *h = folio_data(folio, struct history);
 	__u16 accesses = folio->accesses;
@@ -96,7 +98,7 @@ static __u32 count_uses(struct cachebpf_policy *policy, struct cachebpf_folio *f
 {
 	__u32 before;
 
-	return count_all_uses(policy, folio, &before);
+	return wtinylfu_count(policy, folio, &before);
 }
 
 /* Where what leaves the window for the main part goes. */
@@ -142,7 +144,7 @@ static void fill_main(struct cachebpf_policy *policy, struct cachebpf_evict *evi
 		if (nr <= 0)
 			break;
 		nr -= folio_pages(folio);
-		count_all_uses(policy, folio, &before);
+		wtinylfu_count(policy, folio, &before);
 		bpf_cachebpf_list_move(policy, folio, queue_for(before), TAIL);
 	}
 }
@@ -174,7 +176,7 @@ static bool evict_from_main(struct cachebpf_policy *policy, struct cachebpf_evic
 		for_each_folio(candidate, evict, window, 0, CACHEBPF_ITER_ROTATE) {
 			if (!victim)
 				victim = next_victim(policy, &victims);
-			uses = count_all_uses(policy, candidate, &before);
+			uses = wtinylfu_count(policy, candidate, &before);
 			if (victim && uses > count_uses(policy, victim) + margin) {
 				bpf_cachebpf_list_move(policy, candidate, queue_for(before), TAIL);
 				counter_add(&admitted, folio_pages(candidate));
