@@ -38,7 +38,7 @@ static size_t backward_pairs(size_t i)
 	size_t place = i / 2;
 
 	/* any of 1024 places four pages apart, each once */
-	return place * 389 % 1024 * 4 + (i % 2 ? 1 : 2);
+	return place * (place + 1) / 2 % 1024 * 4 + (i % 2 ? 1 : 2);
 }
 
 /* Some of them twice. */
@@ -60,8 +60,8 @@ static int read_pages(void *arg)
 	return i == NR_READS ? 0 : errno ?: EIO;
 }
 
-/* How often it is asked in NR_READS reads, and how many pages are read. */
-static void test_reads(order_t order, unsigned int most_asked, size_t most_pages)
+/* How often it is asked in NR_READS reads, and how many pages are read.  Returns the cgroup. */
+static const char *test_reads(order_t order, unsigned int most_asked, size_t most_pages)
 {
 	struct reads reads = { .file = file_new(NULL, "f", NR_PAGES), .order = order };
 	const char *cg = cg_new(NULL, "a");
@@ -75,6 +75,7 @@ static void test_reads(order_t order, unsigned int most_asked, size_t most_pages
 		  most_pages);
 	diag("%llu times asked, %llu and %llu pages", cg_stat(cg, "readahead_asked"),
 	     cg_stat(cg, "readahead_pages"), cg_stat(cg, "readahead_prefetched"));
+	return cg;
 }
 
 static void test_upward(void)
@@ -92,10 +93,12 @@ static void test_strided(void)
 	test_reads(by_three, 128, 3 * NR_READS + AHEAD);
 }
 
-/* The end of a record, and then its beginning, which is in the page before. */
+/* The end of a record, and then its beginning, which is in the page before, and has the mark. */
 static void test_records(void)
 {
-	test_reads(backward_pairs, NR_READS / 2 + 16, NR_READS + 16);
+	const char *cg = test_reads(backward_pairs, NR_READS, NR_READS + 16);
+
+	EXPECT_OP(cg_stat(cg, "readahead_marks_hit"), >=, NR_READS / 2 - 32);
 }
 
 static void test_random(void)
