@@ -9,6 +9,9 @@
 
 /* LMDB as it is distributed: one B+ tree in one file, which it maps; reads are faults, or nothing at all. */
 
+/* As many threads may read at a time. */
+#define MAX_READERS 512
+
 /* The mapping may be longer than the file, which grows up to there. */
 #define MAP_SIZE (UINT64_C(16) << 30)
 
@@ -43,6 +46,8 @@ static int tree_begin(TreeEngine *tree, const char *directory, const EngineOptio
         r = mdb_env_create(&tree->env);
         if (r == 0)
                 r = mdb_env_set_mapsize(tree->env, MAP_SIZE);
+        if (r == 0)
+                r = mdb_env_set_maxreaders(tree->env, MAX_READERS);
         if (r == 0)
                 r = mdb_env_open(tree->env, directory, flags, 0644);
         if (r == 0)

@@ -10,7 +10,8 @@
  *   away again and again; the last two are found by a vote: most of the last eight distances
  *   between misses are the same.
  * - All other misses are jumps.  Around one is read what pays, as the jumps before have shown,
- *   see near.bpf.h.  What is read with a jump has a marker on a random page, the probe.
+ *   see near.bpf.h.  What is read with a jump has a marker on a random page, the probe.  The
+ *   last four jumps are remembered: threads may share a stream, or one may go back and forth.
  *
  * Around the first jumps of a stream is read what pays with the others of the control group; the
  * first stream begins as without a policy.  Two streams may share a slot, and then forget each
@@ -50,10 +51,28 @@
 #define READAHEAD_DENSE		4
 #define READAHEAD_RANGES	4
 #define READAHEAD_NONE		(~0ULL)
+#define READAHEAD_JUMPS		4
+/* if more is missing near a jump it is one of its own */
+#define READAHEAD_NEAR		8
 /* a stream that jumped so often is known by itself */
 #define READAHEAD_KNOWN		32
-/* all octaves behind a jump */
-#define READAHEAD_BEHIND	((1U << NEAR_OCTAVES) - 1)
+
+struct readahead_jump {
+	/* what was asked for */
+	__u64 start;
+	__u64 end;
+	/* where a run would go on: behind what was read, or behind a page that was missing near it; */
+	__u64 next;
+	/* or downward: there something was read before */
+	__u64 down;
+	/* the page with the marker, or READAHEAD_NONE; its octave */
+	__u64 probe;
+	__u32 probed;
+	/* octaves that there are in the file and that were not read: a bit for each */
+	__u32 unread;
+	/* pages that were missing there */
+	__u32 nr_near;
+};
 
 struct readahead_stream {
 	__u64 key;
@@ -66,25 +85,15 @@ struct readahead_stream {
 	/* pages beyond the request, and the page with the marker */
 	__u64 run;
 	__u64 mark;
-	/* the last jump, and how far it read behind what was asked for and before it */
-	__u64 jump;
-	__u64 end;
-	__u32 after;
-	__u32 before;
-	/* octaves behind it that a run from there has come to; all, if there is no such run */
-	__u32 reached;
-	/* the octave of its probe, and that of the jump before */
-	__u32 probed;
-	__u32 probed_late;
-	/* the pages with these markers, or READAHEAD_NONE */
-	__u64 probe;
-	__u64 late;
+	struct readahead_jump jumps[READAHEAD_JUMPS];
 	__s64 distances[READAHEAD_DISTANCES];
 	__u32 nr_distances;
+	/* the jump that the run began with, READAHEAD_JUMPS: none */
+	__u32 from;
 	/* of page faults, not reads */
 	__u32 faults;
-	/* so many, up to READAHEAD_KNOWN, */
-	__u32 jumps;
+	/* so many jumps */
+	__u32 nr_jumps;
 	/* have shown what is used around them */
 	struct near near;
 };
@@ -118,20 +127,17 @@ static __always_inline void readahead_use(struct readahead_stream *s, __u32 octa
 	near_use(readahead_learned + s->faults % 2, octave, pages);
 }
 
-/* The last jump is over: what was not used until now was not used. */
-static __always_inline void readahead_judge(struct readahead_stream *s)
+/* A jump is over: what was not used until now was not used. */
+static __noinline void readahead_judge(struct readahead_stream *s, __u32 number)
 {
-	if (s->jump == READAHEAD_NONE)
-		return;
-	__unrolled
-	for (__u32 i = 0; i < NEAR_ALL; i++)
-		if (near_pages(i) > (i < NEAR_OCTAVES ? s->after : s->before))
+	const struct readahead_jump *jump = s->jumps + number % READAHEAD_JUMPS;
+	__u32 i;
+
+	for (i = 0; i < NEAR_FAR; i++)
+		if (jump->unread >> i & 1)
 			readahead_pass(s, i);
-	if (s->probe != READAHEAD_NONE)
-		readahead_pass(s, s->probed);
-	s->late = s->probe;
-	s->probed_late = s->probed;
-	s->probe = READAHEAD_NONE;
+	if (jump->probe != READAHEAD_NONE)
+		readahead_pass(s, jump->probed);
 }
 
 /* The slot of the stream; anew if it was another's. */
@@ -140,23 +146,29 @@ static __always_inline struct readahead_stream *readahead_find(const struct cach
 	/* never 0, which is a slot that nobody has had */
 	__u64 key = ((ra->ino * 0x9e3779b97f4a7c15ULL ^ ra->stream) * 0xff51afd7ed558ccdULL + ra->dev) | 1;
 	struct readahead_stream *s = readahead_streams + (key >> 32) % READAHEAD_STREAMS;
+	__u32 i;
 
 	if (s->key == key)
 		return s;
 
 	if (s->key)
-		readahead_judge(s);
+		for (i = 0; i < READAHEAD_JUMPS; i++)
+			readahead_judge(s, i);
 	*s = (struct readahead_stream) {
 		.key = key,
 		.last = ra->index,
 		.mark = READAHEAD_NONE,
-		.probe = READAHEAD_NONE,
-		.late = READAHEAD_NONE,
-		.jump = READAHEAD_NONE,
-		.end = READAHEAD_NONE,
-		.reached = READAHEAD_BEHIND,
+		.from = READAHEAD_JUMPS,
 		.faults = ra->reason == CACHEBPF_READAHEAD_FAULT,
 	};
+	for (i = 0; i < READAHEAD_JUMPS; i++)
+		s->jumps[i] = (struct readahead_jump) {
+			.start = READAHEAD_NONE,
+			.end = READAHEAD_NONE,
+			.next = READAHEAD_NONE,
+			.down = READAHEAD_NONE,
+			.probe = READAHEAD_NONE,
+		};
 	if (!readahead_begun) {
 		readahead_begun = true;
 		near_begin(readahead_learned + 1, ra->stock_window / 2);
@@ -247,32 +259,33 @@ static __always_inline void readahead_run(struct cachebpf_readahead *ra,
 	s->last = s->base;
 }
 
-/* What is used near jumps of the stream, as far as that is known, or else of all. */
-static __always_inline const struct near *readahead_known(const struct readahead_stream *s)
-{
-	return s->jumps < READAHEAD_KNOWN ? readahead_learned + s->faults % 2 : &s->near;
-}
-
 /* Around a jump is read what has paid around those before. */
 static __always_inline void readahead_jump(struct cachebpf_readahead *ra,
 					   struct readahead_stream *s, __u64 most)
 {
+	struct readahead_jump *jump = s->jumps + s->nr_jumps % READAHEAD_JUMPS;
+	__u64 end = ra->index + ra->wanted, left = ra->file_pages - min(ra->file_pages, end);
 	const struct near *near;
 	__u64 after, before, place;
 
-	readahead_judge(s);
-	s->jumps = min(s->jumps + 1, READAHEAD_KNOWN);
-	near = readahead_known(s);
-	after = near_extent(near, false);
-	before = near_extent(near, true);
-	if (after + before > most)
-		after = before = 0;
-	before = min(before, ra->index);
-	s->jump = s->last = ra->index;
-	s->end = ra->index + ra->wanted;
-	s->after = after;
-	s->before = before;
-	s->reached = READAHEAD_BEHIND;
+	s->faults = ra->reason == CACHEBPF_READAHEAD_FAULT;
+	readahead_judge(s, s->nr_jumps);
+	if (s->from == s->nr_jumps % READAHEAD_JUMPS)
+		s->from = READAHEAD_JUMPS;
+	near = s->nr_jumps < READAHEAD_KNOWN ? readahead_learned + s->faults % 2 : &s->near;
+	after = min(near_extent(near, false), min(left, most));
+	before = min(near_extent(near, true), min(ra->index, most - after));
+	s->nr_jumps++;
+	s->last = ra->index;
+	*jump = (struct readahead_jump) {
+		.start = ra->index,
+		.end = end,
+		.next = end + after,
+		.down = before ? ra->index - before - ra->wanted : READAHEAD_NONE,
+		.probe = READAHEAD_NONE,
+		.unread = near_between(after, left) |
+			  near_between(before, ra->index) << NEAR_BEFORE,
+	};
 	if (!after && !before)
 		return;
 
@@ -282,8 +295,8 @@ static __always_inline void readahead_jump(struct cachebpf_readahead *ra,
 	ra->start = ra->index - before;
 	ra->size = before + ra->wanted + after;
 	ra->async_size = ra->size - place;
-	s->probe = ra->start + place;
-	s->probed = near_octave(s->jump, s->end, s->probe);
+	jump->probe = ra->start + place;
+	jump->probed = near_octave(jump->start, end, jump->probe);
 }
 
 /*
@@ -315,38 +328,56 @@ static __always_inline bool readahead_is_mark(const struct cachebpf_readahead *r
 static __always_inline void readahead_marker(struct cachebpf_readahead *ra,
 					     struct readahead_stream *s, __u64 most)
 {
-	if (readahead_is_mark(ra, s->probe)) {
-		readahead_pass(s, s->probed);
-		readahead_use(s, s->probed, near_pages(s->probed));
-		s->probe = READAHEAD_NONE;
-		return;
-	}
-	if (readahead_is_mark(ra, s->late)) {
-		readahead_use(s, s->probed_late, near_pages(s->probed_late));
-		s->late = READAHEAD_NONE;
+	for (__u32 i = 0; i < READAHEAD_JUMPS; i++) {
+		struct readahead_jump *jump = s->jumps + i;
+
+		if (!readahead_is_mark(ra, jump->probe))
+			continue;
+		readahead_pass(s, jump->probed);
+		readahead_use(s, jump->probed, near_pages(jump->probed));
+		jump->probe = READAHEAD_NONE;
 		return;
 	}
 	/* one of a run that is forgotten here */
-	readahead_fixed(ra, most);
+	readahead_fixed(ra, min(most, ra->stock_window));
 	s->run = ra->size;
 	s->stride = 1;
 	s->base = ra->start + ra->size - 1;
 	s->mark = ra->start + ra->size - ra->async_size;
 }
 
-/* A run that began where the jump ended has come to the request. */
+/* The present run, if it began with a jump, has come to the request: what is between them was used. */
 static __always_inline void readahead_reach(const struct cachebpf_readahead *ra,
 					    struct readahead_stream *s)
 {
-	__u64 distance = ra->index - s->end + 1;
+	struct readahead_jump *jump = s->jumps + s->from % READAHEAD_JUMPS;
+	bool before = ra->index < jump->start;
+	__u64 distance = before ? jump->start - ra->index : ra->index - jump->end + 1;
+	__u32 i, octave;
 
-	__unrolled
-	for (__u32 i = 0; i < NEAR_OCTAVES; i++) {
-		if (s->reached >> i & 1 || distance < near_pages(i))
+	if (s->from >= READAHEAD_JUMPS)
+		return;
+	for (i = 0; i < NEAR_OCTAVES; i++) {
+		octave = (before ? NEAR_BEFORE : 0) + i;
+		if (!(jump->unread >> octave & 1) || distance < near_pages(i))
 			continue;
-		s->reached |= 1U << i;
-		readahead_use(s, i, near_pages(i));
+		jump->unread &= ~(1U << octave);
+		readahead_pass(s, octave);
+		readahead_use(s, octave, near_pages(i));
 	}
+}
+
+/*
+ * A run begins with the request.  The next one is @stride pages away; @run pages of it were
+ * read with the jump @from.
+ */
+static __always_inline bool readahead_begin(struct readahead_stream *s, __s64 stride, __u64 run,
+					    __u32 from)
+{
+	s->stride = stride;
+	s->run = run;
+	s->from = from;
+	return true;
 }
 
 /* A page is missing.  Returns whether it belongs to a run, the present one or a new one. */
@@ -355,38 +386,49 @@ static __always_inline bool readahead_miss(struct cachebpf_readahead *ra,
 {
 	__s64 distance = ra->index - s->last;
 	__u32 votes = readahead_vote(s, distance);
-	bool follows = ra->index == s->end + s->after;
 
 	if (s->stride && ra->index == s->base + s->stride)
 		return true;
 
-	if (follows || readahead_continues(ra))
-		s->stride = ra->wanted;
-	else if (distance && votes >= READAHEAD_VOTES)
-		s->stride = distance;
-	else
-		return false;
+	for (__u32 i = 0; i < READAHEAD_JUMPS; i++) {
+		struct readahead_jump *jump = s->jumps + i;
 
-	s->run = 0;
-	if (follows) {
-		s->run = s->after;
-		/* what was read with the jump has its probe */
-		s->reached = s->after;
+		if (ra->index == jump->next) {
+			jump->next = READAHEAD_NONE;
+			if (ra->index < jump->end)
+				break;
+			return readahead_begin(s, ra->wanted, ra->index - jump->end, i);
+		}
+		if (ra->index == jump->down) {
+			jump->down = READAHEAD_NONE;
+			return readahead_begin(s, -(__s64)ra->wanted, jump->start - ra->index, i);
+		}
 	}
-	return true;
+	if (readahead_continues(ra))
+		return readahead_begin(s, ra->wanted, 0, READAHEAD_JUMPS);
+	if (distance && votes >= READAHEAD_VOTES)
+		return readahead_begin(s, distance, 0, READAHEAD_JUMPS);
+	return false;
 }
 
-/* A page is missing that is not a run's.  Returns whether it is near the last jump, where none was read ahead. */
+/* A page is missing that is not a run's.  Returns whether it is near a jump that did not read it. */
 static __always_inline bool readahead_near(const struct cachebpf_readahead *ra,
 					   struct readahead_stream *s)
 {
-	__u32 octave = near_octave(s->jump, s->end, ra->index);
+	for (__u32 i = 0; i < READAHEAD_JUMPS; i++) {
+		struct readahead_jump *jump = s->jumps + i;
+		__u32 octave = near_octave(jump->start, jump->end, ra->index);
 
-	if (octave == NEAR_FAR || readahead_known(s)->shares[octave % NEAR_ALL] >= NEAR_PAYS)
-		return false;
-	readahead_use(s, octave, 1);
-	s->last = ra->index;
-	return true;
+		if (octave == NEAR_FAR || !(jump->unread >> octave % NEAR_FAR & 1) ||
+		    jump->nr_near == READAHEAD_NEAR)
+			continue;
+		jump->nr_near++;
+		jump->next = ra->index + ra->wanted;
+		readahead_use(s, octave, 1);
+		s->last = ra->index;
+		return true;
+	}
+	return false;
 }
 
 static __always_inline void readahead_adapt(struct cachebpf_readahead *ra)
