@@ -121,6 +121,13 @@ static int fake_update(void *userdata, PolicyLink *link, const Policy *policy, c
         FakeCgroup *c = get(k, link->cgroup_id);
 
         k->n_update++;
+        if (k->update_ejects) {
+                c->ejected_id = c->policy_id;
+                c->ejected = k->update_ejects;
+                k->update_ejects = NULL;
+                hang_up(c);
+                return -ENOLINK;
+        }
         if (k->update_error < 0) {
                 *ret_reason = strdup("update failed");
                 return k->update_error;

@@ -33,6 +33,7 @@ typedef struct FakeKernel {
         const char *attach_refuses; /* for good, the policy of this name; NULL: none */
         bool attach_lies;    /* attaching succeeds, and nothing runs */
         bool update_lies;    /* the next update does, and nothing runs after it */
+        const char *update_ejects; /* while the next one is made the kernel ends what runs, and says this */
         bool attach_unwatchable; /* and the link cannot be watched */
         unsigned n_attach, n_update, n_detach, n_open;
         int set_class_error;

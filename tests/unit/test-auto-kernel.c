@@ -155,11 +155,15 @@ static void test_ejected(void **state) {
 
 /* While another one was about to come: that one is not to blame. */
 static void test_ejected_in_a_switch(void **state) {
+        g_autoptr(GString) heard = g_string_new(NULL);
         Unit *u = add_auto_unit("a.slice", 1);
 
         switch_to_lru(u);
         unit_choose(u, MRU, "from lru to mru: figures");
+        log_set_hook(note_message, heard);
         eject(u);
+        log_set_hook(NULL, NULL);
+        assert_contains(heard->str, MESSAGE_POLICY_LOST " lru a.slice: Cache policy 'lru' is lost: ");
         assert_true(u->choice->figures[LRU].banned > 0);
         assert_int_equal(u->choice->figures[MRU].banned, 0);
         assert_runs(u, "mru");
@@ -171,6 +175,38 @@ static void test_ejected_in_a_switch(void **state) {
         /* The race goes on with it. */
         play_window(u, 300, 500, 500, 300);
         assert_contains(u->choice->verdict, "stays with mru");
+}
+
+/* The same while the other one was loaded. */
+static void test_ejected_in_an_update(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        fixture->kernel.update_ejects = "useless";
+        unit_choose(u, MRU, "from lru to mru: figures");
+        run();
+        assert_true(u->choice->figures[LRU].banned > 0);
+        assert_int_equal(u->choice->figures[MRU].banned, 0);
+        assert_false(u->choice->figures[MRU].out);
+        assert_runs(u, "mru");
+        assert_contains(u->choice->because, "as lru is out for 16 windows: the kernel ejected policy 'lru': "
+                                            "useless");
+}
+
+/* It was to make room for the stock policy: that is what follows, not another attempt. */
+static void test_ejected_on_the_way_to_stock(void **state) {
+        g_autoptr(GString) heard = g_string_new(NULL);
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        switch_to_lru(u);
+        unit_choose(u, STOCK, "back from lru to stock: figures");
+        log_set_hook(note_message, heard);
+        eject(u);
+        log_set_hook(NULL, NULL);
+        assert_true(u->choice->figures[LRU].banned > 0);
+        assert_runs(u, "noop");
+        assert_contains(heard->str, " lru a.slice: Cache policy 'lru' is lost: the kernel ejected policy "
+                                    "'lru': useless.\n");
 }
 
 /* And the other one cannot come: the stock policy does, not nothing. */
@@ -288,6 +324,8 @@ int main(void) {
                 AUTO_TEST(test_dirty_again),
                 AUTO_TEST(test_ejected),
                 AUTO_TEST(test_ejected_in_a_switch),
+                AUTO_TEST(test_ejected_in_an_update),
+                AUTO_TEST(test_ejected_on_the_way_to_stock),
                 AUTO_TEST(test_refused_after_ejected),
                 AUTO_TEST(test_refused_after_stock_is_ejected),
                 AUTO_TEST(test_ejected_at_once),

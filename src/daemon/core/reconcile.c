@@ -87,7 +87,8 @@ static void lost(Unit *u, const KernelPolicy *k) {
         unit_drop_link(u);
         unit_schedule_retry(u, /* transient= */ true);
 
-        if (u->choice && u->choice->chosen > 0) /* the next attempt is with another one */
+        /* The next attempt is with another one. */
+        if (u->choice && (u->choice->chosen > 0 || u->choice->why))
                 set_statef(u, UNIT_LOST, "the kernel %s policy '%s'%s%s", why ? "ejected" : "detached",
                            policy, why ? ": " : "", strempty(why));
         else if (u->retry_at == UINT64_MAX)
@@ -144,10 +145,13 @@ static void apply(Unit *u, const Policy *p, const PolicyConfig *config) {
         } else
                 r = b->attach(b->userdata, p, config, u->cgroup_id, &link, &reason);
         if (r < 0) {
-                /* No surprise if the control group went away meanwhile. */
-                if (b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k) == -ENOENT)
-                        return control_group_gone(u);
+                /* No surprise if the control group went away meanwhile, or what was to be replaced. */
+                int e = b->read_policy(b->userdata, u->cgroup, u->cgroup_id, &k);
 
+                if (e == -ENOENT)
+                        return control_group_gone(u);
+                if (e >= 0 && update && !kernel_policy_own(&k))
+                        return lost(u, &k);
                 return failed(u, r, reason);
         }
 

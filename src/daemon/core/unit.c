@@ -75,6 +75,9 @@ static void log_change(Unit *u, int level, const char *message_id, const char *w
         const char *configured = unit_wanted_policy(u) ?: u->dropped,
                 *policy = u->state == UNIT_FAILED ? configured : u->effective ?: configured;
 
+        if (u->state == UNIT_LOST && u->dropped) /* another one may be wanted by now */
+                policy = u->dropped;
+
         log_full_fields(level, 0,
                         LOG_FIELDS(.message_id = message_id, .unit = u->name, .cgroup = u->cgroup,
                                    .policy = policy,
