@@ -206,6 +206,28 @@ static void test_reload_while_it_waits(void **state) {
         assert_contains(a->choice->because, "out for 32 windows");
 }
 
+/* What is ejected while the unit waits for its turn is banned in that. */
+static void test_ejected_while_it_waits(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1), *b;
+
+        switch_to_mru(a);
+        for (unsigned i = 0; i < 32; i++)
+                play_window(a, 300, 500, 500, 300);
+        played.room = 1;
+        b = add_auto_unit("b.slice", 2);
+        for (unsigned i = 0; i < 7; i++)
+                pass_window(b, 500);
+        assert_null(played.shadows[1]);
+        fake_cgroup_eject(&fixture->kernel, 1);
+        run();
+        assert_runs(a, "noop");
+        assert_contains(a->choice->because, "back from mru nr_scan=64 to stock, as mru nr_scan=64 is out "
+                                            "for 16 windows: the kernel detached policy 'mru'");
+        settle(b, a);
+        warm_up(a);
+        assert_true(a->choice->figures[MRU].banned > 0);
+}
+
 /* Policies that are close to each other: now one is a little better, now the other. */
 static void test_close_ones_make_room(void **state) {
         Unit *a = add_auto_unit("a.slice", 1), *b;
@@ -542,6 +564,7 @@ int main(void) {
                 AUTO_TEST(test_more_than_there_is_room_for),
                 AUTO_TEST(test_next_turn),
                 AUTO_TEST(test_reload_while_it_waits),
+                AUTO_TEST(test_ejected_while_it_waits),
                 AUTO_TEST(test_close_ones_make_room),
                 AUTO_TEST(test_lost_one_makes_room),
                 AUTO_TEST(test_too_little_room),

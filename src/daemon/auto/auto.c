@@ -74,11 +74,17 @@ static int begin(Auto *a, Unit *u, uint64_t now) {
         return r;
 }
 
-/* There is no race that says what else to try. */
-static void fall_back(Unit *u) {
-        g_autofree char *why = g_strdup_printf("from %s to " CANDIDATE_STOCK ": %s", unit_chosen_name(u),
-                                               strna(u->reason));
+/* There is no race that says what else to try, but for one that rests. */
+static void fall_back(Auto *a, Unit *u) {
+        Racer *resting = g_hash_table_lookup(a->resting, u);
+        g_autofree char *why = NULL;
 
+        if (resting && racer_fits(resting) && racer_is_ejected(resting)) {
+                racer_ejected(resting);
+                return;
+        }
+
+        why = g_strdup_printf("from %s to " CANDIDATE_STOCK ": %s", unit_chosen_name(u), strna(u->reason));
         unit_reset_retry(u);
         unit_choose(u, RACE_STOCK, why);
 }
@@ -108,7 +114,7 @@ static void look_at(Auto *a, Unit *u) {
                 (void) begin(a, u, g_get_monotonic_time());
         else if (u->choice && u->choice->chosen != RACE_STOCK && !u->link &&
                  (u->state == UNIT_FAILED || u->state == UNIT_LOST))
-                fall_back(u);
+                fall_back(a, u);
 }
 
 static void note(Auto *a, Unit *u) {

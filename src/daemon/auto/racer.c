@@ -26,7 +26,7 @@ static void show(Racer *r, const char *verdict) {
                 const RaceCandidate *x = r->race.candidates + i;
 
                 c->figures[i] = (CandidateFigures) {
-                        .known = x->begun,
+                        .known = r->shadows && x->begun,
                         .miss_ratio = x->ratio,
                         .banned = x->banned > 0 ? x->banned - 1 : 0, /* after this window */
                         .out = x->out,
@@ -217,9 +217,9 @@ static void refused(Racer *r, guint candidate) {
         unit_choose(r->unit, next, runs ? NULL : verdict);
 }
 
-/* The kernel ended the one that ran. The stock policy is what runs now, so it is what is attached next, if
- * no switch to another one was on its way. */
-static void ejected(Racer *r) {
+/* The stock policy is what runs now, so it is what is attached next, if no switch to another one was on its
+ * way. */
+void racer_ejected(Racer *r) {
         const UnitChoice *c = r->unit->choice;
         guint next = c->chosen == r->came ? RACE_STOCK : c->chosen;
         g_autofree char *ban = describe_ban(race_ban(&r->race, r->came)),
@@ -253,8 +253,8 @@ static bool is_refused(const Racer *r) {
 void racer_reconciled(Racer *r, uint64_t now) {
         const UnitChoice *c = r->unit->choice;
 
-        if (r->unit->state == UNIT_LOST && r->came != RACE_STOCK)
-                ejected(r);
+        if (racer_is_ejected(r))
+                racer_ejected(r);
         else if (is_refused(r))
                 refused(r, c->chosen);
         else if (r->unit->state == UNIT_ATTACHED && (r->replaced || c->chosen != r->present)) {

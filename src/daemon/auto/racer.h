@@ -49,6 +49,13 @@ static inline bool racer_is_settled(const Racer *r) {
         return r->n_calm >= RACER_SETTLED || r->untold < 0 || r->unit->state != UNIT_ATTACHED;
 }
 
+/* Whether the kernel ended the policy, which is not the stock one; … */
+static inline bool racer_is_ejected(const Racer *r) {
+        return r->unit->state == UNIT_LOST && r->came != RACE_STOCK;
+}
+/* … that one is banned, and another one chosen. It may rest. */
+void racer_ejected(Racer *r);
+
 /* The policy of the candidate that is chosen is behind the unit's link now. */
 void racer_policy_came(Racer *r);
 /* After a reconcile that left nothing to be done for the unit: sees what became of a switch, and whether the
