@@ -15,6 +15,8 @@ void race_init(Race *race, size_t n_candidates, size_t present) {
                 .margin = RACE_MARGIN,
                 .needed = RACE_REGRET_FIRST,
                 .present = present,
+                .first = present != RACE_STOCK,
+                .guarded = present != RACE_STOCK ? RACE_GUARD_TURNS : 0,
         };
 }
 
@@ -120,6 +122,7 @@ static void take_ratios(Race *race, const RaceWindow *w) {
 
 static void run(Race *race, size_t candidate) {
         race->present = candidate;
+        race->first = false;
         race->guarded = 0;
         forget_regrets(race);
 }
@@ -156,19 +159,65 @@ void race_readmit(Race *race) {
                 race->candidates[i].out = false;
 }
 
+/* The candidate comes, with the present one before it. */
+static void switch_to(Race *race, size_t candidate) {
+        race->switched = true;
+        race->before = race->present;
+        race->before_bias = race->bias;
+        run(race, candidate);
+        race->guarded = RACE_GUARD_TURNS;
+        race->guard_regret = 0;
+}
+
+static bool may_win(const Race *race, size_t candidate) {
+        const RaceCandidate *c = race->candidates + candidate;
+
+        return candidate != race->present && c->begun && !c->out && c->banned == 0;
+}
+
+/* Whether the unit has missed enough more than it would with another one. */
+static bool has_regret(Race *race, const RaceWindow *w, double other, double loss) {
+        race->guarded -= turns_of(w);
+        race->guard_regret += (real_ratio(w) - other - loss) * turns_of(w);
+        race->guard_regret = MAX(race->guard_regret, 0.0);
+        return race->guard_regret >= RACE_GUARD_REGRET;
+}
+
+/* The candidate that the race began with is compared with the one whose shadow misses least. */
+static bool first_disappoints(Race *race, const RaceWindow *w, RaceStep *ret) {
+        size_t best = race->present;
+
+        if (race->guarded <= 0)
+                return false;
+        for (size_t i = 0; i < race->n_candidates; i++)
+                if (may_win(race, i) && !w->silent[i] &&
+                    (best == race->present || race->candidates[i].ratio < race->candidates[best].ratio))
+                        best = i;
+        if (best == race->present || !has_regret(race, w, shadow_ratio(w, best), RACE_GUARD_LOSS_FIRST))
+                return false;
+
+        *ret = (RaceStep) {
+                .action = RACE_LEAVE,
+                .from = race->present,
+                .to = best,
+                .from_ratio = real_ratio(w),
+                .to_ratio = shadow_ratio(w, best),
+        };
+        switch_to(race, best);
+        return true;
+}
+
 /* The unit is compared with the shadow of the policy before, and with how far the unit was off a shadow
  * then: shadows do not know all that happens to the unit. */
 static bool disappoints(Race *race, const RaceWindow *w, RaceStep *ret) {
         double before;
 
+        if (race->first)
+                return first_disappoints(race, w, ret);
         if (race->guarded <= 0 || w->silent[race->before])
                 return false;
-        race->guarded -= turns_of(w);
-
         before = shadow_ratio(w, race->before) + race->before_bias;
-        race->guard_regret += (real_ratio(w) - before - RACE_GUARD_LOSS) * turns_of(w);
-        race->guard_regret = MAX(race->guard_regret, 0.0);
-        if (race->guard_regret < RACE_GUARD_REGRET)
+        if (!has_regret(race, w, before, RACE_GUARD_LOSS))
                 return false;
 
         *ret = (RaceStep) {
@@ -196,10 +245,9 @@ static size_t find_best(const Race *race) {
         double most = 0;
 
         for (size_t i = 0; i < race->n_candidates; i++) {
-                const RaceCandidate *c = race->candidates + i;
-                double part = c->regret / needed_for(race, i);
+                double part = race->candidates[i].regret / needed_for(race, i);
 
-                if (i != race->present && c->begun && !c->out && c->banned == 0 && part > most) {
+                if (may_win(race, i) && part > most) {
                         best = i;
                         most = part;
                 }
@@ -266,12 +314,7 @@ void race_step(Race *race, const RaceWindow *window, RaceStep *ret) {
                 return;
 
         ret->action = RACE_SWITCH;
-        race->switched = true;
-        race->before = race->present;
-        race->before_bias = race->bias;
-        run(race, best);
-        race->guarded = RACE_GUARD_TURNS;
-        race->guard_regret = 0;
+        switch_to(race, best);
 }
 
 /* ---- words */
@@ -297,6 +340,9 @@ char *race_step_to_string(const RaceStep *step, const char *const *names) {
         case RACE_SWITCH:
                 return g_strdup_printf("from %s to %s: %s would miss %.1f %% of all requests, %s %.1f %%",
                                        from, to, to, to_percent, from, from_percent);
+        case RACE_LEAVE:
+                return g_strdup_printf("from %s to %s: it missed %.1f %% of all requests, %s would miss "
+                                       "%.1f %%", from, to, from_percent, to, to_percent);
         case RACE_ROLL_BACK:
                 return g_strdup_printf("back from %s to %s: it missed %.1f %% of all requests, %s would "
                                        "miss %.1f %%; %s is out for %u windows",

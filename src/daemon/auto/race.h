@@ -52,12 +52,16 @@
 /* For so many turns after a switch: if the unit misses so much more than with the policy before, with a
  * margin of RACE_GUARD_LOSS, the switch is taken back, and its policy is banned for so many windows; the
  * next time for twice, four times as many, and so on, until it was not banned for RACE_BAN_FORGET
- * windows. The candidate that the race begins with has no guard: how far the unit is off shadows is not
- * known, and may be more than policies differ, as the unit counts uses of folios, and they those of
- * pages. */
+ * windows.
+ *
+ * Before the candidate that the race begins with there is none, so that one is compared with the best of
+ * the others, unless it is the kernel's own. It is not known how far the unit is off shadows: that may be
+ * much, as the unit counts uses of folios, and they those of pages. So the margin is greater, and nobody is
+ * banned: if the unit misses no less with the other one, the first may win again. */
 #define RACE_GUARD_TURNS 8.0
 #define RACE_GUARD_REGRET 0.5
 #define RACE_GUARD_LOSS 0.01
+#define RACE_GUARD_LOSS_FIRST 0.05
 #define RACE_BAN_FIRST 16
 #define RACE_BAN_FORGET 1024
 #define RACE_BAN_MOST 10 /* powers of two */
@@ -78,6 +82,7 @@ typedef enum RaceAction {
         RACE_STAY,
         RACE_SWITCH,
         RACE_ROLL_BACK,
+        RACE_LEAVE, /* a switch from the candidate that the race began with, which its guard asks for */
 } RaceAction;
 
 /* Why it stays. */
@@ -95,8 +100,8 @@ typedef struct RaceStep {
         RaceAction action;
         RaceReason reason;
         size_t from, to;         /* "to" is the best one if it stays */
-        double from_ratio;       /* of the present one's shadow, since there is regret; ROLL_BACK: what the
-                                  * unit missed */
+        double from_ratio;       /* of the present one's shadow, since there is regret; ROLL_BACK, LEAVE:
+                                  * what the unit missed */
         double to_ratio;         /* of the other's; ROLL_BACK: what the unit would have missed with it */
         unsigned banned;         /* ROLL_BACK: for so many windows */
 } RaceStep;
@@ -126,6 +131,7 @@ typedef struct Race {
         bool switched;           /* in the last window, if that succeeds */
         bool begun;              /* there is an average of the bias */
         double bias;             /* average of how much more than its shadow the unit missed */
+        bool first;              /* it began with the present one, which is not the kernel's own */
         size_t before;           /* the guard: who ran before the last switch */
         double before_bias;
         double guarded;          /* turns that it still lasts */
@@ -144,8 +150,8 @@ uint64_t race_window_requests(uint64_t n_cached);
 /* Whether a window is over, with so many requests in so much time. */
 bool race_window_over(uint64_t n_cached, uint64_t requests, uint64_t usec);
 
-/* Takes the result of a window. If it says RACE_SWITCH or RACE_ROLL_BACK the caller has ret->to run, and
- * says with the next window whether it does: if it is another than was told, the race goes on from there. */
+/* Takes the result of a window. If it says anything but RACE_STAY the caller has ret->to run, and says with
+ * the next window whether it does: if it is another than was told, the race goes on from there. */
 void race_step(Race *race, const RaceWindow *window, RaceStep *ret);
 
 /* The kernel did not take the policy of a candidate, or ended it: bans it, as a switch that is taken back
