@@ -79,6 +79,30 @@ static void test_swings(void **state) {
         }
 }
 
+/* Of what swings between two values some windows count, whatever the period. What began anew is cold in the
+ * first ones. */
+static void test_windows_count(void **state) {
+        for (unsigned period = 1; period < 512; period++) {
+                Patience p = {};
+                unsigned cold = 0, counted = 0;
+                int has = 0;
+
+                for (unsigned i = 0; i < 10000; i++) {
+                        int wants = i / period % 2;
+
+                        if (patience_ends(&p, wants - has)) {
+                                patience_spend(&p);
+                                has = wants;
+                                cold = 8;
+                        } else if (cold > 0)
+                                cold -= wants == has;
+                        else
+                                counted += wants == has;
+                }
+                assert_in_range(counted, 10000 / 5, 10000);
+        }
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_doubles),
@@ -86,6 +110,7 @@ int main(void) {
                 cmocka_unit_test(test_direction),
                 cmocka_unit_test(test_calm),
                 cmocka_unit_test(test_swings),
+                cmocka_unit_test(test_windows_count),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

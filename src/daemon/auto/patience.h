@@ -7,9 +7,11 @@
  * has to be wanted in some windows, one after the other and in the same direction. That is one at first, and
  * twice as many after each change, or what swings around a threshold would be changed again and again. */
 
-#define PATIENCE_MOST 5U /* powers of two */
 /* After so many windows in which nothing was wanted it is half as many. */
 #define PATIENCE_CALM 64U
+/* A power of two. It is more than those windows, or there were swings of which no window counts: the change
+ * would come shortly before each turn. */
+#define PATIENCE_MOST 7U
 
 /* Begins as zeroes. */
 typedef struct Patience {
