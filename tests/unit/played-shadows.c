@@ -75,9 +75,13 @@ static Shadows *play_free(Shadows *p) {
         return NULL;
 }
 
-static int resize(Shadows *p, uint64_t n_pages) {
+static int resize(Shadows *p, uint64_t n_pages, unsigned *ret_wait) {
         PlayedShadows *s = (PlayedShadows *) p;
         uint64_t before = s->n_pages;
+
+        *ret_wait = played.patient ? 3 : 0;
+        if (played.resize_error < 0)
+                return played.resize_error;
 
         if (!played.patient)
                 s->n_pages = n_pages;

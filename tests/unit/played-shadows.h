@@ -23,6 +23,7 @@ typedef struct PlayedHost {
         int shadows_error;
         int read_error;
         int replaced_error;
+        int resize_error;
         unsigned room;             /* for so many units; 0: for all */
         unsigned n_new, n_read;
         PlayedShadows *shadows[PLAYED_UNITS]; /* NULL: none */

@@ -177,6 +177,10 @@ static void test_reseeded(void **state) {
         s->n_answered++; /* it never is */
         s->handlers->reseeded((Shadows *) s, s->userdata);
         assert_false(u->choice->figures[MRU].known);
+        assert_string_equal(u->choice->verdict, "stays with stock: its shadows began anew, as the size of "
+                                                "the cache or of the sample changed");
+        play_window(u, 500, 500, 500, 300);
+        assert_string_equal(u->choice->verdict, "stays with stock: its shadow has not run for long enough");
         warm_up(u);
         play_window(u, 500, 500, 500, 300);
         assert_runs(u, "noop");
@@ -194,6 +198,19 @@ static void test_shrinks(void **state) {
         for (unsigned i = 0; i < 32; i++)
                 play_window(u, 900, 500, 100, 300);
         assert_runs(u, "mru");
+        assert_string_equal(u->choice->verdict, "stays with mru nr_scan=64: the size of the cache is "
+                                                "another one; if that lasts for 3 windows, its shadows "
+                                                "begin anew");
+
+        played.resize_error = -ENOMEM;
+        play_window(u, 900, 500, 100, 300);
+        assert_string_equal(u->choice->verdict, "stays with mru nr_scan=64: the kernel does not sample what "
+                                                "the unit reads: Cannot allocate memory");
+        played.resize_error = -ENOENT; /* systemd will tell */
+        g_set_str(&u->choice->verdict, NULL);
+        play_window(u, 900, 500, 100, 300);
+        assert_null(u->choice->verdict);
+        played.resize_error = 0;
 
         played.capacity = 1000;
         for (unsigned i = 0; i < 3; i++)

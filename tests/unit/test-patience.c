@@ -37,6 +37,22 @@ static void test_not_spent(void **state) {
         assert_int_equal(wait_for(&p, 1), 4);
 }
 
+static void test_left(void **state) {
+        Patience p = {};
+
+        assert_int_equal(patience_left(&p), 1);
+        (void) wait_for(&p, 1);
+        (void) wait_for(&p, 1);
+        assert_int_equal(patience_left(&p), 4);
+        (void) patience_ends(&p, 1);
+        assert_int_equal(patience_left(&p), 3);
+        (void) patience_ends(&p, -1);
+        assert_int_equal(patience_left(&p), 3);
+        for (unsigned i = 0; i < 10; i++)
+                (void) patience_ends(&p, -1);
+        assert_int_equal(patience_left(&p), 0); /* it is due */
+}
+
 static void test_direction(void **state) {
         Patience p = {};
 
@@ -107,6 +123,7 @@ int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_doubles),
                 cmocka_unit_test(test_not_spent),
+                cmocka_unit_test(test_left),
                 cmocka_unit_test(test_direction),
                 cmocka_unit_test(test_calm),
                 cmocka_unit_test(test_swings),

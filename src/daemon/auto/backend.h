@@ -12,7 +12,7 @@ typedef struct AutoBackend {
                            uint64_t n_pages, const ShadowCandidate *candidates, size_t n_candidates,
                            const ShadowsHandlers *handlers, void *userdata, Shadows **ret);
         Shadows *(*shadows_free)(Shadows *s);
-        int (*shadows_resize)(Shadows *s, uint64_t n_pages);
+        int (*shadows_resize)(Shadows *s, uint64_t n_pages, unsigned *ret_wait);
         int (*shadows_policy_replaced)(Shadows *s);
         int (*shadows_end_window)(Shadows *s);
         int (*read)(const Unit *u, Meter *ret);

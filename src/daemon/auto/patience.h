@@ -24,5 +24,11 @@ typedef struct Patience {
 /* A window is over, and something is to be larger (1), smaller (-1), or nothing is wanted (0). Returns
  * whether that is to be done now. */
 bool patience_ends(Patience *p, int direction);
+/* In how many more windows it has to be wanted; 0: it is to be done. */
+static inline unsigned patience_left(const Patience *p) {
+        unsigned needed = 1U << p->level;
+
+        return p->wanted < needed ? needed - p->wanted : 0;
+}
 /* It was done. Until then it ends with each window that wants the same. */
 void patience_spend(Patience *p);

@@ -322,7 +322,7 @@ void race_step(Race *race, const RaceWindow *window, RaceStep *ret) {
 char *race_step_to_string(const RaceStep *step, const char *const *names) {
         static const char *const reasons[_RACE_REASON_MAX] = {
                 [RACE_NO_SAMPLE]   = "there were too few requests",
-                [RACE_NO_SHADOW]   = "nothing is known of what it misses in the sample",
+                [RACE_NO_SHADOW]   = "its shadow has not run for long enough",
                 [RACE_BEST]        = "no other policy gains more than the margin",
                 [RACE_UNCONFIRMED] = "more windows have to confirm it",
         };

@@ -36,6 +36,22 @@ static void show(Racer *r, const char *verdict) {
                 g_set_str(&c->verdict, verdict);
 }
 
+/* No window counts now. */
+static void show_waiting(Racer *r, const char *why) {
+        g_autofree char *verdict = g_strdup_printf("stays with %s: %s", name_of(r, r->present), why);
+
+        show(r, verdict);
+}
+
+/* The same, with an error. Of a control group that is gone systemd will tell. */
+static void show_unsampled(Racer *r, int error) {
+        g_autofree char *why = g_strdup_printf("the kernel does not sample what the unit reads: %s",
+                                               strerror(-error));
+
+        if (error != -ENOENT)
+                show_waiting(r, why);
+}
+
 /* ---- windows */
 
 /* That of the shadows begins now, too. */
@@ -76,6 +92,28 @@ static uint64_t expected_of(const RaceWindow *window, const ShadowsWindow *w) {
         return (uint64_t) (share * w->sampled / MAX(w->sampled + w->lost, 1U));
 }
 
+/* Whether the shadows' caches are as large as the unit's. */
+static bool fits_capacity(Racer *r) {
+        unsigned wait;
+        int fits;
+
+        fits = r->backend->shadows_resize(r->shadows, r->backend->read_capacity(r->unit, &r->begin), &wait);
+        if (fits > 0)
+                return true;
+
+        r->n_calm = 0;
+        if (fits < 0)
+                show_unsampled(r, fits);
+        else if (wait > 0) {
+                g_autofree char *why = g_strdup_printf("the size of the cache is another one; if that lasts "
+                                                       "for %u window%s, its shadows begin anew", wait,
+                                                       wait == 1 ? "" : "s");
+
+                show_waiting(r, why);
+        }
+        return false;
+}
+
 static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
         Racer *r = ASSERT_PTR(userdata);
         g_autofree const char **names = g_new0(const char *, r->candidates->len);
@@ -92,10 +130,8 @@ static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
                         begin_anew(r, g_get_monotonic_time());
                 return;
         }
-        if (r->backend->shadows_resize(s, r->backend->read_capacity(r->unit, &r->begin)) <= 0) {
-                r->n_calm = 0;
+        if (!fits_capacity(r))
                 return;
-        }
 
         r->window.expected = expected_of(&r->window, w);
         r->window.sampled = w->sampled;
@@ -122,7 +158,7 @@ static void on_reseeded(Shadows *s, void *userdata) {
         race_reseed(&r->race);
         r->n_calm = 0;
         if (racer_fits(r))
-                show(r, NULL);
+                show_waiting(r, "its shadows began anew, as the size of the cache or of the sample changed");
         r->ending = false; /* what they were asked before, they do not answer any more */
         begin_window(r, g_get_monotonic_time());
 }
@@ -149,6 +185,8 @@ static void end_window(Racer *r, const Meter *m, uint64_t now) {
 static void tell_rate(Racer *r) {
         int e = r->backend->shadows_policy_replaced(r->shadows);
 
+        if (e < 0)
+                show_unsampled(r, e);
         if (e < 0 && e != -ENOENT && e != r->untold) /* that is: systemd will tell */
                 log_full_fields(LOG_WARNING, e, LOG_FIELDS(.unit = r->unit->name),
                                 "%s: Cannot have the kernel sample what the unit reads, trying again: %m",
@@ -160,13 +198,15 @@ void racer_tick(Racer *r, uint64_t now) {
         uint64_t requests;
         Meter m;
 
-        if (r->unit->state != UNIT_ATTACHED || r->ending || now < r->look_usec)
+        if (!racer_fits(r) || r->unit->state != UNIT_ATTACHED || r->ending || now < r->look_usec)
                 return;
 
         if (r->untold) {
                 tell_rate(r);
-                if (!r->untold)
+                if (!r->untold) {
+                        g_set_str(&r->unit->choice->verdict, NULL); /* which was the error */
                         begin_anew(r, now);
+                }
                 return;
         }
         if (r->backend->read(r->unit, &m) < 0)

@@ -235,16 +235,18 @@ static int on_tell(sd_event_source *source, void *userdata) {
         return 0;
 }
 
-int shadows_resize(Shadows *s, uint64_t n_pages) {
+int shadows_resize(Shadows *s, uint64_t n_pages, unsigned *ret_wait) {
         uint64_t slack = s->n_pages / 4;
         int direction = n_pages == 0 ? 0 : (n_pages > s->n_pages + slack) - (n_pages + slack < s->n_pages);
 
+        *ret_wait = 0;
         if (patience_ends(&s->resizing, direction)) {
                 int r = begin_again(s, &s->resizing, n_pages, rate_of(n_pages));
 
                 if (r < 0)
                         return r;
-        }
+        } else if (direction != 0)
+                *ret_wait = patience_left(&s->resizing);
         return direction == 0;
 }
 

@@ -73,8 +73,9 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Shadows *, shadows_free);
 
 /* A window was told, and the unit may cache that many pages now. Returns whether what was told holds for
  * that, 1 or 0: it does not if it is more than a quarter more or less than when they began. If that lasts
- * (see patience.h), they begin anew, and the handler is called from here. */
-int shadows_resize(Shadows *s, uint64_t n_pages);
+ * (see patience.h), they begin anew, and the handler is called from here. Until then *ret_wait is in how
+ * many more windows that has to be so, else 0. Negative errno: they cannot begin anew, and try again. */
+int shadows_resize(Shadows *s, uint64_t n_pages, unsigned *ret_wait);
 
 /* The unit has another policy: tells the kernel the rate, if it does not know it; without that no events
  * come. -ENOENT: the control group is gone. */

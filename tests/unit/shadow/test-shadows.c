@@ -25,6 +25,7 @@
 
 static char *program, *fake_program;
 static uint64_t own_id; /* of the control group of x.service */
+static unsigned left;   /* what shadows_resize() said last */
 
 typedef struct Fixture {
         char *dir, *sysfs, *cgroups;
@@ -303,13 +304,13 @@ static void test_resize(void **state) {
 
         begin_and_end_window(f, 8192, LIST("lru"));
         assert_sample_file(f, "8");
-        assert_int_equal(shadows_resize(f->shadows, 9000), 1);
-        assert_int_equal(shadows_resize(f->shadows, 7000), 1);
-        assert_int_equal(f->n_reseeded, 0);
+        assert_int_equal(shadows_resize(f->shadows, 9000, &left), 1);
+        assert_int_equal(shadows_resize(f->shadows, 7000, &left), 1);
         loop(10, 1);
         assert_int_equal(shadows_end_window(f->shadows), 0);
-        assert_int_equal(shadows_resize(f->shadows, 16384), 0);
-        assert_int_equal(shadows_resize(f->shadows, 8192), 0); /* not now, but they do not fit */
+        assert_int_equal(shadows_resize(f->shadows, 16384, &left), 0);
+        assert_int_equal(shadows_resize(f->shadows, 8192, &left), 0); /* not now, but they do not fit */
+        assert_int_equal(left, 1);
         assert_int_equal(f->n_reseeded, 1);
         assert_sample_file(f, "16");
         end_window(f);
@@ -317,7 +318,6 @@ static void test_resize(void **state) {
         assert_int_equal(f->window.one_in, 16);
         assert_int_equal(f->window.sampled, 0);
         assert_false(f->window.candidates[0].valid);
-
         /* the caches are empty */
         loop(10, 1);
         end_window(f);
@@ -354,7 +354,7 @@ static void test_swings(void **state) {
         shadow_host_set_program(f->host, "/nowhere/cachebpf-shadow");
         begin(f, 4096, LIST("fifo"));
         for (unsigned i = 0; i < 100; i++)
-                assert_true(shadows_resize(f->shadows, i % 2 == 0 ? 8192 : 2048) >= 0);
+                assert_true(shadows_resize(f->shadows, i % 2 == 0 ? 8192 : 2048, &left) >= 0);
         assert_in_range(f->n_reseeded, 1, 2);
 
         for (unsigned i = 0; i < 20; i++) {
@@ -392,7 +392,7 @@ static void test_another_cgroup(void **state) {
         write_sample_file(f, "0");
 
         assert_int_equal(shadows_policy_replaced(f->shadows), -ENOENT);
-        assert_int_equal(shadows_resize(f->shadows, 16384), -ENOENT);
+        assert_int_equal(shadows_resize(f->shadows, 16384, &left), -ENOENT);
         assert_int_equal(f->n_reseeded, 0);
         assert_sample_file(f, "0");
         write_sample_file(f, "2");
@@ -408,7 +408,7 @@ static void test_cannot_begin_again(void **state) {
         begin(f, 8192, LIST("lru"));
         assert_true(unlink(file) == 0 && mkdir(file, 0755) == 0);
         for (unsigned i = 0; i < 3; i++)
-                assert_int_equal(shadows_resize(f->shadows, 16384), -EISDIR);
+                assert_int_equal(shadows_resize(f->shadows, 16384, &left), -EISDIR);
 }
 
 /* ---- processes */
