@@ -142,6 +142,49 @@ static void test_more_than_there_is_room_for(void **state) {
         assert_int_equal(n_warnings, 1);
 }
 
+static void note_warning(int level, const LogFields *fields, const char *message, void *userdata) {
+        if (level <= LOG_WARNING)
+                g_string_append_printf(userdata, "%s\n", message);
+}
+
+static void expect_warning(GString *heard, Unit *u, const char *who) {
+        static const char why[] = ": policies are compared for as many as have 64 candidates together; "
+                                  "CacheCandidates= can name fewer.\n";
+        g_autofree char *expected = g_strconcat(who, *who ? why : "", NULL);
+
+        g_string_truncate(heard, 0);
+        for (unsigned i = 0; i < 14; i++) /* two minutes */
+                pass_window(u, 500);
+        assert_string_equal(heard->str, expected);
+}
+
+/* One message for all, and another one when they become more. */
+static void test_those_who_wait_are_counted(void **state) {
+        g_autoptr(GString) heard = g_string_new(NULL);
+        Unit *a = add_auto_unit("a.slice", 1);
+
+        log_set_hook(note_warning, heard);
+        played.room = 1;
+        for (uint64_t id = 2; id < 5; id++) {
+                g_autofree char *name = g_strdup_printf("%" PRIu64 ".slice", id);
+
+                assert_string_equal(add_auto_unit(name, id)->choice->verdict,
+                                    "stays with stock, policies cannot be compared: there are too many "
+                                    "candidates of other units");
+        }
+        expect_warning(heard, a, "3 units with CachePolicy=auto wait for their turn");
+        expect_warning(heard, a, "");
+        add_auto_unit("5.slice", 5);
+        expect_warning(heard, a, "4 units with CachePolicy=auto wait for their turn");
+
+        /* All have begun meanwhile. */
+        played.room = 5;
+        expect_warning(heard, a, "");
+        add_auto_unit("6.slice", 6);
+        expect_warning(heard, a, "1 unit with CachePolicy=auto waits for its turn");
+        log_set_hook(NULL, NULL);
+}
+
 /* Until it has made room for another one. */
 static void settle(Unit *u, const Unit *waiting) {
         for (unsigned i = 0; played.shadows[u->cgroup_id]; i++) {
@@ -322,6 +365,8 @@ static void test_starts_again_while_it_waits(void **state) {
                 start_again(b, id);
         start_again(a, 6);
         start_again(a, 7);
+        for (unsigned i = 0; i < 14; i++)
+                pass_window(a, 500);
         log_set_hook(NULL, NULL);
         assert_int_equal(n_warnings, 1);
         assert_int_equal(b->raced_until, 0);
@@ -469,6 +514,7 @@ int main(void) {
                 AUTO_TEST(test_unit_stops_while_it_waits),
                 AUTO_TEST(test_unit_waits_for_systemd),
                 AUTO_TEST(test_more_than_there_is_room_for),
+                AUTO_TEST(test_those_who_wait_are_counted),
                 AUTO_TEST(test_next_turn),
                 AUTO_TEST(test_reload_while_it_waits),
                 AUTO_TEST(test_ejected_while_it_waits),

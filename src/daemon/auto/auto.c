@@ -20,6 +20,7 @@ struct Auto {
         GHashTable *noted;       /* set of Unit: it changed, and has CachePolicy=auto or had it */
         sd_event_source *timer;  /* on while there are racers */
         uint64_t retry_at;       /* CLOCK_MONOTONIC; UINT64_MAX: all have begun */
+        guint n_told;            /* units of which the journal says that they wait for their turn */
 };
 
 /* ---- time */
@@ -64,8 +65,7 @@ static int begin(Auto *a, Unit *u, uint64_t now) {
         verdict = g_strdup_printf("stays with %s, policies cannot be compared: %s", unit_chosen_name(u),
                                   why);
         g_set_str(&u->choice->verdict, verdict);
-        /* said once, and not of one that waits for its next turn */
-        if (u->race_error != r && (r != -EBUSY || u->raced_until == 0))
+        if (r != -EBUSY && u->race_error != r) /* once; and those who wait for their turn are counted */
                 log_full_fields(LOG_WARNING, r, LOG_FIELDS(.unit = u->name),
                                 "%s: Cannot compare cache policies, trying again each minute: %s.", u->name,
                                 why);
@@ -239,6 +239,25 @@ static bool make_room(Auto *a, const Unit *waiting, uint64_t now) {
         return true;
 }
 
+/* One message for all of them, when they are more than before. */
+static void tell_waiting(Auto *a) {
+        _cleanup_ptr_array_ GPtrArray *waiting = list_waiting(a);
+        guint n = 0;
+
+        for (guint i = 0; i < waiting->len; i++) {
+                const Unit *u = waiting->pdata[i];
+
+                n += u->race_error == -EBUSY || g_hash_table_contains(a->resting, u);
+        }
+
+        if (n > a->n_told)
+                log_warning("%u unit%s with CachePolicy=auto wait%s for %s turn: policies are compared for "
+                            "as many as have %u candidates together; CacheCandidates= can name fewer.", n,
+                            n == 1 ? "" : "s", n == 1 ? "s" : "", n == 1 ? "its" : "their",
+                            SHADOWS_PROCESSES_MAX);
+        a->n_told = n > 0 ? MAX(n, a->n_told) : 0;
+}
+
 static void begin_again(Auto *a, uint64_t now) {
         _cleanup_ptr_array_ GPtrArray *waiting = list_waiting(a);
 
@@ -246,6 +265,7 @@ static void begin_again(Auto *a, uint64_t now) {
         for (guint i = 0; i < waiting->len; i++)
                 while (begin(a, waiting->pdata[i], now) == -EBUSY && make_room(a, waiting->pdata[i], now))
                         ;
+        tell_waiting(a);
 }
 
 void auto_tick(Auto *a, uint64_t now) {

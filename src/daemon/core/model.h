@@ -127,7 +127,7 @@ struct Unit {
 
         UnitChoice *choice;         /* CachePolicy=auto; NULL: it is not, or not known */
         uint64_t raced_until;       /* CLOCK_MONOTONIC, when its last race ended; 0: it had none */
-        int race_error;             /* why none began, as the journal says; 0: it did, or nothing is said */
+        int race_error;             /* why none began; 0: it did, or that is not known */
 
         UnitReplay *replay;         /* CacheReplay= is wanted; NULL: it is not */
 
