@@ -31,7 +31,7 @@ struct near {
 };
 
 /* The octave of @page near a jump to [@start, @end), or NEAR_FAR. */
-static __always_inline __u32 near_octave(__u64 start, __u64 end, __u64 page)
+__verified_once __u32 near_octave(__u64 start, __u64 end, __u64 page)
 {
 	bool before = page < start;
 	/* what is in the jump is far: 0, or negative */
@@ -50,7 +50,7 @@ static __always_inline __u32 near_pages(__u32 octave)
 }
 
 /* The octaves on one side that begin behind @from pages, and not behind @to: a bit for each. */
-static __always_inline __u32 near_between(__u64 from, __u64 to)
+__verified_once __u32 near_between(__u64 from, __u64 to)
 {
 	__u32 octaves = 0;
 
@@ -62,7 +62,7 @@ static __always_inline __u32 near_between(__u64 from, __u64 to)
 }
 
 /* Pages that pay on one side, from the jump to the end of the last octave that does. */
-static __always_inline __u32 near_extent(const struct near *n, bool before)
+__verified_once __u32 near_extent(const struct near *n __arg_nonnull, bool before)
 {
 	__u32 pages = 0;
 

@@ -128,7 +128,7 @@ static __always_inline void readahead_use(struct readahead_stream *s, __u32 octa
 }
 
 /* A jump is over: what was not used until now was not used. */
-static __noinline void readahead_judge(struct readahead_stream *s, __u32 number)
+__verified_once int readahead_judge(struct readahead_stream *s __arg_nonnull, __u32 number)
 {
 	const struct readahead_jump *jump = s->jumps + number % READAHEAD_JUMPS;
 	__u32 i;
@@ -138,6 +138,7 @@ static __noinline void readahead_judge(struct readahead_stream *s, __u32 number)
 			readahead_pass(s, i);
 	if (jump->probe != READAHEAD_NONE)
 		readahead_pass(s, jump->probed);
+	return 0;
 }
 
 /* The slot of the stream; anew if it was another's. */
@@ -346,17 +347,16 @@ static __always_inline void readahead_marker(struct cachebpf_readahead *ra,
 	s->mark = ra->start + ra->size - ra->async_size;
 }
 
-/* The present run, if it began with a jump, has come to the request: what is between them was used. */
-static __always_inline void readahead_reach(const struct cachebpf_readahead *ra,
-					    struct readahead_stream *s)
+/* The present run, if it began with a jump, has come to the page @index: what is between them was used. */
+__verified_once int readahead_reach(struct readahead_stream *s __arg_nonnull, __u64 index)
 {
 	struct readahead_jump *jump = s->jumps + s->from % READAHEAD_JUMPS;
-	bool before = ra->index < jump->start;
-	__u64 distance = before ? jump->start - ra->index : ra->index - jump->end + 1;
+	bool before = index < jump->start;
+	__u64 distance = before ? jump->start - index : index - jump->end + 1;
 	__u32 i, octave;
 
 	if (s->from >= READAHEAD_JUMPS)
-		return;
+		return 0;
 	for (i = 0; i < NEAR_OCTAVES; i++) {
 		octave = (before ? NEAR_BEFORE : 0) + i;
 		if (!(jump->unread >> octave & 1) || distance < near_pages(i))
@@ -365,6 +365,7 @@ static __always_inline void readahead_reach(const struct cachebpf_readahead *ra,
 		readahead_pass(s, octave);
 		readahead_use(s, octave, near_pages(i));
 	}
+	return 0;
 }
 
 /*
@@ -438,7 +439,7 @@ static __always_inline void readahead_adapt(struct cachebpf_readahead *ra)
 	bool marked = ra->reason == CACHEBPF_READAHEAD_MARKER;
 
 	if (marked ? readahead_is_mark(ra, s->mark) : readahead_miss(ra, s)) {
-		readahead_reach(ra, s);
+		readahead_reach(s, ra->index);
 		readahead_run(ra, s, most);
 	} else if (marked) {
 		readahead_marker(ra, s, most);

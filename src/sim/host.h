@@ -130,6 +130,9 @@ SIM_API void sim_counter_register(SimCounter **list, SimCounter *counter);
 __attribute__((__unused__)) static SimTunable *sim_tunables;
 __attribute__((__unused__)) static SimCounter *sim_own_counters;
 
+/* Each policy has its own. */
+#define __verified_once static __attribute__((__noinline__, __unused__))
+
 /* Comes after the type: "void CACHEBPF_OP(…)". */
 #define CACHEBPF_OP(name, args...) static __attribute__((__unused__)) name(args)
 #define CACHEBPF_SLEEPABLE_OP(name, args...) CACHEBPF_OP(name, args)
