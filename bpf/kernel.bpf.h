@@ -14,8 +14,11 @@
 #define __kernel_type	__attribute__((preserve_access_index))
 /* a function that older kernels lack: programs that call it cannot be loaded there, others can */
 #define __newer		__weak
-/* in front of a function that the verifier looks at once, and not wherever it is called: no static one */
-#define __verified_once	__noinline
+/*
+ * in front of a function that the verifier looks at once, and not wherever it is called; weak, or clang would
+ * leave out what it knows by looking into it, and the verifier does not
+ */
+#define __verified_once	__weak __noinline
 /* in front of a loop that is run through a known number of times */
 #define __unrolled	_Pragma("unroll")
 
