@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Who reads a file, of which nothing is ever evicted, and asks bpf/lib/readahead.bpf.h what to read ahead. */
+/* Who reads a file, of which nothing is ever evicted, and asks bpf/lib/readahead.bpf.h what to read. */
 
 #include "sim-test.h"
 
