@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product
-# timeout: 300
+# timeout: 500
 # CacheReadahead=: what is read of a file that does not fit, by each setting; a change of the setting while the unit
 # runs; and a kernel that cannot.
 . "$(dirname "$0")/lib.sh"
