@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# kernel: product distro
+# kernel: product
 # timeout: 400
 # CacheReplay=yes: what a service read after its start is read again at its next start, by a process in its control
 # group: the service itself waits for few requests then. Who looks is told. The recording is damaged, forgotten, does
