@@ -52,8 +52,6 @@
 #define READAHEAD_RANGES	4
 #define READAHEAD_NONE		(~0ULL)
 #define READAHEAD_JUMPS		4
-/* if more is missing near a jump it is one of its own */
-#define READAHEAD_NEAR		8
 /* a stream that jumped so often is known by itself */
 #define READAHEAD_KNOWN		32
 
@@ -61,7 +59,7 @@ struct readahead_jump {
 	/* what was asked for */
 	__u64 start;
 	__u64 end;
-	/* where a run would go on: behind what was read, or behind a page that was missing near it; */
+	/* where a run would go on: behind what was read; */
 	__u64 next;
 	/* or downward: there something was read before */
 	__u64 down;
@@ -70,8 +68,6 @@ struct readahead_jump {
 	__u32 probed;
 	/* octaves that there are in the file and that were not read: a bit for each */
 	__u32 unread;
-	/* pages that were missing there */
-	__u32 nr_near;
 };
 
 struct readahead_stream {
@@ -396,8 +392,6 @@ static __always_inline bool readahead_miss(struct cachebpf_readahead *ra,
 
 		if (ra->index == jump->next) {
 			jump->next = READAHEAD_NONE;
-			if (ra->index < jump->end)
-				break;
 			return readahead_begin(s, ra->wanted, ra->index - jump->end, i);
 		}
 		if (ra->index == jump->down) {
@@ -412,24 +406,19 @@ static __always_inline bool readahead_miss(struct cachebpf_readahead *ra,
 	return false;
 }
 
-/* A page is missing that is not a run's.  Returns whether it is near a jump that did not read it. */
-static __always_inline bool readahead_near(const struct cachebpf_readahead *ra,
+/* A page is missing that is not a run's: is it near a jump that did not read it? */
+static __always_inline void readahead_near(const struct cachebpf_readahead *ra,
 					   struct readahead_stream *s)
 {
 	for (__u32 i = 0; i < READAHEAD_JUMPS; i++) {
-		struct readahead_jump *jump = s->jumps + i;
+		const struct readahead_jump *jump = s->jumps + i;
 		__u32 octave = near_octave(jump->start, jump->end, ra->index);
 
-		if (octave == NEAR_FAR || !(jump->unread >> octave % NEAR_FAR & 1) ||
-		    jump->nr_near == READAHEAD_NEAR)
+		if (octave == NEAR_FAR || !(jump->unread >> octave % NEAR_FAR & 1))
 			continue;
-		jump->nr_near++;
-		jump->next = ra->index + ra->wanted;
 		readahead_use(s, octave, 1);
-		s->last = ra->index;
-		return true;
+		break;
 	}
-	return false;
 }
 
 static __always_inline void readahead_adapt(struct cachebpf_readahead *ra)
@@ -443,7 +432,8 @@ static __always_inline void readahead_adapt(struct cachebpf_readahead *ra)
 		readahead_run(ra, s, most);
 	} else if (marked) {
 		readahead_marker(ra, s, most);
-	} else if (!readahead_near(ra, s)) {
+	} else {
+		readahead_near(ra, s);
 		readahead_jump(ra, s, most);
 	}
 }

@@ -83,7 +83,7 @@ static void test_records(void **state) {
                                 assert_records(&p, 1, 1.05, 2.1, 0, -1);
                                 break;
                         case 3:
-                                assert_records(&p, 1, 1.1, 4.2, 0, -2, -1);
+                                assert_records(&p, 1, 1.1, 4.2, 0, -1, -2);
                                 break;
                         case 4: /* around a place */
                                 assert_records(&p, 1, 1.1, 5.3, 0, -1, 1, 2);
