@@ -117,7 +117,7 @@ static bool propose(struct cachebpf_policy *policy, struct cachebpf_evict *evict
 }
 
 /* It is the turn of the page A of @m, and B goes.  Returns whether the request is full. */
-__noinline int acfs_replace(struct cachebpf_policy *policy __arg_trusted,
+__verified_once int replace(struct cachebpf_policy *policy __arg_trusted,
 			    struct cachebpf_evict *evict __arg_trusted,
 			    struct manager *m __arg_nonnull, struct cachebpf_folio *A __arg_trusted,
 			    struct cachebpf_folio *B __arg_trusted)
@@ -130,7 +130,7 @@ __noinline int acfs_replace(struct cachebpf_policy *policy __arg_trusted,
 }
 
 /* What else goes of an MRU level of which no page was used since it came or was swapped. */
-__noinline int acfs_pay_any(struct cachebpf_policy *policy __arg_trusted,
+__verified_once int acfs_pay_any(struct cachebpf_policy *policy __arg_trusted,
 			    struct cachebpf_evict *evict __arg_trusted,
 			    struct manager *m __arg_nonnull, struct places *places __arg_nonnull)
 {
@@ -139,7 +139,7 @@ __noinline int acfs_pay_any(struct cachebpf_policy *policy __arg_trusted,
 
 	for_folio(A, policy, places->found.all.number)
 		for_folio(B, policy, number)
-			return acfs_replace(policy, evict, m, A, B);
+			return replace(policy, evict, m, A, B);
 	return false;
 }
 
@@ -148,7 +148,7 @@ __noinline int acfs_pay_any(struct cachebpf_policy *policy __arg_trusted,
  * is not after @limit.  What goes is on one list as well: of the lowest level that with the oldest
  * place, as long as no other has an older one; or those used last.
  */
-__noinline int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
+__verified_once int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
 			    struct cachebpf_evict *evict __arg_trusted,
 			    struct manager *m __arg_nonnull, struct places *places __arg_nonnull,
 			    __s64 limit)
@@ -194,7 +194,7 @@ __noinline int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
 			if (place < limit)
 				limit = place;
 		}
-		if (acfs_replace(policy, evict, m, A, goes)) {
+		if (replace(policy, evict, m, A, goes)) {
 			done = FULL;
 			break;
 		}
@@ -204,7 +204,7 @@ __noinline int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
 }
 
 /* The manager @m gives pages as long as its oldest place is not after @limit.  Returns whether the request is full. */
-__noinline int acfs_pay(struct cachebpf_policy *policy __arg_trusted,
+__verified_once int acfs_pay(struct cachebpf_policy *policy __arg_trusted,
 			struct cachebpf_evict *evict __arg_trusted,
 			struct manager *m __arg_nonnull, struct places *places __arg_nonnull,
 			__s64 limit)
@@ -260,7 +260,7 @@ static __noinline void take_back(struct cachebpf_policy *policy, struct cachebpf
 }
 
 /* Whoever has the oldest place pays, until the request is full. */
-__noinline int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
+__verified_once int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
 			    struct cachebpf_evict *evict __arg_trusted,
 			    struct places *places __arg_nonnull)
 {

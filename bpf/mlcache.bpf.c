@@ -139,12 +139,9 @@ static __always_inline __s64 worth(struct cachebpf_folio *folio, struct arm *arm
 	return score(folio, arm) + bonus[min(arm->n, MAX_PLAYS) & MAX_PLAYS];
 }
 
-/*
- * Returns whether @folio is on its rung of the ladder; else it is from now on.  The verifier
- * looks at a global function once, and not wherever it is called.
- */
-__noinline int mlcache_put(struct cachebpf_policy *policy __arg_trusted,
-			   struct cachebpf_folio *folio __arg_trusted)
+/* Returns whether @folio is on its rung of the ladder; else it is from now on. */
+__verified_once int put(struct cachebpf_policy *policy __arg_trusted,
+			struct cachebpf_folio *folio __arg_trusted)
 {
 	struct arm *arm = folio_data(folio, struct arm);
 
@@ -164,7 +161,7 @@ static __noinline void look_at(struct cachebpf_policy *policy, struct cachebpf_e
 	struct arm *arm;
 
 	for_each_folio(folio, evict, list, nr, CACHEBPF_ITER_ROTATE) {
-		mlcache_put(policy, folio);
+		put(policy, folio);
 		arm = folio_data(folio, struct arm);
 		if (arm && (list != newcomers || arm->n > 1))
 			scores_note(arm->key, (struct plays) { score(folio, arm), arm->n });
@@ -180,7 +177,7 @@ static __noinline bool propose(struct cachebpf_policy *policy, struct cachebpf_e
 
 	for_each_folio(folio, evict, list, 0, CACHEBPF_ITER_ROTATE) {
 		arm = folio_data(folio, struct arm);
-		if (!arm || !mlcache_put(policy, folio))
+		if (!arm || !put(policy, folio))
 			continue;
 		arm->proposed = true;
 		if (bpf_cachebpf_evict(evict, folio))

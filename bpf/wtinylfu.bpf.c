@@ -66,12 +66,11 @@ void CACHEBPF_OP(wtinylfu_added, struct cachebpf_policy *policy, struct cachebpf
 
 /*
  * Tell the sketch of the uses of @folio it does not know yet; returns how many it knows
- * then, with those of runs before, which are in @before as well.  The verifier looks at a
- * global function once, and not wherever it is called.
+ * then, with those of runs before, which are in @before as well.
  */
-__noinline int wtinylfu_count(struct cachebpf_policy *policy __arg_trusted,
-			      struct cachebpf_folio *folio __arg_trusted,
-			      __u32 *before __arg_nonnull)
+__verified_once int count_all_uses(struct cachebpf_policy *policy __arg_trusted,
+				   struct cachebpf_folio *folio __arg_trusted,
+				   __u32 *before __arg_nonnull)
 {
 	struct history *h = folio_data(folio, struct history);
 	__u16 accesses = folio->accesses;
@@ -98,7 +97,7 @@ static __u32 count_uses(struct cachebpf_policy *policy, struct cachebpf_folio *f
 {
 	__u32 before;
 
-	return wtinylfu_count(policy, folio, &before);
+	return count_all_uses(policy, folio, &before);
 }
 
 /* Where what leaves the window for the main part goes. */
@@ -144,7 +143,7 @@ static void fill_main(struct cachebpf_policy *policy, struct cachebpf_evict *evi
 		if (nr <= 0)
 			break;
 		nr -= folio_pages(folio);
-		wtinylfu_count(policy, folio, &before);
+		count_all_uses(policy, folio, &before);
 		bpf_cachebpf_list_move(policy, folio, queue_for(before), TAIL);
 	}
 }
@@ -176,7 +175,7 @@ static bool evict_from_main(struct cachebpf_policy *policy, struct cachebpf_evic
 		for_each_folio(candidate, evict, window, 0, CACHEBPF_ITER_ROTATE) {
 			if (!victim)
 				victim = next_victim(policy, &victims);
-			uses = wtinylfu_count(policy, candidate, &before);
+			uses = count_all_uses(policy, candidate, &before);
 			if (victim && uses > count_uses(policy, victim) + margin) {
 				bpf_cachebpf_list_move(policy, candidate, queue_for(before), TAIL);
 				counter_add(&admitted, folio_pages(candidate));

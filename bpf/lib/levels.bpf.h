@@ -379,7 +379,7 @@ static __noinline void look_at(struct cachebpf_evict *evict, __u32 list, __u32 k
 }
 
 /* The pages of @m that pay next, and go next. */
-__noinline int managers_find_oldest(struct cachebpf_evict *evict __arg_trusted,
+__verified_once int managers_find_oldest(struct cachebpf_evict *evict __arg_trusted,
 				    struct manager *m __arg_nonnull,
 				    struct candidates *found __arg_nonnull)
 {
@@ -482,7 +482,7 @@ CACHEBPF_COUNTER(placeholders_hit, "placeholders", "of what was missed soon: its
 CACHEBPF_COUNTER(wrong, "decisions", "of managers: LRU would still have what is missed");
 
 /* The page A, which a placeholder tells of, stayed in the stead of one that @m misses: @m pays next. */
-__noinline int levels_charge(struct cachebpf_policy *policy __arg_trusted,
+__verified_once int levels_charge(struct cachebpf_policy *policy __arg_trusted,
 			     struct manager *m __arg_nonnull, __u64 placeholder)
 {
 	struct cachebpf_folio *A;

@@ -79,7 +79,7 @@ static __always_inline void placeholder_make(struct cachebpf_policy *policy,
  * stayed, and in the upper half when; or 0.  A function of its own for the verifier, which
  * then looks at it once.
  */
-__noinline __u64 placeholder_take(struct cachebpf_policy *policy __arg_trusted, __u64 key)
+__verified_once __u64 placeholder_take(struct cachebpf_policy *policy __arg_trusted, __u64 key)
 {
 	struct placeholders *p = placeholders_of(policy, key);
 	__u64 found = PLACEHOLDERS_PER_BUCKET;
