@@ -44,13 +44,9 @@ def pages_per_read(result):
 
 
 class LevelDB(Readahead, workloads_ycsb.LevelDB):
-    """Look-ups of YCSB's workload C: each fault is in another table."""
+    """As it is distributed: it does not forbid the kernel to read ahead."""
 
-    TITLE = "readahead, LevelDB, which maps its tables"
-    WORKLOAD, WHAT = "c", "look-ups, Zipfian,"
-    READAHEAD_KIB = 128     # the device's: LevelDB does not forbid it
-    WARMUP, OPERATIONS = 10000, 6000
-    LEAST_STOCK, LEAST_WINDOW = 2.5, 0.95
+    READAHEAD_KIB = 128     # the device's
     goals = None
 
     def add_figures(self, result):
@@ -58,32 +54,30 @@ class LevelDB(Readahead, workloads_ycsb.LevelDB):
         result["pages_per_read"] = pages_per_read(result)
 
 
-class Lmdb(LevelDB):
-    """The same look-ups in a tree: of the three pages that one takes the last is in another place each time."""
+class LookUps(LevelDB):
+    """Those of YCSB's workload C: each fault is in another table."""
+
+    TITLE = "readahead, LevelDB, which maps its tables"
+    WORKLOAD, WHAT = "c", "look-ups, Zipfian,"
+    WARMUP, OPERATIONS = 10000, 6000
+    LEAST_STOCK, LEAST_WINDOW = 2.5, 0.95
+
+
+class Lmdb(LookUps):
+    """The same in a tree: of the three pages that one takes the last is in another place each time."""
 
     TITLE = "readahead, LMDB, which maps its tree"
     ENGINE, DATABASE = "lmdb", "lmdb"
 
 
-class Ycsb(Readahead, workloads_ycsb.LevelDB):
-    """YCSB on LevelDB as it is distributed: what a policy brings with readahead that adapts."""
-
-    POLICY = None
-    BASELINES = workloads.BASELINES
-    VARIANTS = (*BASELINES, *(reads_ahead(ADAPTIVE, variant.policy) for variant in workloads.POLICIES))
-    READAHEAD_KIB = 128
-    goals = None
-
-    def add_figures(self, result):
-        super().add_figures(result)
-        result["pages_per_read"] = pages_per_read(result)
-
-
 def ycsb_class(workload):
-    warmup, operations = Ycsb.SIZES[workload]
-    return type(f"Ycsb_{workload}", (Ycsb,), {
-        "WORKLOAD": workload, "WHAT": f"workload {workload}", "WARMUP": warmup, "OPERATIONS": operations,
-        "TITLE": f"readahead, YCSB {workload.upper() if len(workload) == 1 else workload} on LevelDB"})
+    """What each policy brings with readahead that adapts."""
+    load = workloads_ycsb.load_class(LevelDB, workload)
+    load.TITLE = f"readahead, {load.TITLE}"
+    load.POLICY, load.PAPER = None, {}
+    load.BASELINES = workloads.BASELINES
+    load.VARIANTS = (*load.BASELINES, *(reads_ahead(ADAPTIVE, variant.policy) for variant in workloads.POLICIES))
+    return load
 
 
 class Orders(Readahead, workloads.Load):
@@ -166,6 +160,6 @@ class Search(Readahead, workloads.Search):
 
 
 LOADS = {f"readahead-{name}": load for name, load in (
-    ("leveldb", LevelDB), ("lmdb", Lmdb), ("random", Random), ("mixed", Mixed), ("backward", Backward),
+    ("leveldb", LookUps), ("lmdb", Lmdb), ("random", Random), ("mixed", Mixed), ("backward", Backward),
     ("forward", Forward), ("strides", Strides), ("search", Search))}
 YCSB_LOADS = {f"readahead-ycsb-{workload}": ycsb_class(workload) for workload in workloads_ycsb.FIGURE_6}

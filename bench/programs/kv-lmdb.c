@@ -87,13 +87,23 @@ static MDB_val bytes(const char *data, size_t size) {
         return (MDB_val) { .mv_size = size, .mv_data = (void *) data };
 }
 
+/* A transaction that reads, or NULL. */
+static MDB_txn *tree_read(TreeEngine *tree) {
+        MDB_txn *txn = NULL;
+        int r = mdb_txn_begin(tree->env, NULL, MDB_RDONLY, &txn);
+
+        if (r != 0)
+                (void) tree_error(r, "read");
+        return txn;
+}
+
 static bool tree_get(Engine *e, const char *key, size_t key_size, EngineVisit visit, void *context) {
         TreeEngine *tree = tree_engine(e);
         MDB_val k = bytes(key, key_size), v;
-        MDB_txn *txn;
+        MDB_txn *txn = tree_read(tree);
         bool good;
 
-        if (mdb_txn_begin(tree->env, NULL, MDB_RDONLY, &txn) != 0)
+        if (!txn)
                 return false;
         good = mdb_get(txn, tree->tree, &k, &v) == 0 && visit(context, key, key_size, v.mv_data, v.mv_size);
         mdb_txn_abort(txn);
@@ -120,11 +130,11 @@ static int tree_put(Engine *e, const char *key, size_t key_size, const char *val
 static bool tree_scan(Engine *e, const char *first, size_t first_size, EngineVisit visit, void *context) {
         TreeEngine *tree = tree_engine(e);
         MDB_val k = bytes(first, first_size), v;
+        MDB_txn *txn = tree_read(tree);
         MDB_cursor *cursor;
-        MDB_txn *txn;
         int r;
 
-        if (mdb_txn_begin(tree->env, NULL, MDB_RDONLY, &txn) != 0)
+        if (!txn)
                 return false;
         r = mdb_cursor_open(txn, tree->tree, &cursor);
         if (r == 0) {
