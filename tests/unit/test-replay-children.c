@@ -190,11 +190,9 @@ static void test_many(void **state) {
         assert_int_equal(count_children(), 0);
 }
 
-/* Its stop may take long: who reads is not waited for, and nobody begins then. */
-static void test_stopping(void **state) {
+/* The unit was recorded, and starts again; who reads for it hangs. Returns who that is. */
+static pid_t start_reader(Unit *u) {
         g_autofree char *procs = procs_of("two");
-        Unit *u = make_unit(UNIT);
-        siginfo_t info = {};
         pid_t pid;
 
         start_unit(u, "one");
@@ -206,6 +204,15 @@ static void test_stopping(void **state) {
         run();
         pid = find_child();
         assert_true(pid > 0);
+        return pid;
+}
+
+/* Its stop may take long: who reads is not waited for, and nobody begins then. */
+static void test_stopping(void **state) {
+        Unit *u = make_unit(UNIT);
+        pid_t pid = start_reader(u);
+        siginfo_t info = {};
+
         u->stopping = true;
         manager_mark_dirty(fixture->manager, u);
         run();
@@ -328,21 +335,11 @@ static void test_forget(void **state) {
 
 /* Nobody waits for what hangs while it reads. */
 static void test_forget_read(void **state) {
-        g_autofree char *procs = procs_of("two");
         Unit *u = make_unit(UNIT);
+        pid_t pid = start_reader(u);
         siginfo_t info = {};
         Forgotten f = {};
-        pid_t pid;
 
-        start_unit(u, "one");
-        stop_unit(u);
-        make_cgroup("two");
-        assert_int_equal(unlink(procs), 0);
-        assert_int_equal(mkfifo(procs, 0600), 0);
-        enter_cgroup(u, "two");
-        run();
-        pid = find_child();
-        assert_true(pid > 0);
         replay_forget(replay, UNIT, on_forgotten, &f);
         assert_int_equal(waitid(P_PID, (id_t) pid, &info, WEXITED | WNOWAIT), 0);
         assert_int_equal(info.si_code, CLD_KILLED); /* not by its time */

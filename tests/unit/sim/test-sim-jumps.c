@@ -188,7 +188,7 @@ static void test_gap(void **state) {
         play(&p, 950000, 1);
         for (unsigned i = 2; i < 16; i++)
                 play(&p, 950000 + i, 1);
-        assert_in_range(p.misses - misses, 2, 3);
+        assert_int_equal(p.misses - misses, 2);
 }
 
 /* A marker that nobody knows is a run's, of the size that windows of the device have. */
@@ -235,10 +235,6 @@ static void test_late_probe(void **state) {
         assert_int_equal(share(&p, octave), 50);
         play(&p, probe, 1);
         assert_int_equal(share(&p, octave), 56);
-        /* and the others do not, when others come instead of them */
-        for (unsigned i = READAHEAD_JUMPS; i <= 2 * READAHEAD_JUMPS; i++)
-                play(&p, 5000 * i, 1);
-        assert_in_range(share(&p, octave), 20, 56);
 }
 
 /* A page that is missing near a jump counts for as much as it is of its octave, and is read by itself. */
