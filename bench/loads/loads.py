@@ -43,6 +43,8 @@ LOADS = {
     "get-scan": (workloads_mixed.GetScan, report_mixed),
     "admission": (workloads_mixed.Admission, report_mixed),
     **{name: (load, report_ycsb) for name, load in (workloads_ycsb.LOADS | workloads_twitter.LOADS).items()},
+    **{name: (load, reporter(goals.ycsb_cold, "database_bytes", "options"))
+       for name, load in workloads_ycsb.COLD_LOADS.items()},
     **{name: (load, report_queries) for name, load in workloads_sql.LOADS.items()},
     "acfs-readn": (workloads_acfs.ReadN, reporter(goals.acfs_readn)),
     **{name: (load, reporter(goals.acfs_single)) for name, load in workloads_acfs.SINGLE.items()},
@@ -79,13 +81,14 @@ def named(*beginnings):
 
 
 # One word for several.
-GROUPS = {name: named(f"{name}-") for name in ("acfs", "mlcache", "auto", "readahead", "readahead-ycsb")}
+GROUPS = {name: named(f"{name}-") for name in ("acfs", "mlcache", "auto", "readahead", "readahead-ycsb", "ycsb-cold")}
 
 # What is in none of them is reported at the end.
 SECTIONS = (
     Section("File search", "figure 5", ("file-search",), ("search",)),
     Section("YCSB on RocksDB, which reads its tables", "figure 6",
-            tuple(name for name in named("ycsb-") if "leveldb" not in name), ("ycsb-c",)),
+            tuple(name for name in named("ycsb-") if "leveldb" not in name and "cold" not in name), ("ycsb-c",)),
+    Section("YCSB in a cache that does not become warm", "", named("ycsb-cold-")),
     Section("YCSB on LevelDB, which maps its tables", "figure 6", named("ycsb-leveldb-")),
     Section("Key-value traces in the style of Twitter's clusters", "figure 7", named("twitter-")),
     Section("Look-ups beside scans", "figure 9", ("get-scan",)),

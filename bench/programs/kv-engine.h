@@ -18,6 +18,7 @@ typedef struct EngineOptions {
         uint64_t write_buffer;  /* bytes of writes that are collected before they become a table */
         uint64_t table_size;    /* of a database that is made with levels; else 0 */
         bool index_in_cache;    /* see options_new() in kv-rocksdb.c */
+        bool unaligned;         /* of a database that is made: see LoadOptions */
         bool readahead;         /* the kernel may read ahead in tables that are read by pread(2) */
         bool writable;
         bool create;            /* a database that must not be there yet; implies writable */
@@ -50,9 +51,9 @@ typedef struct EngineType {
 
         /* Fills a new database level by level; NULL, if it has a reason against levels. */
         int (*load_levels)(Engine *e, const LoadOptions *options);
-        /* Why the engine cannot have levels that stay, a database open twice, EngineOptions.index_in_cache;
-         * NULL: it can. */
-        const char *no_levels, *no_second_handle, *no_index_in_cache;
+        /* Why the engine cannot have levels that stay, a database open twice, EngineOptions.index_in_cache,
+         * or a choice where blocks begin; NULL: it can. */
+        const char *no_levels, *no_second_handle, *no_index_in_cache, *no_unaligned;
 } EngineType;
 
 /* What an implementation's own structure begins with. */

@@ -150,4 +150,5 @@ const EngineType engine_leveldb = {
         .no_levels = "it merges levels when look-ups go through several of them",
         .no_second_handle = "it lets a database be open once",
         .no_index_in_cache = "its indexes are always read like its data",
+        .no_unaligned = "its blocks always begin where the last one ends",
 };

@@ -179,4 +179,5 @@ const EngineType engine_lmdb = {
         .no_levels = "it has one tree",
         .no_second_handle = "it lets a process open a database once",
         .no_index_in_cache = "its tree is always read like its data",
+        .no_unaligned = "it has pages",
 };

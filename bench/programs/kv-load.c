@@ -40,6 +40,7 @@ int kv_load(const LoadOptions *options) {
                 .open_files = 512,
                 .table_size = options->table_size,
                 .index_in_cache = options->index_in_cache,
+                .unaligned = options->unaligned,
                 .create = true,
         };
         _cleanup_free_ char *levels = NULL;

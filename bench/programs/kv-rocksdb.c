@@ -26,12 +26,14 @@ static rocksdb_options_t *options_new(const EngineOptions *wanted) {
 
         /* Everything the database reads shall come from the page cache by pread(2): the cache under test is
          * the kernel's, RocksDB's own holds next to nothing.  A block is one page, and starts where a page
-         * starts, so that one block read is one page looked up; the C API knows block_align only by name.
-         * Tables are not compacted for their age: the data may be older than the machine's clock says. */
+         * starts, so that one block read is one page looked up, unless the database is made otherwise; the
+         * C API knows block_align only by name.  Tables are not compacted for their
+         * age: the data may be older than the machine's clock says. */
         (void) snprintf(text, sizeof(text),
                         "ttl=0;periodic_compaction_seconds=0;block_based_table_factory="
-                        "{block_size=4096;block_align=true;block_cache=%" PRIu64 ";%s}",
-                        wanted->block_cache, wanted->index_in_cache ? in_cache : "");
+                        "{block_size=4096;block_align=%s;block_cache=%" PRIu64 ";%s}",
+                        wanted->unaligned ? "false" : "true", wanted->block_cache,
+                        wanted->index_in_cache ? in_cache : "");
         rocksdb_get_options_from_string(plain, text, options, &error);
         rocksdb_options_destroy(plain);
         if (error) {

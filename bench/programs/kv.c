@@ -41,6 +41,8 @@ static void help(void) {
                "  --write-buffer=BYTES its buffer of writes, and size of RocksDB's tables (2097152)\n"
                "  --index-in-cache     indexes of tables are read like their data, not kept in memory;\n"
                "                       both when the database is made and when it is read\n"
+               "  --unaligned          blocks of a database that is made begin where the last one ends,\n"
+               "                       so that most span two pages (where a page begins)\n"
                "  --scan-threads=N     threads beside the operations, called kv-scan, that scan without a\n"
                "                       pause (0)\n"
                "  --scan-length=N      records of a scan (1000)\n"
@@ -100,6 +102,7 @@ static int check_engine(const LoadOptions *load, const RunOptions *run) {
         } choices[] = {
                 { load->table_size > 0,       "levels",         e->no_levels         },
                 { run->access.index_in_cache, "index-in-cache", e->no_index_in_cache },
+                { load->unaligned,            "unaligned",      e->no_unaligned      },
                 { run->scan_threads > 0,      "scan-threads",   e->no_second_handle  },
         };
 
@@ -143,6 +146,7 @@ static int kv_main(int argc, char *argv[]) {
                 { "scan-advice",   .parse = parse_advice, .target = &run.scan_advice },
                 { "disk",          .text = &run.disk },
                 { "index-in-cache", .flag = &run.access.index_in_cache },
+                { "unaligned",     .flag = &load.unaligned },
                 { "json",          .flag = &run.json },
         };
         const char *directory;

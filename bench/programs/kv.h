@@ -24,6 +24,7 @@ typedef struct LoadOptions {
         uint64_t value_size;
         uint64_t table_size;    /* of a tree of levels; 0: one sorted run */
         bool index_in_cache;    /* tables are made for that */
+        bool unaligned;         /* a block begins where the last one ends, and spans two pages */
 } LoadOptions;
 
 int kv_load(const LoadOptions *options);
