@@ -33,7 +33,7 @@
 static void look_around(struct work_struct *work);
 
 static DECLARE_DELAYED_WORK(looking, look_around);
-/* where it goes on; and policies that there are */
+/* where it goes on, 0 is another pass; and policies that there are */
 static unsigned long next_pfn;
 static atomic_t nr_policies;
 
@@ -173,7 +173,8 @@ static bool find_mapped(void)
 static void look_around(struct work_struct *work)
 {
 	u64 begin = local_clock(), ns = 0;
-	bool some = find_mapped();
+	/* with the checks of a debug kernel this alone takes longer than a round may */
+	bool some = next_pfn || find_mapped();
 
 	while (some && ns < WORK_NS) {
 		some = cachebpf_table_next(&next_pfn);
