@@ -61,7 +61,7 @@ _cachectl() {
                 [help]=""
         )
         local verbs="status list stats top monitor policies show-policy new-policy show set hold run reset forget reload verify features files threads classify advise size record simulate version help"
-        local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words=""
+        local cur="${COMP_WORDS[COMP_CWORD]}" verb="" i j words="" word typed quoted
 
         COMPREPLY=()
 
@@ -136,9 +136,14 @@ _cachectl() {
                 esac
         fi
 
-        # Unit names contain \x2d and the like: compgen -W would take the backslash as a quote.
+        # Unit names contain \x2d and the like. compgen -W would take the backslash as a quote, as the shell does with what
+        # was typed, and with what readline inserts.
+        # shellcheck disable=SC2162
+        read typed <<<"$cur"
         while read -r word; do
-                [[ $word == "$cur"* && " ${COMPREPLY[*]} " != *" $word "* ]] && COMPREPLY+=("$word")
+                [[ $word == "$typed"* ]] || continue
+                printf -v quoted %q "$word"
+                [[ " ${COMPREPLY[*]} " == *" $quoted "* ]] || COMPREPLY+=("$quoted")
         done < <(printf '%s\n' "$words" | tr ' ' '\n' | sed '/^$/d')
 
         if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then
