@@ -185,12 +185,23 @@ static int find_policies(const Sample *sample, Advice *ret_advice, char **ret) {
         return 0;
 }
 
+/* Before a minute is recorded. */
+static int check_policies(void) {
+        _cleanup_(simulation_done) Simulation s = {};
+
+        return arg_policy ? simulation_setup_policies(&s, arg_policy) : 0;
+}
+
 int verb_size(char **arguments, size_t n_arguments) {
         _cleanup_(sample_done) Sample sample = {};
         _cleanup_(curve_done) Curve curve = {};
         g_autofree char *policies = NULL;
         Advice a;
         int r;
+
+        r = check_policies();
+        if (r < 0)
+                return r == -EINVAL ? EXIT_USAGE : r;
 
         r = sample_take(arguments, n_arguments, &sample);
         if (r != 0)
@@ -200,7 +211,7 @@ int verb_size(char **arguments, size_t n_arguments) {
         if (r >= 0)
                 r = curve_make(&sample, policies, &curve);
         if (r < 0)
-                return r == -EINVAL && arg_policy ? EXIT_USAGE : r;
+                return r;
 
         r = json_wanted() ? print_json(&sample, &curve, &a) : print(&sample, &curve, &a);
         if (r >= 0 && arg_plot)

@@ -220,6 +220,9 @@ static void test_mistakes(void **state) {
                 { { "advise", loop_option, "--size=x" }, EXIT_USAGE, "\"x\" is no size" },
                 { { "advise", "--input=/nowhere", "--size=1M" }, EXIT_USAGE, "/nowhere" },
                 { { "size", loop_option, "--size=1M", "--policy=x" }, EXIT_USAGE, "unknown policy \"x\"" },
+                /* before anything is read, or recorded */
+                { { "size", "--input=/nowhere", "--size=1M", "--policy=x" }, EXIT_USAGE,
+                  "unknown policy \"x\"" },
                 { { "advise", loop_option, "--size=1M", "--policy=lru" }, EXIT_USAGE, "--policy" },
                 { { "advise", loop_option, "--size=1M", "/proc/x", "more" }, EXIT_USAGE, "more" },
         };
