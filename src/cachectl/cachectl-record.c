@@ -150,6 +150,7 @@ static int output_finish(Output *o, uint64_t lost) {
 static int record(const Cgroup *cgroup, Output *output) {
         _cleanup_(recorder_freep) Recorder *recorder = NULL;
         uint64_t lost;
+        bool gone;
         int r;
 
         r = record_begin(cgroup,
@@ -171,9 +172,10 @@ static int record(const Cgroup *cgroup, Output *output) {
                 log_info("Recording %s to %s; Ctrl-C ends it.", cgroup->name,
                          output->path ?: "the standard output");
 
-        r = record_until_end(recorder, arg_duration, /* tick= */ NULL, /* userdata= */ NULL);
+        r = record_until_end(recorder, cgroup, arg_duration, /* tick= */ NULL, /* userdata= */ NULL);
         if (r < 0)
                 return output_error(output, r);
+        gone = r > 0;
 
         lost = recorder_lost(recorder);
         r = output_finish(output, lost);
@@ -183,6 +185,8 @@ static int record(const Cgroup *cgroup, Output *output) {
         if (!arg_quiet)
                 log_info("Recorded %" PRIu64 " accesses to %" PRIu64 " pages.", output->n_accesses,
                          output->n_pages);
+        if (gone)
+                record_warn_gone(cgroup);
         if (lost > 0)
                 log_warning("%" PRIu64 " events came too fast and were lost.", lost);
         return EXIT_SUCCESS;

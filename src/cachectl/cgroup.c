@@ -23,6 +23,12 @@ void cgroup_done(Cgroup *c) {
         *c = (Cgroup) {};
 }
 
+bool cgroup_is_there(const Cgroup *c) {
+        struct stat st;
+
+        return stat(c->path, &st) >= 0 && st.st_ino == c->id;
+}
+
 char *cgroup_policy(const Cgroup *c) {
         g_autofree char *path = g_strconcat(c->path, "/memory.cachebpf.policy", NULL), *text = NULL;
         const char *name;

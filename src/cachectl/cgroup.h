@@ -21,6 +21,9 @@ int cgroup_find(const char *name, Cgroup *ret);
 
 void cgroup_done(Cgroup *c);
 
+/* Whether it is still there; another one of that path is not it. */
+bool cgroup_is_there(const Cgroup *c);
+
 /* The name of the policy that the kernel says it has, its own or that of a group above it; NULL: none. */
 char *cgroup_policy(const Cgroup *c);
 

@@ -15,6 +15,8 @@
 
 typedef struct Loop {
         Recorder *recorder;
+        const Cgroup *cgroup;
+        bool gone;
         RecordTick tick;
         void *userdata;
 } Loop;
@@ -52,20 +54,23 @@ static int on_readable(sd_event_source *s, int fd, uint32_t revents, void *userd
 }
 
 static int on_tick(sd_event_source *s, uint64_t usec, void *userdata) {
-        const Loop *l = userdata;
+        Loop *l = userdata;
         int r;
 
+        /* what a unit does after it was started anew is done in another one */
+        l->gone = !cgroup_is_there(l->cgroup);
         r = recorder_process(l->recorder);
-        if (r < 0 || (l->tick && !l->tick(l->userdata)))
+        if (r < 0 || l->gone || (l->tick && !l->tick(l->userdata)))
                 return sd_event_exit(sd_event_source_get_event(s), r);
 
         r = sd_event_source_set_time_relative(s, TICK_USEC);
         return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
-int record_until_end(Recorder *recorder, uint64_t duration, RecordTick tick, void *userdata) {
+int record_until_end(Recorder *recorder, const Cgroup *cgroup, uint64_t duration, RecordTick tick,
+                     void *userdata) {
         _cleanup_(sd_event_unrefp) sd_event *event = NULL;
-        Loop loop = { .recorder = recorder, .tick = tick, .userdata = userdata };
+        Loop loop = { .recorder = recorder, .cgroup = cgroup, .tick = tick, .userdata = userdata };
         int r;
 
         r = event_new_with_end(duration, &event);
@@ -77,5 +82,11 @@ int record_until_end(Recorder *recorder, uint64_t duration, RecordTick tick, voi
                 return log_error_errno(r, "Cannot set up the event loop: %m");
 
         r = sd_event_loop(event);
-        return r < 0 ? r : recorder_stop(recorder);
+        if (r >= 0)
+                r = recorder_stop(recorder);
+        return r < 0 ? r : loop.gone;
+}
+
+void record_warn_gone(const Cgroup *cgroup) {
+        log_warning("%s has ended, or was started anew: it was recorded until then.", cgroup->name);
 }

@@ -18,7 +18,11 @@ int record_find(const char *name, Cgroup *ret);
  * has been logged. */
 int record_begin(const Cgroup *cgroup, RecorderSettings settings, Recorder **ret);
 
-/* Records until a signal, the end of the time (usec, UINT64_MAX: none), an error, or until "tick" (NULL:
- * there is none) wants no more; then stops, and hands over the rest. Returns what the recorder's function
- * did. */
-int record_until_end(Recorder *recorder, uint64_t duration, RecordTick tick, void *userdata);
+/* Records until a signal, the end of the time (usec, UINT64_MAX: none), an error, until "tick" (NULL: there
+ * is none) wants no more, or until the control group is gone; then stops, and hands over the rest. Returns
+ * what the recorder's function did if that is negative, 1 if the control group is gone, else 0. */
+int record_until_end(Recorder *recorder, const Cgroup *cgroup, uint64_t duration, RecordTick tick,
+                     void *userdata);
+
+/* Says that the control group of the unit was gone before the end. */
+void record_warn_gone(const Cgroup *cgroup);

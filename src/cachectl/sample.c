@@ -101,11 +101,13 @@ static int record(Sample *s, const Cgroup *cgroup, int fd) {
                 log_info("Recording %s for %" PRIu64 " s; Ctrl-C ends it.", cgroup->name,
                          recording.duration / USEC_PER_SEC);
         recording.begin_usec = (uint64_t) g_get_monotonic_time();
-        r = record_until_end(recorder, recording.duration, on_tick, &recording);
+        r = record_until_end(recorder, cgroup, recording.duration, on_tick, &recording);
         if (recording.shown)
                 fputc('\n', stderr);
         if (r < 0)
                 return log_error_errno(r, "Cannot record %s: %m", cgroup->name);
+        if (r > 0)
+                record_warn_gone(cgroup);
         return finish(s, recorder, &recording);
 }
 

@@ -166,6 +166,19 @@ output=$(cachectl record --duration=2s --output=/dev/full / 2>&1)
 is $? 1 'a full disk: exit status'
 like "$output" 'Cannot write /dev/full: No space left on device' 'a full disk: message'
 
+# The unit ends; it is started anew, in a control group of its own again.
+make_unit record-ends.service $'[Service]\nExecStart=sleep infinity'
+for how in stop restart; do
+        systemctl start record-ends.service
+        cachectl record --duration=600 --output="$how.zst" record-ends.service 2>"$directory/said" &
+        recorder=$!
+        eventually grep -q '^Recording ' "$directory/said"
+        systemctl $how record-ends.service
+        wait $recorder
+        is $? 0 "the unit ends ($how): what there was is kept"
+        like "$(<"$directory/said")" 'record-ends.service has ended, or was started anew' '... which is told'
+done
+
 cd /
 rm -rf "$directory"
 done_testing
