@@ -30,6 +30,12 @@ export function describeError(error) {
     return NOT_ALLOWED.includes(error.name) ? `${sentence} Administrative access of Cockpit is needed.` : sentence;
 }
 
+/** The fields show what is in force, and so what a hold sets. */
+function describeHoldHere([, , settings, program]) {
+    return `${program} holds this unit: ${settings.join(" ")}. The fields show that. ` +
+        "The hold is stronger than what you set here, until it ends.";
+}
+
 function option(value, text, disabled = false) {
     const result = new Option(text, value);
     result.disabled = disabled;
@@ -115,7 +121,9 @@ class SetForm extends Form {
         const admission = unit?.Admission.join(" ") ?? "", readahead = unit?.Readahead ?? "";
         this.#choose("set-admission", ADMISSION, admission === "no" ? "" : admission);
         this.#choose("set-readahead", READAHEAD, readahead === "stock" ? "" : readahead);
-        this.before = this.#fields();
+        // Without a unit the form does not know the policy: the one that is shown is sent.
+        this.before = unit ? this.#fields() : { ...this.#fields(), CachePolicy: null };
+        $("set-hold").textContent = unit?.Holds.map(describeHoldHere).join(" ") ?? "";
         this.result.textContent = "";
         this.open();
         $(unit ? "set-policy" : "set-unit").focus();
@@ -150,6 +158,7 @@ class SetForm extends Form {
 
     #fields() {
         return {
+            CachePolicy: $("set-policy").value,
             CachePolicyOptions: $("set-options").value.trim(),
             CacheScanThreads: $("set-scan").value.trim(),
             CacheAdmission: $("set-admission").value,
@@ -157,11 +166,15 @@ class SetForm extends Form {
         };
     }
 
-    /** A key that is not named stays what it is. A field that was emptied takes away what it said; one that always
-     * was empty, as all are where no unit was chosen, says nothing. */
+    /** Only what differs from what the form was filled with: the rest may come from a hold or a file, or somebody else
+        changed it meanwhile. A new policy drops the options, so those that are shown go with it. */
     #settings() {
-        const said = Object.entries(this.#fields()).filter(([key, value]) => value || this.before[key]);
-        return [`CachePolicy=${$("set-policy").value}`, ...said.map(([key, value]) => `${key}=${value}`)];
+        const fields = this.#fields();
+        const newPolicy = fields.CachePolicy !== this.before.CachePolicy;
+        return Object.entries(fields)
+            .filter(([key, value]) => value !== this.before[key] ||
+                    (key === "CachePolicyOptions" && newPolicy && value))
+            .map(([key, value]) => `${key}=${value}`);
     }
 
     #unit() {
@@ -169,13 +182,17 @@ class SetForm extends Form {
         return name && !UNIT_SUFFIX.test(name) ? `${name}.service` : name; // as systemctl has it
     }
 
-    #call(dryRun) {
+    #call(settings, dryRun) {
         this.result.textContent = "";
-        return () => this.daemon.set(this.#unit(), this.#settings(), this.persistent, dryRun);
+        return async () => {
+            if (settings.length === 0)
+                throw new Error("No field was changed. Change at least one.");
+            return this.daemon.set(this.#unit(), settings, this.persistent, dryRun);
+        };
     }
 
     async #check() {
-        const files = await this.attempt(this.#call(true));
+        const files = await this.attempt(this.#call(this.#settings(), true));
         if (files)
             this.result.textContent = files.length > 0 ? `Nothing is wrong. This would be written: ${files.join(", ")}`
                 : "Nothing is wrong. Nothing would change.";
@@ -183,9 +200,9 @@ class SetForm extends Form {
 
     async submit() {
         const unit = this.#unit();
-        const policy = $("set-policy").value || "the stock policy";
+        const settings = this.#settings();
         const howLong = this.persistent ? "persistently" : "until the next boot";
-        await this.carryOut(this.#call(false), () => `${unit}: ${policy} was set ${howLong}.`);
+        await this.carryOut(this.#call(settings, false), () => `${unit}: ${settings.join(", ")} was set ${howLong}.`);
     }
 }
 
