@@ -16,6 +16,7 @@ const READAHEAD = [
     ["512K", "512 KiB at most"],
     ["2M", "2 MiB at most"],
 ];
+const AUTO = ["auto", "auto: the daemon chooses", "The daemon measures policies and attaches the one that fits best."];
 const UNIT_SUFFIX = /\.(service|slice|scope|socket|mount|automount|swap|target|device|timer|path)$/;
 const NOT_ALLOWED = [
     "org.freedesktop.DBus.Error.AccessDenied",
@@ -134,9 +135,10 @@ class SetForm extends Form {
         const select = $("set-policy");
         select.replaceChildren(
             option("", "stock policy"),
+            option(AUTO[0], AUTO[1]), // no object file, so it is not among the policies
             ...policies.map(([name, , , problem]) => option(name, problem ? `${name}: ${problem}` : name,
                                                             Boolean(problem))));
-        if (chosen && !policies.some(([name]) => name === chosen))
+        if (![...select.options].some(({ value }) => value === chosen))
             select.append(option(chosen, `${chosen}: there is no such policy`));
         select.value = chosen;
         this.#describe();
@@ -145,7 +147,7 @@ class SetForm extends Form {
     #describe() {
         const name = $("set-policy").value;
         const policy = this.daemon.manager?.Policies.find(([other]) => other === name);
-        $("set-description").textContent = policy?.[1] ?? "";
+        $("set-description").textContent = (name === AUTO[0] ? AUTO[2] : policy?.[1]) ?? "";
     }
 
     #choose(id, choices, value) {
