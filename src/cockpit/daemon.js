@@ -17,6 +17,8 @@ export class Daemon extends EventTarget {
     #client = null;
     #load = 0; // the number of the last one: an older one is not waited for any more
 
+    #heard = null; // signals since it was asked, while there is no answer
+
     /** All of the manager's properties; null while the daemon does not answer. */
     manager = null;
     /** Object path -> all properties of the unit. */
@@ -66,6 +68,7 @@ export class Daemon extends EventTarget {
 
     #lose(reason) {
         this.#load++;
+        this.#heard = null;
         this.manager = null;
         this.units.clear();
         this.#tell("units");
@@ -80,6 +83,7 @@ export class Daemon extends EventTarget {
 
     async #ask() {
         const load = ++this.#load;
+        this.#heard = [];
         try {
             const [[objects], [manager]] = await Promise.all([
                 this.#call(PATH, OBJECTS, "GetManagedObjects", ""),
@@ -93,6 +97,12 @@ export class Daemon extends EventTarget {
                 .map(([path, interfaces]) => [path, plain(interfaces[UNIT])]));
             this.#tell("manager");
             this.#tell("units");
+
+            // An answer may be older than a signal. One that is newer has what the signal says, or a later signal does.
+            const heard = this.#heard;
+            this.#heard = null;
+            for (const signal of heard)
+                this.#hear(...signal);
         } catch (error) {
             if (load === this.#load && this.#client)
                 this.#lose(error.message);
@@ -102,8 +112,12 @@ export class Daemon extends EventTarget {
     // ---- signals
 
     #hear(path, iface, signal, args) {
+        if (this.#heard) {
+            this.#heard.push([path, iface, signal, args]);
+            return;
+        }
         if (!this.manager)
-            return; // the answer to #ask() has it
+            return; // nobody asked yet: the answers will have it
         if (iface === PROPERTIES && signal === "PropertiesChanged" && args[0] === MANAGER)
             this.#managerChanged(args[1], args[2]);
         else if (iface === PROPERTIES && signal === "PropertiesChanged" && args[0] === UNIT && this.units.has(path))
