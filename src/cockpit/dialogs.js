@@ -109,7 +109,8 @@ class SetForm extends Form {
         this.result = $("set-result");
         $("set-policy").addEventListener("change", () => this.#describe());
         $("set-check").addEventListener("click", () => this.#check());
-        this.dialog.addEventListener("input", () => { this.result.textContent = ""; });
+        this.checked = 0; // the number of the last check: answers to others are not about what is in the form
+        this.dialog.addEventListener("input", () => this.#forgetCheck());
     }
 
     /** For a unit of the table, or for any (null). */
@@ -125,7 +126,7 @@ class SetForm extends Form {
         // Without a unit the form does not know the policy: the one that is shown is sent.
         this.before = unit ? this.#fields() : { ...this.#fields(), CachePolicy: null };
         $("set-hold").textContent = unit?.Holds.map(describeHoldHere).join(" ") ?? "";
-        this.result.textContent = "";
+        this.#forgetCheck();
         this.open();
         $(unit ? "set-policy" : "set-unit").focus();
     }
@@ -184,27 +185,45 @@ class SetForm extends Form {
         return name && !UNIT_SUFFIX.test(name) ? `${name}.service` : name; // as systemctl has it
     }
 
-    #call(settings, dryRun) {
+    #forgetCheck() {
+        this.checked++;
         this.result.textContent = "";
-        return async () => {
-            if (settings.length === 0)
-                throw new Error("No field was changed. Change at least one.");
-            return this.daemon.set(this.#unit(), settings, this.persistent, dryRun);
-        };
     }
 
+    async #send(settings, dryRun) {
+        if (settings.length === 0)
+            throw new Error("No field was changed. Change at least one.");
+        return this.daemon.set(this.#unit(), settings, this.persistent, dryRun);
+    }
+
+    /** Does not keep anybody from setting meanwhile, so it is no attempt(). */
     async #check() {
-        const files = await this.attempt(this.#call(this.#settings(), true));
-        if (files)
-            this.result.textContent = files.length > 0 ? `Nothing is wrong. This would be written: ${files.join(", ")}`
+        if (this.busy === this.opened)
+            return;
+        this.#forgetCheck();
+        this.error.textContent = "";
+        const number = this.checked;
+        let result = "", error = "";
+        try {
+            const files = await this.#send(this.#settings(), true);
+            result = files.length > 0 ? `Nothing is wrong. This would be written: ${files.join(", ")}`
                 : "Nothing is wrong. Nothing would change.";
+        } catch (e) {
+            error = describeError(e);
+        }
+        if (number !== this.checked)
+            return;
+        this.result.textContent = result;
+        this.error.textContent = error;
     }
 
     async submit() {
         const unit = this.#unit();
         const settings = this.#settings();
         const howLong = this.persistent ? "persistently" : "until the next boot";
-        await this.carryOut(this.#call(settings, false), () => `${unit}: ${settings.join(", ")} was set ${howLong}.`);
+        this.#forgetCheck();
+        await this.carryOut(() => this.#send(settings, false),
+                            () => `${unit}: ${settings.join(", ")} was set ${howLong}.`);
     }
 }
 

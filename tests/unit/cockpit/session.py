@@ -4,6 +4,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -89,6 +90,15 @@ class Session:
 
     def stop_service(self):
         self.stop(self.service)
+
+    def pause_service(self):
+        """It answers nothing until it goes on."""
+        self.service.send_signal(signal.SIGSTOP)
+        stat = pathlib.Path(f"/proc/{self.service.pid}/stat")
+        wait_for("the service to stop", lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
+
+    def resume_service(self):
+        self.service.send_signal(signal.SIGCONT)
 
     def tell(self, command):
         self.service.stdin.write(command + "\n")
