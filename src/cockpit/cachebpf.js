@@ -24,7 +24,7 @@ function showProblem(text) {
     $("problem").hidden = !text;
     if ($("problem-text").textContent !== text)
         $("problem-text").textContent = text;
-    $("connect").hidden = daemon.connected;
+    $("connect").hidden = Boolean(daemon.manager);
     $("set-any").disabled = !daemon.manager;
 }
 

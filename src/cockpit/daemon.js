@@ -62,10 +62,6 @@ export class Daemon extends EventTarget {
         client?.close();
     }
 
-    get connected() {
-        return this.#client !== null;
-    }
-
     #lose(reason) {
         this.#load++;
         this.#heard = null;
