@@ -128,6 +128,14 @@ rm $directory/cachebpf.prom
 systemctl start $exporter.timer
 succeeds 'the timer brings it again' eventually test -e $directory/cachebpf.prom
 systemctl stop $exporter.timer
+
+systemctl stop cachebpfd.service cachebpfd-varlink.socket
+fails 'a socket that is stopped leaves no file' test -e "$VARLINK"
+fails 'nor a name in the registry' test -L /run/varlink/registry/org.cachebpf.Manager
+succeeds 'without a daemon the service does not fail' systemctl start $exporter.service
+is "$(systemctl show --value -p ConditionResult $exporter.service)" no 'but is skipped'
+systemctl start cachebpfd-varlink.socket cachebpfd.service
+unit_runs t27-first.slice lfu
 rm -r $directory
 
 # --- elsewhere
