@@ -152,6 +152,8 @@ succeeds 'it is installed again' apt install "$(deb cachebpfd)"
 unit_runs t25.slice lfu
 
 # --- purge, with the policy attached
+mkdir -p /var/lib/prometheus/node-exporter
+touch /var/lib/prometheus/node-exporter/cachebpf.prom
 succeeds 'apt purges everything' apt purge "${PACKAGES[@]}"
 is "$(traces)" '' 'nothing is left'
 is "$(systemctl list-unit-files --no-legend 'cachebpf*')" '' 'systemd knows no unit of it'
