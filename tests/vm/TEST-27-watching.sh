@@ -136,6 +136,11 @@ succeeds 'without a daemon the service does not fail' systemctl start $exporter.
 is "$(systemctl show --value -p ConditionResult $exporter.service)" no 'but is skipped'
 systemctl start cachebpfd-varlink.socket cachebpfd.service
 unit_runs t27-first.slice lfu
+
+systemd-tmpfiles --remove cachectl.conf
+succeeds 'its file stays' test -e $directory/cachebpf.prom
+systemd-tmpfiles --remove --boot cachectl.conf
+fails 'until a boot' test -e $directory/cachebpf.prom
 rm -r $directory
 
 # --- elsewhere
