@@ -155,7 +155,9 @@ unit_runs t25.slice lfu
 mkdir -p /var/lib/prometheus/node-exporter
 touch /var/lib/prometheus/node-exporter/cachebpf.prom
 succeeds 'apt purges everything' apt purge "${PACKAGES[@]}"
-is "$(traces)" '' 'nothing is left'
+is "$(traces)" $'/etc/cachebpf\n/etc/cachebpf/policies.d\n/etc/cachebpf/policies.d/90-t25.conf' \
+        'nothing is left but the rule of the administrator'
+rm -r /etc/cachebpf
 is "$(systemctl list-unit-files --no-legend 'cachebpf*')" '' 'systemd knows no unit of it'
 succeeds 'the kernel has no policy of it' eventually policy_is t25.slice none
 use_cache t25.slice
