@@ -114,6 +114,7 @@ systemctl start $exporter.service
 is "$(systemctl show --value -p ConditionResult $exporter.service)" no 'without an exporter there is no file'
 
 mkdir -p $directory
+touch "$directory/.#update-t27xyz" # as a run leaves it that was killed
 succeeds 'with one the service runs' systemctl start $exporter.service
 metrics=$(<$directory/cachebpf.prom)
 is "$(metric 'cachebpf_misses_total{unit="t27-first.slice",policy="lfu"}')" \
