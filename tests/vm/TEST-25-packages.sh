@@ -136,7 +136,9 @@ is "$(policy_key t25.slice id)" "$id" 'what is attached stays attached'
 succeeds 'they are installed again' apt install "$(deb cachebpf-policies)"
 unit_runs t25.slice lfu
 
-# --- removal
+# --- removal, while somebody asks the daemon after its end, before its files are gone
+echo 'busctl --quiet call org.cachebpf1 /org/cachebpf1 org.freedesktop.DBus.Peer Ping' \
+        >>/var/lib/dpkg/info/cachebpfd.prerm
 succeeds 'apt removes the daemon' apt remove cachebpfd
 fails 'it does not run any more' pgrep -x cachebpfd
 fails 'there are no pins' test -e "$PIN_ROOT"
