@@ -206,6 +206,22 @@ systemctl restart $SERVICE
 unit_runs t38.slice lfu
 succeeds 'and the next one attaches it anew, and pins it' test -e "$(pin_of t38.slice)/link"
 
+# --- a read-only /etc
+
+systemctl stop $SERVICE
+rm -r /etc/cachebpf/units.d
+mount --bind /etc /etc
+mount -o remount,bind,ro /etc
+systemctl start $SERVICE
+succeeds 'the daemon starts with a read-only /etc' systemctl is-active $SERVICE
+unit_runs t38.slice lfu
+umount --lazy /etc
+systemctl stop $SERVICE
+systemd-tmpfiles --create cachebpfd.conf
+systemctl start $SERVICE
+succeeds 'what is set persistently is written there' cachectl set --persistent t38-rule.slice fifo
+succeeds 'and taken back' cachectl reset --persistent t38-rule.slice
+
 # --- the directory of the pins
 
 systemctl stop $SERVICE
