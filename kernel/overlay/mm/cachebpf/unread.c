@@ -40,7 +40,9 @@ void cachebpf_unread_start(struct cachebpf_policy *policy)
 {
 	struct mem_cgroup *old = set_active_memcg(policy->memcg);
 
-	policy->gone = kzalloc(sizeof(*policy->gone), GFP_KERNEL_ACCOUNT);
+	/* not worth an OOM kill */
+	policy->gone = kzalloc(sizeof(*policy->gone),
+			       GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
 	set_active_memcg(old);
 }
 
