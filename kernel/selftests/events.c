@@ -341,6 +341,36 @@ static void test_strangers(void)
 	EXPECT_EQ(cg_stat(cg, "hits"), 0);
 }
 
+/* Maps it more often than a look at a page looks at mappings, and uses one page. */
+static int keep_mapped_often(void *file)
+{
+	volatile char *map = NULL;
+	int i;
+
+	for (i = 0; i < 200; i++) {
+		map = file_map(file);
+		if (!map)
+			return 1;
+	}
+	(void)map[0];
+	pause();
+	return 0;
+}
+
+/* How often strangers have mapped it hides nothing, either. */
+static void test_hidden(void)
+{
+	struct file *file = file_new(NULL, "f", 64);
+
+	cg = cg_new(NULL, "a");
+	policy_start("fifo", cg);
+	cg_read_file(cg, file, 0, 64);
+	cg_start(cg_new(NULL, "stranger"), keep_mapped_often, file);
+	REQUIRE(EVENTUALLY(cg_key(cg, "memory.stat", "file_mapped") > 0));
+	cg_start(cg, file_keep_mapped, file);
+	EXPECT(WITHIN(300, cg_stat(cg, "hits") >= 64));
+}
+
 static int keep_mapped_as_scanner(void *file)
 {
 	prctl(PR_SET_NAME, "scanner");
@@ -499,6 +529,7 @@ static const struct test tests[] = {
 	{ "uses through a mapping that is read at random",	test_random },
 	{ "uses through a mapping, without reclaim",		test_looked_at },
 	{ "uses through a stranger's mapping",			test_strangers },
+	{ "uses behind a stranger's mappings",			test_hidden },
 	{ "uses of what was rejected, through a mapping",	test_rejected },
 	{ "migration keeps what belongs to a folio",		test_migration },
 	{ "large folios are counted in pages",			test_large_folios },

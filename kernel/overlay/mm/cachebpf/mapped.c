@@ -23,12 +23,14 @@
 #define WORK_NS		NSEC_PER_MSEC
 /* and pauses so many times as long, */
 #define PAUSE_FACTOR	100
-/* and in any case */
+/* and in any case; not longer, as its time is that of others, too, if it was preempted */
 #define PAUSE_LEAST	(HZ / 10)
+#define PAUSE_MOST	(5 * HZ)
 /* where there is nothing to look at */
 #define PAUSE_IDLE	HZ
-/* mappings of one folio that are looked at: a library may have thousands */
+/* mappings of one folio that are looked at: a library may have thousands; and that are passed over */
 #define MAX_MAPPINGS	64
+#define MAX_OTHERS	1024
 
 static void look_around(struct work_struct *work);
 
@@ -36,6 +38,8 @@ static DECLARE_DELAYED_WORK(looking, look_around);
 /* where it goes on, 0 is another pass; and policies that there are */
 static unsigned long next_pfn;
 static atomic_t nr_policies;
+/* when policies are asked again what they have mapped */
+static unsigned long next_find = INITIAL_JIFFIES;
 
 /*
  * A program that reads what it has mapped at random says so by MADV_RANDOM, and
@@ -62,6 +66,7 @@ bool __cachebpf_has_recency(struct vm_area_struct *vma)
 struct look {
 	struct mem_cgroup	*memcg;
 	int			nr_mappings;
+	int			nr_others;
 	bool			used;
 };
 
@@ -74,12 +79,13 @@ static bool look_at_mapping(struct folio *folio, struct vm_area_struct *vma, uns
 	int young = 0;
 
 	/* as reclaim has it: those that say nothing, and what others have mapped */
-	if (vma_has_recency(vma) && mm_match_cgroup(vma->vm_mm, look->memcg))
-		while (page_vma_mapped_walk(&pvmw))
-			if (pvmw.pte)
-				young |= ptep_clear_young_notify(vma, pvmw.address, pvmw.pte);
-			else if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE))
-				young |= pmdp_clear_young_notify(vma, pvmw.address, pvmw.pmd);
+	if (!vma_has_recency(vma) || !mm_match_cgroup(vma->vm_mm, look->memcg))
+		return ++look->nr_others < MAX_OTHERS;
+	while (page_vma_mapped_walk(&pvmw))
+		if (pvmw.pte)
+			young |= ptep_clear_young_notify(vma, pvmw.address, pvmw.pte);
+		else if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE))
+			young |= pmdp_clear_young_notify(vma, pvmw.address, pvmw.pmd);
 	look->used |= young;
 	return ++look->nr_mappings < MAX_MAPPINGS;
 }
@@ -172,10 +178,15 @@ static bool find_mapped(void)
 
 static void look_around(struct work_struct *work)
 {
-	u64 begin = local_clock(), ns = 0;
-	/* with the checks of a debug kernel this alone takes longer than a round may */
-	bool some = next_pfn || find_mapped();
+	bool some = true;
+	u64 begin, ns = 0;
 
+	/* not in each round: with the checks of a debug kernel this alone takes longer */
+	if (time_after_eq(jiffies, next_find)) {
+		some = find_mapped();
+		next_find = jiffies + HZ;
+	}
+	begin = local_clock();
 	while (some && ns < WORK_NS) {
 		some = cachebpf_table_next(&next_pfn);
 		if (some)
@@ -186,8 +197,8 @@ static void look_around(struct work_struct *work)
 	}
 	if (atomic_read(&nr_policies))
 		queue_delayed_work(system_unbound_wq, &looking,
-				   ns ? max(nsecs_to_jiffies(ns * PAUSE_FACTOR), PAUSE_LEAST) :
-					PAUSE_IDLE);
+				   ns ? clamp(nsecs_to_jiffies(ns * PAUSE_FACTOR), PAUSE_LEAST,
+					      PAUSE_MOST) : PAUSE_IDLE);
 }
 
 /* There is one policy more. */
