@@ -28,7 +28,7 @@
 #define PAUSE_MOST	(5 * HZ)
 /* where there is nothing to look at */
 #define PAUSE_IDLE	HZ
-/* mappings of one folio that are looked at: a library may have thousands; and that are passed over */
+/* mappings of one folio that are looked at, as a library may have thousands; and passed over */
 #define MAX_MAPPINGS	64
 #define MAX_OTHERS	1024
 

@@ -74,6 +74,7 @@ static bool describe(struct cachebpf_readahead *ra, struct readahead_control *ra
 		     struct folio *marked, u32 reason, unsigned long nr_wanted)
 {
 	const struct file_ra_state *state = ractl->ra;
+	loff_t prev_pos = READ_ONCE(state->prev_pos);
 	struct inode *inode = ractl->mapping->host;
 	u64 file_pages = DIV_ROUND_UP_ULL(i_size_read(inode), PAGE_SIZE);
 	u64 index = marked ? marked->index : readahead_index(ractl);
@@ -87,7 +88,7 @@ static bool describe(struct cachebpf_readahead *ra, struct readahead_control *ra
 		.index		= index,
 		.file_pages	= file_pages,
 		/* -1 to begin with */
-		.prev_end	= DIV_ROUND_UP_ULL((u64)max(READ_ONCE(state->prev_pos), 0), PAGE_SIZE),
+		.prev_end	= DIV_ROUND_UP_ULL((u64)max(prev_pos, 0), PAGE_SIZE),
 		.dev		= new_encode_dev(inode->i_sb->s_dev),
 		.wanted		= clamp(nr_wanted, 1, min(file_pages - index, MAX_PAGES)),
 		.last_window	= READ_ONCE(state->size),
