@@ -35,7 +35,7 @@
 static void look_around(struct work_struct *work);
 
 static DECLARE_DELAYED_WORK(looking, look_around);
-/* where it goes on, 0 is another pass; and policies that there are */
+/* where it goes on; and policies that there are */
 static unsigned long next_pfn;
 static atomic_t nr_policies;
 /* when policies are asked again what they have mapped */
