@@ -36,7 +36,7 @@ static void break_disk(const struct file *file, bool bad)
 static struct file *new_file(void)
 {
 	disk = disk_new("faulty", 64, 1000);
-	return file_new(disk_mount(disk), "f", NR);
+	return file_new(disk_mount(disk, false), "f", NR);
 }
 
 /* What one process saw, in memory that it shares with the test. */

@@ -74,7 +74,7 @@ static struct reader cg_read_nowait(const char *where, const struct file *file)
 
 static const char *slow_dir(void)
 {
-	return disk_mount(disk_new("slow", 64, 2000));
+	return disk_mount(disk_new("slow", 64, 2000), false);
 }
 
 static const char *dir;

@@ -398,7 +398,7 @@ static int read_disk(void *disk)
 static void test_off(void)
 {
 	char *disk = disk_new("off", 64, 0);
-	struct file *file = file_new(disk_mount(disk), "f", 100);
+	struct file *file = file_new(disk_mount(disk, false), "f", 100);
 
 	set_up_planner(NULL);
 	plan_with(0, 16, 0);

@@ -183,7 +183,7 @@ bool page_reader_next(struct page_reader *r, size_t nr);
 
 /* disk.c */
 char *disk_new(const char *name, unsigned long mib, unsigned long us);
-const char *disk_mount(const char *disk);
+const char *disk_mount(const char *disk, bool journal);
 void disk_set_bad(const char *disk, unsigned long block, bool bad);
 void disk_swap_on(const char *disk);
 void disks_cleanup(void);
