@@ -19,6 +19,10 @@ int verb_simulate(char **arguments, size_t n_arguments) {
                 return EXIT_USAGE;
         }
 
+        r = simulation_check_plot(arg_plot);
+        if (r < 0)
+                return r;
+
         r = simulation_setup(&s, arguments[0]);
         if (r == -EINVAL)
                 return EXIT_USAGE;

@@ -19,6 +19,7 @@
 #include "shared/log.h"
 #include "shared/meminfo.h"
 #include "sim/trace-options.h"
+#include "simulate-output.h"
 #include "simulate-setup.h"
 #include "unit-policy.h"
 
@@ -205,6 +206,8 @@ int sample_take(char **arguments, size_t n_arguments, Sample *ret) {
         int r;
 
         r = check_arguments(n_arguments);
+        if (r == 0)
+                r = simulation_check_plot(arg_plot);
         if (r == 0)
                 r = find(arguments, n_arguments, &cgroup);
         if (r != 0)

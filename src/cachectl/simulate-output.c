@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "json-print.h"
 #include "options.h"
@@ -295,6 +296,20 @@ int simulation_draw(const Simulation *s, const char *title, const char *const *n
         if (r < 0)
                 return log_error_errno(r, "Cannot write %s: %m", path);
         return EXIT_SUCCESS;
+}
+
+int simulation_check_plot(const char *plot_path) {
+        g_autofree char *directory = NULL;
+
+        if (!plot_path)
+                return 0;
+
+        directory = g_path_get_dirname(plot_path);
+        if (g_file_test(plot_path, G_FILE_TEST_IS_DIR))
+                errno = EISDIR;
+        else if (access(plot_path, W_OK) >= 0 || (errno == ENOENT && access(directory, W_OK | X_OK) >= 0))
+                return 0;
+        return log_error_errno(errno, "Cannot write %s: %m", plot_path);
 }
 
 int simulation_plot(const Simulation *s, const char *path, const char *plot_path) {

@@ -223,6 +223,12 @@ static void test_mistakes(void **state) {
                 /* before anything is read, or recorded */
                 { { "size", "--input=/nowhere", "--size=1M", "--policy=x" }, EXIT_USAGE,
                   "unknown policy \"x\"" },
+                { { "size", "--input=/nowhere", "--size=1M", "--plot=/none/x.svg" }, EXIT_FAILURE,
+                  "Cannot write /none/x.svg: No such file or directory" },
+                { { "advise", "--input=/nowhere", "--size=1M", "--plot=/tmp" }, EXIT_FAILURE,
+                  "Cannot write /tmp: Is a directory" },
+                { { "simulate", "/nowhere", "--size=1M", "--plot=/none/x.svg" }, EXIT_FAILURE,
+                  "Cannot write /none/x.svg" },
                 { { "advise", loop_option, "--size=1M", "--policy=lru" }, EXIT_USAGE, "--policy" },
                 { { "advise", loop_option, "--size=1M", "/proc/x", "more" }, EXIT_USAGE, "more" },
         };
