@@ -51,11 +51,21 @@ static int on_objects(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
+static int on_listening(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        bool *listening = ASSERT_PTR(userdata);
+
+        *listening = true;
+        return 0;
+}
+
 static void listen_to_signals(void) {
-        assert_true(sd_bus_match_signal_async(client, NULL, BUS_NAME, NULL, NULL, NULL, on_signal, NULL,
-                                              NULL) >= 0);
-        assert_true(sd_bus_flush(client) >= 0);
-        for (unsigned i = 0; i < 10; i++) /* until the bus knows that */
+        static bool listening;
+
+        listening = false;
+        assert_true(sd_bus_match_signal_async(client, NULL, BUS_NAME, NULL, NULL, NULL, on_signal,
+                                              on_listening, &listening) >= 0);
+        run_while(!listening);
+        for (unsigned i = 0; i < 10; i++) /* of what was told before that */
                 (void) sd_event_run(fixture->event, 100 * USEC_PER_MSEC);
         g_string_truncate(heard, 0);
 }

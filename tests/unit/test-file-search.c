@@ -185,7 +185,7 @@ static void test_watches(void **state) {
         _cleanup_policy_setting_ PolicySetting s = {};
         _cleanup_cache_files_ CacheFiles f = {};
         _cleanup_close_ int fd = inotify_init1(IN_CLOEXEC);
-        SearchLimits limits = { .usec = USEC_PER_SEC, .inotify_fd = fd, .n_watches = 3 };
+        SearchLimits limits = { .usec = 3600 * USEC_PER_SEC, .inotify_fd = fd, .n_watches = 3 };
         g_autofree char *value = g_strdup_printf("1 %s/f/a", dir);
         FileSearch search;
 

@@ -119,16 +119,19 @@ static void test_not_in_effect(void **state) {
         assert_string_equal(quiet.err, "");
 }
 
+/* A command that ends when we have said something: its stderr is ours. */
+#define UNTIL_SAID(text) "until grep -q '" text "' /proc/self/fd/2; do sleep 0.05; done; "
+
 /* The daemon is restarted, or goes for good: the command goes on. */
 static void test_lost(void **state) {
         _cleanup_(outcome_done) Outcome again = {}, gone = {};
 
         play("normal");
-        run(&again, "hold", "batch.slice", "drop", "--", "sh", "-c", "sleep 2; exit 3");
+        run(&again, "hold", "batch.slice", "drop", "--", "sh", "-c", UNTIL_SAID("is held again") "exit 3");
         assert_int_equal(again.status, 3);
         assert_string_equal(again.err, LOST HELD_AGAIN);
 
-        run(&gone, "hold", "batch.slice", "gone", "--", "sh", "-c", "sleep 1; exit 4");
+        run(&gone, "hold", "batch.slice", "gone", "--", "sh", "-c", UNTIL_SAID("is gone") "exit 4");
         assert_int_equal(gone.status, 4);
         assert_string_equal(gone.err, LOST);
 }
