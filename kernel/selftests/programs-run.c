@@ -185,7 +185,7 @@ static bool wait_for_workers(void)
 
 static void stop_workers(void)
 {
-	unsigned int i, left;
+	unsigned int i;
 	int status;
 
 	__atomic_store_n(&shared->stop, true, __ATOMIC_RELEASE);
@@ -194,10 +194,8 @@ static void stop_workers(void)
 
 		if (pid <= 0)
 			continue;
-		/* a minute: it may be in the middle of something */
-		for (left = 6; left && !EVENTUALLY(waitpid(pid, &status, WNOHANG) == pid); left--)
-			;
-		if (!EXPECT(left))
+		/* it may be in the middle of something */
+		if (!EXPECT(EVENTUALLY(waitpid(pid, &status, WNOHANG) == pid)))
 			kill(pid, SIGKILL);
 		else if (status)
 			wrong("worker%u ended with status %#x", i, status);
