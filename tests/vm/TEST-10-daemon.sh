@@ -74,7 +74,7 @@ is "$(unit_json t10-inherits.service | jq -r '"\(.state) \(.configured) \(.effec
 mkdir -p /run/systemd/system/t10.scope.d
 printf '[Scope]\nCachePolicy=lfu\n' >/run/systemd/system/t10.scope.d/50-policy.conf
 systemctl daemon-reload
-systemd-run --quiet --scope --unit=t10.scope sleep 60 &
+systemd-run --quiet --scope --unit=t10.scope sleep infinity &
 unit_runs t10.scope lfu
 systemctl stop t10.scope
 rm -r /run/systemd/system/t10.scope.d
@@ -139,22 +139,23 @@ for call in '/org/cachebpf1 org.cachebpf1.Manager ListUnits' \
         succeeds "nobody may call ${call#* }" runuser -u nobody -- busctl call org.cachebpf1 $call
 done
 
+signals=$(mktemp)
 busctl monitor --json=short --match="type='signal',path='$path',member='PropertiesChanged'" \
-        >"$MARK.signal" 2>/dev/null &
+        >"$signals" 2>/dev/null &
 monitor=$!
 heard() { # of a change; one that comes before the monitor is ready is not seen
         local policy
         for policy in lru fifo; do
                 cachectl set --quiet t10.slice "$policy" # without a reload of systemd
         done
-        grep -q '"ConfiguredPolicy"' "$MARK.signal"
+        grep -q '"ConfiguredPolicy"' "$signals"
 }
 eventually heard
 kill "$monitor"
 wait "$monitor" 2>/dev/null
 unit_runs t10.slice fifo
-like "$(cat "$MARK.signal")" '"ConfiguredPolicy"' 'PropertiesChanged tells of a change'
-rm -f "$MARK.signal"
+like "$(cat "$signals")" '"ConfiguredPolicy"' 'PropertiesChanged tells of a change'
+rm -f "$signals"
 cachectl reset --quiet t10.slice
 
 # --- the interface describes itself, and the daemon's answers keep to it (varlinkctl checks them)

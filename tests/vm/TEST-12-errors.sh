@@ -38,9 +38,8 @@ like "$(unit_key t12-unknown.slice reason)" \
         'the reason names policy, file, line, directories'
 is "$(policy_key t12-unknown.slice policy)" none 'the slice has the stock policy'
 once 'said once' "t12-unknown.slice: Cache policy 'lru2000' failed"
-is "$(journalctl -q --no-pager --since="@$(stat -c %Y "$MARK")" UNIT=t12-unknown.slice POLICY=lru2000 \
-        STATE=failed \
-        -o json | jq -r 'has("MESSAGE_ID")' | sort -u)" true 'with structured fields in the journal'
+is "$(journal UNIT=t12-unknown.slice POLICY=lru2000 STATE=failed --output=json |
+        jq -r 'has("MESSAGE_ID")' | sort -u)" true 'with structured fields in the journal'
 
 make_slice t12-name.slice $'MemoryMax=64M\nCachePolicy=../lfu'
 systemctl start t12-name.slice

@@ -12,6 +12,7 @@ eventually systemctl is-active cachebpfd.service
 said() { # MATCH…: in the journal, since then
         local id
         id=$(systemctl show -P InvocationID cachebpfd.service)
+        journalctl --quiet --sync
         journalctl -q --no-pager -o cat "_SYSTEMD_INVOCATION_ID=$id" "$@"
 }
 

@@ -52,11 +52,11 @@ lost="t15-bad.slice: Cache policy 'useless' is lost: "
 lost+="the kernel ejected policy 'useless': useless: it chose 0 "
 eventually daemon_log "$lost"
 is "$(daemon_log "$lost" | wc -l)" 1 'the journal tells why, once'
-is "$(journalctl -q --no-pager --since="@$(stat -c %Y "$MARK")" UNIT=t15-bad.slice STATE=lost -o json |
+is "$(journal UNIT=t15-bad.slice STATE=lost --output=json |
         jq -r --arg reason "the kernel ejected policy 'useless': useless: " \
                 'select(.REASON | startswith($reason)) | has("MESSAGE_ID")')" \
         true 'in a field of its own, too'
-like "$(journalctl -k -q --no-pager --since="@$(stat -c %Y "$MARK")" -o cat)" \
+like "$(journal --dmesg --output=cat)" \
         "cachebpf: policy useless \(id $bad\) of cgroup [0-9]+ is ejected: useless: it chose 0 of the last" \
         "so does the kernel's log"
 unit_runs t15-bad.slice useless

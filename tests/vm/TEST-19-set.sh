@@ -10,10 +10,11 @@
 RUN=/run/cachebpf/units.d
 ETC=/etc/cachebpf/units.d
 MANAGER="org.cachebpf1 /org/cachebpf1 org.cachebpf1.Manager"
+signals=$(mktemp)
 
 clean_up() {
         mountpoint -q $RUN && umount $RUN
-        rm -f "$MARK.signals" $RUN/t19* $ETC/t19* /run/cachebpf/policies.d/19-t19.conf
+        rm -f "$signals" $RUN/t19* $ETC/t19* /run/cachebpf/policies.d/19-t19.conf
         permit_nothing
         remove_test_units
         cachectl reload --quiet 2>/dev/null
@@ -280,16 +281,16 @@ like "$(bus SetUnitSettings sasbb t19.slice 1 CachePolicy=nosuch false false 2>&
         "unknown policy 'nosuch'" 'D-Bus: mistake'
 like "$(bus SetUnitSettings sasbb t19.slice 0 false false 2>&1)" 'no settings' 'D-Bus: nothing'
 like "$(bus GetUnitSettings s t19-nosuch.service 2>&1)" "no unit 't19-nosuch.service'" 'D-Bus: no unit'
-busctl monitor --match="type='signal',sender='org.cachebpf1',member='PropertiesChanged'" >"$MARK.signals" \
+busctl monitor --match="type='signal',sender='org.cachebpf1',member='PropertiesChanged'" >"$signals" \
         2>/dev/null &
 monitor=$!
 changed() {
         [[ $(bus ResetUnit sbb t19.slice false false) == as* ]] # until the monitor sees one
         cachectl set --quiet t19.slice mru
-        grep -q t19_2eslice "$MARK.signals"
+        grep -q t19_2eslice "$signals"
 }
 eventually changed
-succeeds 'D-Bus: changes are signalled' grep -q t19_2eslice "$MARK.signals"
+succeeds 'D-Bus: changes are signalled' grep -q t19_2eslice "$signals"
 kill $monitor
 bus ResetUnit sbb t19.slice false false >/dev/null
 unit_runs t19.slice lfu

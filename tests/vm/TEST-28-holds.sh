@@ -50,9 +50,8 @@ holds() { # UNIT: how many it has
 BEGUN=893e1225c9354ea78f3ecc8d01314692
 ENDED=e68a520267224fc5b099da97502e3f9f
 
-journal() { # FIELD=VALUE…: what there is of this test, a line each
-        journalctl --quiet --sync 2>/dev/null
-        journalctl --quiet --no-pager --output=json --since="@$(stat -c %Y "$MARK")" _COMM=cachebpfd "$@" |
+entries() { # FIELD=VALUE…: what there is of this test, a line each
+        journal --output=json _COMM=cachebpfd "$@" |
                 jq -r '"\(.UNIT) \(.POLICY) \(.PROGRAM) \(.REASON) \(.COOKIE)"'
 }
 
@@ -94,14 +93,14 @@ like "$(busctl get-property org.cachebpf1 "$path" org.cachebpf1.Unit Holds)" \
 cachectl set --quiet t28.slice fifo
 unit_runs t28.slice mru
 cookie=$(unit_key t28.slice holds | jq -r '.[0].cookie')
-is "$(journal MESSAGE_ID=$BEGUN REASON='test first')" "t28.slice mru sh test first $cookie" \
+is "$(entries MESSAGE_ID=$BEGUN REASON='test first')" "t28.slice mru sh test first $cookie" \
         'the journal tells who holds what, and why'
-is "$(journal MESSAGE_ID=$ENDED COOKIE="$cookie")" '' 'and nothing of an end'
+is "$(entries MESSAGE_ID=$ENDED COOKIE="$cookie")" '' 'and nothing of an end'
 release first
 is $status 5 'the command goes on until it ends'
 unit_runs t28.slice fifo
 is "$(holds t28.slice)" '' 'nobody holds it any more'
-is "$(journal MESSAGE_ID=$ENDED COOKIE="$cookie")" "t28.slice mru sh test first $cookie" \
+is "$(entries MESSAGE_ID=$ENDED COOKIE="$cookie")" "t28.slice mru sh test first $cookie" \
         'the journal tells the end'
 cachectl reset --quiet t28.slice
 unit_runs t28.slice lfu

@@ -83,8 +83,7 @@ succeeds 'and changes nothing' log_is level info
 
 event() { # MESSAGE_ID POLICY STATE SUBJECT: the last of these
         local entries
-        entries=$(journalctl --quiet --sync; journalctl --quiet --no-pager --output=json \
-                --since="@$(stat -c %Y "$MARK")" _COMM=cachebpfd UNIT=t38.slice MESSAGE_ID="$1")
+        entries=$(journal --output=json _COMM=cachebpfd UNIT=t38.slice MESSAGE_ID="$1")
         is "$(tail -n 1 <<<"$entries" | jq -r '"\(.POLICY) \(.STATE)"')" "$2 $3" "the journal: $2 is $3"
         is "$(journalctl --quiet --no-pager --catalog --output=short MESSAGE_ID="$1" UNIT=t38.slice |
                 sed -n 's/^[^A-Za-z]*Subject: //p' | tail -n 1)" "$4" '... and says so in a sentence'

@@ -4,7 +4,8 @@
 
 PIN_ROOT=/sys/fs/bpf/cachebpf
 VARLINK=/run/cachebpf/org.cachebpf.Manager
-MARK=$(mktemp) # as old as the test: for the journal
+journalctl --quiet --sync # what was said before the test has an earlier time
+SINCE=@$(date +%s.%6N)
 
 varlink() { # METHOD [PARAMETERS]: all replies, one JSON object a line
         local parameters=${2:-}
@@ -100,11 +101,17 @@ daemon_pid() {
         systemctl show --property=MainPID --value cachebpfd.service
 }
 
-# Lines the daemon wrote since the test began.
-daemon_log() { # [GREP-ARGUMENTS…]
+# Entries of the journal since the test began.
+journal() { # JOURNALCTL-ARGUMENTS…
         journalctl --quiet --sync 2>/dev/null
-        journalctl --quiet --no-pager --output=cat --since="@$(stat -c %Y "$MARK")" _COMM=cachebpfd |
-                if [[ $# -gt 0 ]]; then grep -F "$@"; else cat; fi
+        journalctl --quiet --no-pager --since="$SINCE" "$@"
+}
+
+# Lines the daemon wrote since the test began. "grep -q" does not end who writes them, which would be a failure.
+daemon_log() { # [GREP-ARGUMENTS…]
+        local said
+        said=$(journal --output=cat _COMM=cachebpfd)
+        if [[ $# -gt 0 ]]; then grep -F "$@" <<<"$said"; else printf '%s' "${said:+$said$'\n'}"; fi
 }
 
 # After a test has stopped the bus. logind does not look for it again by itself, and other tests need logind.
