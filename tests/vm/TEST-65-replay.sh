@@ -18,8 +18,8 @@ mkdir -p "$DIR"
 NULLB=/sys/kernel/config/nullb/t65
 trap 'remove_test_units; umount "$REPLAY" "$DIR/slow" 2>/dev/null; rmdir "$NULLB" 2>/dev/null; rm -rf "$DIR"' EXIT
 
-# Starts, waits until it is told to go on, imports modules and reads 2048 pages that are apart; says how many bytes were
-# read from disks on its behalf since it was told.
+# Starts, waits until it is told to go on, imports modules and reads 256 pages that are apart; says how many bytes were
+# read from disks on its behalf since it was told. On a busy host each request takes its time, and a minute is recorded.
 cat >"$DIR/serve.py" <<'E2'
 import os, time
 
@@ -32,11 +32,11 @@ def read_bytes():
 while not os.path.exists(DIR + "go"):
     time.sleep(0.05)
 before = read_bytes()
-import asyncio, email.parser, http.server, unittest, xml.dom.minidom, zipfile
+import email.parser, zipfile
 fd = os.open(DIR + "line\nbreak", os.O_RDONLY)
 os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
-for page in range(2048):
-    os.pread(fd, 4096, page * 4 * 4096)
+for page in range(256):
+    os.pread(fd, 4096, page * 32 * 4096)
 with open(DIR + "new", "w") as f:
     f.write(str(read_bytes() - before))
 os.rename(DIR + "new", DIR + "result")
@@ -63,6 +63,14 @@ entries() { # MESSAGE_ID UNIT: so many are in the journal since the test began
 
 is_kept() {
         [[ -s $FILE ]]
+}
+
+is_recorded() {
+        [[ $(replay_line "$UNIT") =~ ^recording,\ [0-9]+\ s\ left$ ]]
+}
+
+is_kept_early() {
+        is_kept && is_recorded
 }
 
 said() { # TEXT [NUMBER]: the daemon said it so often, once at least
@@ -115,9 +123,10 @@ uses_cache() { # UNIT: it has read a file of 32 MiB
 # --- the first start, and the next one
 
 start_cold
+touch "$DIR/go"
+succeeds 'status says that it is recorded' eventually is_recorded
 first=$(result)
-fails 'nothing is kept as long as it is recorded' is_kept
-like "$(replay_line "$UNIT")" '^recording, [0-9]+ s left$' 'status says that it is recorded'
+fails 'nothing is kept as long as it is recorded' is_kept_early # on a busy host it may be over
 systemctl stop "$UNIT"
 succeeds 'what was recorded is kept when the unit stops' eventually is_kept
 like "$(daemon_log 'Recorded for its next start')" "^$UNIT: .* uses [0-9]+ pages of [0-9]+ files" 'the journal says so'
@@ -126,13 +135,13 @@ is "$(stat -c '%a %U' "$REPLAY")" '700 root' 'and so is the directory'
 
 start_cold
 succeeds 'it is read at the next start' eventually said "$UNIT: Read "
+like "$(replay_line "$UNIT")" '^[0-9.]+ MiB in [0-9]+ ranges read ahead .*; recording, ' 'status has it'
 said=$(daemon_log "$UNIT: Read ")
 diag "$said"
 pages=$(sed 's/.*: Read \([0-9]*\) pages.*/\1/' <<<"$said")
-compare "$pages" -ge 2048 'all of it'
+compare "$pages" -ge 256 'all of it'
 is "$(property "$UNIT" ReplayBytes)" $((pages * 4096)) 'D-Bus has the bytes'
 compare "$(property "$UNIT" ReplayRecordedBytes)" -ge $((pages * 4096)) 'and those that are kept'
-like "$(replay_line "$UNIT")" '^[0-9.]+ MiB in [0-9]+ ranges read ahead .*; recording, ' 'status has them'
 is "$(entries b73608f6f4e1438d8fde6534e0c0e5be "$UNIT")" 1 'the journal has an entry with an id'
 compare "$(memory_stat "$UNIT" file)" -ge $((pages * 4096 / 2)) 'the pages are charged to the unit'
 is "$(systemctl show --property=TasksCurrent --value "$UNIT")" 1 'who read them is gone'
@@ -190,7 +199,8 @@ for i in 1 2; do
         cold
         systemctl start t65-fork.service
         pid=$(systemctl show --property=MainPID --value t65-fork.service)
-        is "$(cat "/proc/$pid/comm")" sleep "the main process of a forking service is its own ($i)"
+        # it becomes that a moment after systemd has found it
+        succeeds "the main process of a forking service is its own ($i)" eventually grep -qx sleep "/proc/$pid/comm"
         systemctl stop t65-fork.service
         [[ $i == 2 ]] || eventually said 't65-fork.service: Recorded'
 done
@@ -239,12 +249,12 @@ is "$(flat_key "$(cgroup_of t65-memory.service)/memory.events" oom_kill)" 0 'nob
 
 # --- stopping while a slow disk is read
 
-# 32 MiB in 256 requests, one at a time.
+# 24 MiB in 192 requests, one at a time: 31 seconds.
 slow_disk() {
         local setting
         mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || return
         mkdir "$NULLB" || return
-        for setting in memory_backed=1 size=64 blocksize=4096 irqmode=2 completion_nsec=80000000 submit_queues=1 \
+        for setting in memory_backed=1 size=64 blocksize=4096 irqmode=2 completion_nsec=160000000 submit_queues=1 \
                 hw_queue_depth=1 power=1; do
                 echo "${setting#*=}" >"$NULLB/${setting%=*}" || return
         done
@@ -279,7 +289,7 @@ X-CacheReplay=yes"
 }
 
 if slow_disk; then
-        head -c 32M /dev/urandom >"$DIR/slow/file"
+        head -c 24M /dev/urandom >"$DIR/slow/file"
         sync
         stop_while_reading t65-signal.service $'KillSignal=SIGUSR1\nSuccessExitStatus=SIGUSR1' 'KillSignal=SIGUSR1'
         stop_while_reading t65-process.service 'KillMode=process' 'KillMode=process'
