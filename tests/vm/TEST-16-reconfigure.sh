@@ -100,10 +100,10 @@ is "$(policy_key t16.slice id) $(counters)" "$id $before" \
 
 # --- killed in the middle of it
 
-# What is cached already counts as added when a policy is replaced. The program takes long, so that a busy host
-# can find it at work, but not 30 s, after which the kernel takes a processor for stuck.
+# What is cached already counts as added when a policy is replaced. The program takes as long as it can, so that a
+# busy host can find it at work.
 make_dropin t16.slice 50-options "[Slice]
-CachePolicyOptions=nr_added=$(($(policy_stat t16.slice managed_folios) + 2000)) run_ms=10000"
+CachePolicyOptions=nr_added=$(($(policy_stat t16.slice managed_folios) + 2000)) run_ms=20000"
 eventually updates_are t16.slice 1
 is "$(own_count t16.slice posted) $(own_count t16.slice begun)" '0 0' 'a changed option is a new start'
 begun_is() {

@@ -86,7 +86,7 @@ record_load() {
         rm -f "$trace" "$directory/said"
         cachectl record recordt.slice --output="$trace" "$@" >/dev/null 2>"$directory/said" &
         recorder=$!
-        wait_until 60 grep -q '^Recording ' "$directory/said" || return
+        eventually grep -q '^Recording ' "$directory/said" || return
         in_slice recordt-inner.slice python3 "$directory/load.py" "$file" "$directory/expected" || return
         cat "$file" >/dev/null # not of the slice
         kill -INT "$recorder"

@@ -82,9 +82,11 @@ like "$(runuser -u nobody -- cachectl top --no-legend t27-first.slice)" \
 
 systemd-run --quiet --collect --unit=t27-load --slice=t27-first.slice \
         sh -c "while cat $data; do :; done >/dev/null"
-like "$(cachectl top --batch --iterations=3 --delay=1s --no-legend t27-first.slice | tail -n 1)" \
-        '^t27-first.slice +lfu +attached +[0-9.]+M +[1-9][0-9.]*[KM]?( +[0-9.]+[KM]?){2} +[0-9.]+%' \
-        'top counts hits a second'
+hits='^t27-first.slice +lfu +attached +[0-9.]+M +[1-9][0-9.]*[KM]?( +[0-9.]+[KM]?){2} +[0-9.]+%'
+counts_hits() { # on a busy host there may be a second in which nobody reads
+        [[ $(cachectl top --batch --iterations=3 --delay=1s --no-legend t27-first.slice | tail -n 1) =~ $hits ]]
+}
+succeeds 'top counts hits a second' eventually counts_hits
 script --quiet --return --command 'stty rows 24 cols 100; cachectl top --iterations=2 --delay=500ms' \
         "$stream" >/dev/null </dev/null
 like "$(<"$stream")" $'\x1b\\[\\?1049h.*t27-first.slice.*\x1b\\[\\?1049l' \

@@ -27,7 +27,7 @@ costs() { # PER-MILLE WHAT: it is at most that much more while somebody watches
         alone=$(hit)
         cachectl stats --by=process --duration=1h --json=short cost.slice >"$file.shown" 2>"$file.said" &
         watcher=$!
-        wait_until 60 grep -q '^Watching ' "$file.said" || die "nothing is watched: $(<"$file.said")"
+        eventually grep -q '^Watching ' "$file.said" || die "nothing is watched: $(<"$file.said")"
         watched=$(hit)
         kill -INT $watcher
         wait $watcher

@@ -76,7 +76,7 @@ record_reads() {
         : >"$directory/said"
         cachectl "$@" --duration=3600s advised.service 2>"$directory/said" &
         pid=$!
-        wait_until 60 grep -q '^Recording ' "$directory/said"
+        wait_until 120 grep -q '^Recording ' "$directory/said"
         read -r from _ <"$counts"
         wait_until 900 reads_are $((from + 60000))
         kill "$pid"
