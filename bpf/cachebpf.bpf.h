@@ -309,9 +309,9 @@ __u64 bpf_cachebpf_list_len(struct cachebpf_policy *policy, __u32 list) __ksym;
 __u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const __u64 rdwr_buf_size) __ksym;
 
 /*
- * Returns a hash of device, inode, generation and position in the file, all bits of
- * which are equally good: the same when the folio comes back; 0: it was taken out of
- * its file at this moment.
+ * Returns a hash of file system, inode, generation and position in the file, all bits
+ * of which are equally good: the same when the folio comes back, also after a boot if
+ * the file system has a UUID; 0: it was taken out of its file at this moment.
  * In folio_added(), folio_accessed() and folio_removed(); evict_folios() cannot know
  * it: note in the policy's bytes what is needed there.  Cost: O(1), no lock.
  */

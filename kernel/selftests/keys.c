@@ -3,6 +3,7 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "selftest.h"
@@ -148,6 +149,39 @@ static void test_others(void)
 	expect_distinct(state->added, 3 * NR);
 }
 
+/* @command is run while no disk is mounted, @disk is the one that is mounted then. */
+static void change_disk(const char *dir, const char *command, const char *disk)
+{
+	REQUIRE(!umount(dir));
+	REQUIRE_EQ(system(command), 0);
+	REQUIRE(!mount(disk, dir, "ext4", MS_NOATIME, NULL));
+}
+
+/* What counts is the file system, and not the device on which it is. */
+static void test_other_device(void)
+{
+	const char *first = disk_new("first", 64, 0), *second = disk_new("second", 64, 0);
+	const char *dir = disk_mount(first, true);
+	struct file *file = file_new(dir, "f", NR);
+	char command[256];
+
+	set_up();
+	cg_read_file(cg, file, 0, NR);
+	snprintf(command, sizeof(command), "dd if=%s of=%s bs=1M status=none", first, second);
+	change_disk(dir, command, second);
+	inode_of(file); /* its blocks are cached, for somebody else */
+	cg_read_file(cg, file, 0, NR);
+	REQUIRE_EQ(state->nr_added, 2 * NR);
+	expect_same(state->added + NR, state->added, NR);
+
+	snprintf(command, sizeof(command), "tune2fs -U random %s >/dev/null", second);
+	change_disk(dir, command, second);
+	inode_of(file);
+	cg_read_file(cg, file, 0, NR);
+	REQUIRE_EQ(state->nr_added, 3 * NR);
+	expect_distinct(state->added + NR, 2 * NR);
+}
+
 /* Both halves are good for something: buckets are chosen by one, what is in them by the other. */
 static void test_spread(void)
 {
@@ -233,6 +267,7 @@ static void test_list(void)
 static const struct test tests[] = {
 	{ "a page that comes back has the key it had",		test_same },
 	{ "others have other keys",				test_others },
+	{ "a file system on another device has the same keys",	test_other_device },
 	{ "keys are evenly distributed",			test_spread },
 	{ "a successor finds the same keys",			test_successor },
 	{ "the list of a folio that goes",			test_list },

@@ -41,6 +41,16 @@ static u64 mix(u64 x)
 	return x ^ x >> 33;
 }
 
+/* The file system: the device's number may be another one after a boot. */
+static u64 number_of(const struct super_block *sb)
+{
+	u64 half[2];
+
+	static_assert(sizeof(half) == sizeof(sb->s_uuid));
+	memcpy(half, &sb->s_uuid, sizeof(half));
+	return (half[0] ^ half[1]) ?: (u64)sb->s_dev << 32;
+}
+
 /* What the page @nr of @folio holds, as a number; see bpf_cachebpf_key(). */
 u64 cachebpf_key_of(struct folio *folio, unsigned long nr)
 {
@@ -54,7 +64,7 @@ u64 cachebpf_key_of(struct folio *folio, unsigned long nr)
 	inode = mapping->host;
 	if (unlikely(!inode))
 		return 0;
-	file = (u64)inode->i_sb->s_dev << 32 | inode->i_generation;
+	file = number_of(inode->i_sb) ^ inode->i_generation;
 	file ^= inode->i_ino * GOLDEN_RATIO_64;
 	return mix(mix(file) + folio->index + nr) ?: 1;
 }
@@ -239,10 +249,11 @@ __bpf_kfunc u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdw
  * bpf_cachebpf_key - what a folio holds, as a number
  * @f: the folio of folio_added(), folio_accessed() or folio_removed(); or one of advise()
  *
- * A hash of device, inode number, generation of the inode, and position in the
- * file.  When the same page of the same file comes back it has the same key,
- * as long as the file system does not number its inodes anew.  So have a file
- * and its snapshot on btrfs: the device is the same, and so are the numbers.
+ * A hash of the file system's UUID (of the device, if it has none), inode number,
+ * generation of the inode, and position in the file.  When the same page of the
+ * same file comes back it has the same key, also after a boot, as long as the file
+ * system does not number its inodes anew.  So have a file and its copy in a
+ * snapshot, of btrfs or of the device: UUID and numbers are the same.
  * Callers of these callbacks have the folio locked or referenced, and the inode
  * cannot go in an RCU read side.
  *
