@@ -113,6 +113,17 @@ static void look_at(struct folio *folio, struct mem_cgroup *memcg)
 }
 
 /*
+ * Is the folio at @pfn mapped, of which @f is the entry?  A guess without a reference:
+ * it can be any folio by now, of any size.
+ */
+static bool seems_mapped(unsigned long pfn, const struct cachebpf_folio *f)
+{
+	struct folio *folio = page_folio(pfn_to_page(pfn));
+
+	return atomic_read(f->order ? &folio->_large_mapcount : &folio->_mapcount) >= 0;
+}
+
+/*
  * A reference to the folio at @pfn, and to the cgroup of its policy, if it is mapped
  * and that wants to know.  What was rejected is used by whom it was rejected for, as
  * far as can be known.
@@ -126,7 +137,7 @@ static struct folio *get_mapped(unsigned long pfn, struct mem_cgroup **memcg)
 	rcu_read_lock();
 	f = cachebpf_table_lookup(pfn);
 	policy = f ? cachebpf_owner_of(f) : NULL;
-	if (policy && READ_ONCE(policy->has_mapped))
+	if (policy && READ_ONCE(policy->has_mapped) && seems_mapped(pfn, f))
 		folio = cachebpf_get_folio(pfn_to_page(pfn));
 	/* with a reference it stays what it is now */
 	if (folio && (READ_ONCE(f->owner) != policy->id || cachebpf_is_rejected(f) ||
