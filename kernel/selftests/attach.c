@@ -158,6 +158,7 @@ static void test_verifier(void)
 		{ "file_evict",		"bpf_cachebpf_file is not allowed" },
 		{ "number_init",	"bpf_iter_cachebpf_folio_new is not allowed" },
 		{ "advised_before",	"access beyond struct cachebpf_advice" },
+		{ "proposed_before",	"access beyond struct cachebpf_evict" },
 		{ "buckets_late",	"bpf_cachebpf_buckets_create is not allowed" },
 		{ "bucket_init",	"bpf_cachebpf_bucket is not allowed" },
 		{ "long_bucket",	"invalid access to memory, mem_size=64 off=64" },

@@ -349,6 +349,18 @@ __struct_ops struct cachebpf_ops advised_before = {
 	.evict_folios	= (void *)evict_nothing,
 };
 
+/* behind what a policy may see are the candidates of this request, and of others */
+void CACHEBPF_OP(proposed_before_evict, struct cachebpf_policy *policy,
+		 struct cachebpf_evict *evict)
+{
+	(void)((const volatile __u64 *)evict)[5];
+}
+
+__struct_ops struct cachebpf_ops proposed_before = {
+	.name		= "proposed_before",
+	.evict_folios	= (void *)proposed_before_evict,
+};
+
 void CACHEBPF_OP(buckets_late_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
 {
 	bpf_cachebpf_buckets_create(policy, 8);

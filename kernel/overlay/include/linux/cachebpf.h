@@ -271,11 +271,6 @@ struct cachebpf_evict {
 	struct cachebpf_policy	*policy;
 	/* of the round, if some of the policy's folios are protected; else NULL */
 	struct cachebpf_reclaim	*guard;
-	/* one more than can stay: a new one is sorted in before the last is dropped */
-	struct cachebpf_candidate {
-		s64			score;
-		struct cachebpf_folio	*folio;
-	} candidates[CACHEBPF_BATCH + 1];
 };
 
 /**

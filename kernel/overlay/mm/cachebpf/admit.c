@@ -410,7 +410,7 @@ void cachebpf_offer_rejected(struct cachebpf_evict *evict, unsigned long *nr_lef
 
 		cachebpf_move_to_end(list, f, pfn, true);
 		if (cachebpf_worth_offering(evict, pfn_folio(pfn))) {
-			evict->candidates[evict->nr_folios++].folio = f;
+			cachebpf_call(evict)->candidates[evict->nr_folios++].folio = f;
 			evict->nr_proposed += 1U << f->order;
 		} else if (++nr_vain == MAX_VAIN) {
 			*nr_left = 0;

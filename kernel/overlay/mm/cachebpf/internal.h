@@ -328,6 +328,21 @@ static inline void cachebpf_check_buckets(struct cachebpf_policy *policy)
 		cachebpf_buckets_resize(policy);
 }
 
+/* A request, and what BPF does not see of it. */
+struct cachebpf_evict_call {
+	struct cachebpf_evict	evict;
+	/* one more than can stay: a new one is sorted in before the last is dropped */
+	struct cachebpf_candidate {
+		s64			score;
+		struct cachebpf_folio	*folio;
+	} candidates[CACHEBPF_BATCH + 1];
+};
+
+static inline struct cachebpf_evict_call *cachebpf_call(struct cachebpf_evict *evict)
+{
+	return container_of(evict, struct cachebpf_evict_call, evict);
+}
+
 /* propose.c: what a policy proposes to a request */
 bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio);
 

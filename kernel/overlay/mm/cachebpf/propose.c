@@ -52,16 +52,16 @@ bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio)
 }
 
 /* Would a folio of @score be among those that the request holds? */
-static bool would_win(const struct cachebpf_evict *evict, s64 score)
+static bool would_win(struct cachebpf_evict *evict, s64 score)
 {
 	return evict->nr_proposed < evict->nr_wanted ||
-	       score < evict->candidates[evict->nr_folios - 1].score;
+	       score < cachebpf_call(evict)->candidates[evict->nr_folios - 1].score;
 }
 
 /* Keep the candidates sorted, and no more of them than the request is for. */
 static void insert_candidate(struct cachebpf_evict *evict, struct cachebpf_folio *f, s64 score)
 {
-	struct cachebpf_candidate *c = evict->candidates;
+	struct cachebpf_candidate *c = cachebpf_call(evict)->candidates;
 	u32 i, surplus;
 
 	for (i = evict->nr_folios++; i && c[i - 1].score > score; i--)
@@ -100,7 +100,7 @@ __bpf_kfunc int bpf_cachebpf_evict(struct cachebpf_evict *evict, struct cachebpf
 {
 	if (evict->nr_proposed >= evict->nr_wanted || evict->nr_folios == CACHEBPF_BATCH)
 		return -ENOSPC;
-	evict->candidates[evict->nr_folios++] = (struct cachebpf_candidate) {
+	cachebpf_call(evict)->candidates[evict->nr_folios++] = (struct cachebpf_candidate) {
 		.folio = folio,
 		.score = S64_MIN,
 	};

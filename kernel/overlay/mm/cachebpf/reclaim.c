@@ -397,13 +397,13 @@ noinline_for_stack void cachebpf_reject_candidate(struct cachebpf_reclaim *r, st
  * read side as the proposal: the entries are still there, if perhaps somebody
  * else's by now.
  */
-static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
+static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict_call *call)
 {
 	enum cachebpf_stat why;
 	int i;
 
-	for (i = 0; i < evict->nr_folios; i++) {
-		struct cachebpf_folio *f = evict->candidates[i].folio;
+	for (i = 0; i < call->evict.nr_folios; i++) {
+		struct cachebpf_folio *f = call->candidates[i].folio;
 		struct folio *folio = pfn_folio(cachebpf_folio_pfn(f));
 
 		if (unlikely(!folio_try_get(folio))) {
@@ -413,7 +413,7 @@ static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict *ev
 			cachebpf_reject_candidate(r, folio, why);
 			continue;
 		}
-		if (likely(may_take_folio(r, folio, f, evict->guard, &why))) {
+		if (likely(may_take_folio(r, folio, f, call->evict.guard, &why))) {
 			r->folios[r->nr_folios++] = folio;
 		} else {
 			cachebpf_reject_candidate(r, folio, why);
@@ -463,43 +463,44 @@ static void ask_policy(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
 noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, unsigned long nr)
 {
 	struct cachebpf_policy *policy = r->policy;
-	struct cachebpf_evict evict;
+	struct cachebpf_evict_call call;
+	struct cachebpf_evict *evict = &call.evict;
 
-	evict.nr_wanted = min_t(unsigned long, nr, CACHEBPF_BATCH);
-	evict.nr_proposed = 0;
-	evict.nr_folios = 0;
-	evict.nid = r->nid;
-	evict.visits_left = CACHEBPF_MAX_VISITS;
-	evict.unread_left = CACHEBPF_UNREAD_SPARED;
-	evict.policy = policy;
-	evict.guard = some_are_protected(r) ? r : NULL;
+	evict->nr_wanted = min_t(unsigned long, nr, CACHEBPF_BATCH);
+	evict->nr_proposed = 0;
+	evict->nr_folios = 0;
+	evict->nid = r->nid;
+	evict->visits_left = CACHEBPF_MAX_VISITS;
+	evict->unread_left = CACHEBPF_UNREAD_SPARED;
+	evict->policy = policy;
+	evict->guard = some_are_protected(r) ? r : NULL;
 	r->nr_verdicts = 0;
 	r->nr_folios = 0;
 	r->nr_isolated = 0;
 
 	rcu_read_lock();
 	if (r->nr_rejected)
-		cachebpf_offer_rejected(&evict, &r->nr_rejected, r->nr_spared);
-	if (!evict.nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED)) {
-		ask_policy(r, &evict);
+		cachebpf_offer_rejected(evict, &r->nr_rejected, r->nr_spared);
+	if (!evict->nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED)) {
+		ask_policy(r, evict);
 		/* without a policy to ask stock reclaim finds them, and others, on the LRU */
-		if (!evict.nr_folios && r->nr_spared) {
+		if (!evict->nr_folios && r->nr_spared) {
 			r->nr_rejected = r->nr_spared;
 			r->nr_spared = 0;
-			cachebpf_offer_rejected(&evict, &r->nr_rejected, 0);
+			cachebpf_offer_rejected(evict, &r->nr_rejected, 0);
 		}
 	}
 	cachebpf_delay(CACHEBPF_AT_PIN);
-	pin_candidates(r, &evict);
+	pin_candidates(r, &call);
 	/* it had to end before it came to what can be had */
-	if (unlikely(!evict.visits_left))
-		r->nr_refused += evict.nr_wanted;
+	if (unlikely(!evict->visits_left))
+		r->nr_refused += evict->nr_wanted;
 	rcu_read_unlock();
 	cachebpf_delay(CACHEBPF_AT_ISOLATE);
 
-	cachebpf_count(policy, CACHEBPF_STAT_EVICT_PROPOSED, evict.nr_proposed);
-	r->sum.proposed += evict.nr_folios;
-	return evict.nr_folios;
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_PROPOSED, evict->nr_proposed);
+	r->sum.proposed += evict->nr_folios;
+	return evict->nr_folios;
 }
 
 /* @nr_reclaimed: pages that the whole round brought; ends the use of the policy. */
