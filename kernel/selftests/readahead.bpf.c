@@ -67,6 +67,19 @@ __s32 CACHEBPF_SLEEPABLE_OP(in_order_init, struct cachebpf_policy *policy)
 	return list_create(policy, &queue, CACHEBPF_LIST_NEW_TAIL);
 }
 
+/* that are looked at: to walk over all would take too long */
+#define SOME	128
+
+/* Walk over what is there, and do not propose anything. */
+static __always_inline void look(struct cachebpf_evict *evict)
+{
+	struct cachebpf_folio *folio;
+
+	for_each_folio(folio, evict, queue, SOME, 0)
+		if (state.forgets)
+			folio->accesses = 0;
+}
+
 void CACHEBPF_OP(in_order_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
 	__u32 flags = state.walk == READAHEAD_WALKS_AND_ROTATES ? CACHEBPF_ITER_ROTATE : 0;
@@ -76,6 +89,8 @@ void CACHEBPF_OP(in_order_evict, struct cachebpf_policy *policy, struct cachebpf
 		bpf_cachebpf_rank_list(evict, queue, ~0U, CACHEBPF_BY_ACCESSES);
 		return;
 	}
+	if (state.forgets)
+		look(evict);
 	for_each_folio(folio, evict, queue, 0, flags)
 		if (bpf_cachebpf_evict(evict, folio))
 			break;
@@ -84,6 +99,21 @@ void CACHEBPF_OP(in_order_evict, struct cachebpf_policy *policy, struct cachebpf
 SEC(".struct_ops.link") struct cachebpf_ops in_order = {
 	.name		= "in_order",
 	.policy_init	= (void *)in_order_init,
+	.evict_folios	= (void *)in_order_evict,
+	.plan_readahead	= (void *)readahead_plan,
+};
+
+/* --- and has its own idea of how often folios were used */
+
+void CACHEBPF_OP(counts_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio)
+{
+	folio->accesses = state.new_accesses;
+}
+
+SEC(".struct_ops.link") struct cachebpf_ops counts = {
+	.name		= "counts",
+	.policy_init	= (void *)in_order_init,
+	.folio_added	= (void *)counts_added,
 	.evict_folios	= (void *)in_order_evict,
 	.plan_readahead	= (void *)readahead_plan,
 };

@@ -111,8 +111,11 @@ struct readahead_state {
 		__s32 error;
 	} ranges[READAHEAD_MAX_RANGES];
 
-	/* of the policy that evicts in order */
+	/* of the policies that evict in order */
 	__u32 walk;
+	/* they set the uses of all that they walk over to 0, of all that comes in to this */
+	__u32 forgets;
+	__u32 new_accesses;
 
 	/* results: calls by reason, and what was told in the last one */
 	__u64 asked[READAHEAD_REASONS];

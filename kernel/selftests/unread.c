@@ -4,15 +4,20 @@
 
 #define WINDOW	33
 
-/* A policy that evicts in the order in which folios came, and reads ahead as it is told. */
-static void set_up(void)
+static void set_up_with(const char *name, const char *cg)
 {
 	struct policy *policy;
 
-	readers = cg_new(NULL, "a");
-	policy = policy_open("readahead", "in_order", readers);
+	readers = cg_new(NULL, cg);
+	policy = policy_open("readahead", name, readers);
 	planner = policy_attach(policy);
 	told = policy_state(policy);
+}
+
+/* A policy that evicts in the order in which folios came, and reads ahead as it is told. */
+static void set_up(void)
+{
+	set_up_with("in_order", "a");
 }
 
 /* The first page of it is used, and what else there is of the window is not. */
@@ -153,6 +158,71 @@ static void test_alone(void)
 	EXPECT_EQ(cg_stat(readers, "evict_fallback"), 0);
 }
 
+/* What a policy takes for the number of uses does not make what was used unread, */
+static void test_forgotten(void)
+{
+	struct file *file;
+
+	set_up();
+	told->forgets = true;
+	file = read_window("f", WINDOW);
+	read_once(file, 1, WINDOW - 1);
+	read_others();
+	reclaim(WINDOW - 1);
+	EXPECT_EQ(file_cached(file, NULL), 1);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 0);
+}
+
+/* nor what is unread a thing that was used, until it is. */
+static void test_made_up(void)
+{
+	struct file *file;
+
+	set_up_with("counts", "a");
+	told->new_accesses = 5;
+	file = read_window("f", WINDOW);
+	read_others();
+	reclaim(32);
+	EXPECT_EQ(file_cached(file, NULL), WINDOW - 1);
+	read_once(file, 1, WINDOW - 1);
+	reclaim(WINDOW - 1);
+	EXPECT_EQ(file_cached(file, NULL), 0);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 0);
+}
+
+/* For cg_start(): use each page once, and keep what is mapped. */
+static int keep_mapped(void *file)
+{
+	if (file_read_mapped(file))
+		return 1;
+	for (;;)
+		pause();
+}
+
+static bool goes(const struct file *file)
+{
+	cg_reclaim(readers, file->nr_pages * PAGE);
+	return !file_cached(file, NULL);
+}
+
+/* What a fault brings in it needs: no more need be seen of that than reclaim sees. */
+static void mapped(bool lru_gen)
+{
+	struct file *file = file_new(NULL, lru_name(lru_gen), 8);
+
+	set_up_with("in_order", lru_name(lru_gen));
+	plan_with(0, 0, 0);
+	cg_start(readers, keep_mapped, file);
+	REQUIRE(comes_to(file, file->nr_pages));
+	EXPECT(EVENTUALLY(goes(file)));
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 0);
+}
+
+static void test_mapped(void)
+{
+	with_both_lrus(mapped);
+}
+
 static int write_it(void *file)
 {
 	return file_write(file, 0, 32);
@@ -181,6 +251,9 @@ static const struct test tests[] = {
 	{ "not if it was used",					test_used },
 	{ "not over too much of it",				test_bounded },
 	{ "where there is nothing else",			test_alone },
+	{ "not if a policy forgets that it was used",		test_forgotten },
+	{ "even if a policy says that it was used",		test_made_up },
+	{ "what a fault brings in is used",			test_mapped },
 	{ "what was written goes in its turn",			test_written },
 };
 

@@ -59,6 +59,7 @@ static void reconfigure(void) {
 /* __cachebpf_folio_accessed() */
 static void use(struct cachebpf_folio *f) {
         stock_use(f);
+        f->unread = 0;
         if ((int16_t) f->accesses > 0)
                 f->accesses++;
         else if (f->accesses == 0) {

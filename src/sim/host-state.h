@@ -123,7 +123,7 @@ static inline uint64_t host_file_ino(uint64_t number) {
 
 /* Whether a walk is to pass over it this time. */
 static inline bool spare_unread(struct cachebpf_evict *evict, struct cachebpf_folio *f) {
-        if (f->unread <= UNREAD_NO_MORE || f->accesses > 0 || evict->unread_left == 0)
+        if (f->unread <= UNREAD_NO_MORE || evict->unread_left == 0)
                 return false;
         evict->unread_left--;
         f->unread--;

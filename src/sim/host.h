@@ -33,7 +33,7 @@ struct cachebpf_folio {
         __u16 list;
         __u8 order;
         __u8 cached : 1;  /* boolean; the kernel's "owner" */
-        __u8 unread : 3;  /* see spare_unread() */
+        __u8 unread : 3;  /* until it is used; see spare_unread() */
         __u8 seen : 4;    /* SEEN_*, see cache.c */
         __u8 lru;         /* LRU_*, see stock.h */
         __u8 manager;     /* who brought it in */

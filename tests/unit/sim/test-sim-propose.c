@@ -89,7 +89,7 @@ static void test_unread(void **state) {
         uint32_t list = list_with_accesses("0101");
         struct cachebpf_evict evict;
 
-        folio(0)->unread = folio(1)->unread = folio(2)->unread = UNREAD_NEW;
+        folio(0)->unread = folio(2)->unread = UNREAD_NEW;
         for (unsigned i = 0; i < 3; i++) {
                 evict = new_request(4);
                 evict.unread_left = 10;

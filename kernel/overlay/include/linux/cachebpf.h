@@ -113,8 +113,8 @@ enum cachebpf_iter_flags {
  * @fresh:	looks of reclaim at its mappings that say no more than that a fault
  *		has brought it in; changes under the node's lock
  * @sampled:	uses of some of its pages are told at the tracepoint cachebpf_sample; as @fresh
- * @unread:	it was read in, not written, while its policy plans readahead; says something
- *		until it is used: how often walks pass over it, plus 1; as @fresh
+ * @unread:	it was read in, not written, while its policy plans readahead, and was not used
+ *		yet: how often walks pass over it, plus 1; else 0; as @fresh
  * @data:	belongs to the policy, zero when the folio is added
  */
 struct cachebpf_folio {

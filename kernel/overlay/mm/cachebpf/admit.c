@@ -201,6 +201,8 @@ void cachebpf_rejected_used(struct cachebpf_policy *policy, struct folio *folio,
 	if ((s16)accesses >= 0)
 		WRITE_ONCE(f->accesses, accesses + 1);
 	cachebpf_count(policy, accesses ? CACHEBPF_STAT_HITS : CACHEBPF_STAT_MISSES, 1);
+	if (unlikely(f->unread))
+		cachebpf_unread_used(policy, f);
 	if (unlikely(f->sampled))
 		cachebpf_tell_used(policy, f);
 	if (!accesses && was_asked(f))

@@ -141,7 +141,7 @@ static __always_inline void unmanage(struct cachebpf_folio *f, struct folio *fol
 	if (unlikely(f->sampled) &&
 	    (why == CACHEBPF_REMOVED_TRUNCATE || why == CACHEBPF_REMOVED_INVALIDATE))
 		cachebpf_tell_gone(policy, f, 0, folio_nr_pages(folio));
-	if (unlikely(f->unread) && !READ_ONCE(f->accesses))
+	if (unlikely(f->unread))
 		cachebpf_unread_gone(policy, folio, why);
 	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
 	if (why == CACHEBPF_REMOVED_RECLAIM)

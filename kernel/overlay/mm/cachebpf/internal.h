@@ -400,6 +400,7 @@ void cachebpf_unread_free(struct cachebpf_policy *policy);
 void cachebpf_unread_gone(struct cachebpf_policy *policy, struct folio *folio,
 			  enum cachebpf_removed why);
 void cachebpf_unread_again(struct cachebpf_policy *policy, struct folio *folio);
+void cachebpf_unread_used(struct cachebpf_policy *policy, struct cachebpf_folio *f);
 bool __cachebpf_spare_unread(struct cachebpf_evict *evict, struct cachebpf_folio *f);
 
 /* Is a walk for @evict to pass over @f?  Under the node's lock. */

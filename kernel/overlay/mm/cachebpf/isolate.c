@@ -175,6 +175,20 @@ static bool is_fresh(struct folio *folio)
 	return fresh;
 }
 
+/* The fault that has brought @folio in has used it, though policies hear of no use. */
+static void note_first_use(struct folio *folio)
+{
+	struct cachebpf_policy *policy;
+	struct cachebpf_folio *f;
+
+	rcu_read_lock();
+	f = cachebpf_table_lookup(folio_pfn(folio));
+	policy = f ? cachebpf_owner_of(f) : NULL;
+	if (policy && f->unread)
+		cachebpf_unread_used(policy, f);
+	rcu_read_unlock();
+}
+
 /**
  * __cachebpf_folios_kept - what shrink_folio_list() had and did not take
  * @folios: on their way back to the LRU; of anon ones there are no entries
@@ -183,7 +197,7 @@ static bool is_fresh(struct folio *folio)
  * classic LRU activates what was used when it looked twice: the first time it may
  * be the fault that brought the folio in.  MGLRU takes that for a use, and says
  * so by PG_referenced: twice, since its fault puts a folio into the youngest
- * generation as well.
+ * generation as well.  Of what a fault has used either says so: that is not unread.
  */
 void __cachebpf_folios_kept(struct list_head *folios)
 {
@@ -196,6 +210,8 @@ void __cachebpf_folios_kept(struct list_head *folios)
 		if (lru_gen_enabled() ? folio_test_referenced(folio) && !is_fresh(folio) :
 					folio_test_active(folio))
 			__cachebpf_folio_accessed(folio);
+		else if (folio_test_referenced(folio))
+			note_first_use(folio);
 	}
 }
 

@@ -80,10 +80,22 @@ void cachebpf_unread_again(struct cachebpf_policy *policy, struct folio *folio)
 	cachebpf_count(policy, CACHEBPF_STAT_READAHEAD_AGAIN, folio_nr_pages(folio));
 }
 
-/* Is a walk for @evict to pass over @f, which may be unread?  Under the node's lock. */
+/* @f of @policy, which is unread, is used; any context, in an RCU read side. */
+void cachebpf_unread_used(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+{
+	struct cachebpf_node *node = cachebpf_node_of(policy, f);
+	unsigned long flags;
+
+	spin_lock_irqsave(&node->lock, flags);
+	if (f->owner == policy->id)
+		f->unread = 0;
+	spin_unlock_irqrestore(&node->lock, flags);
+}
+
+/* Is a walk for @evict to pass over @f, which is unread?  Under the node's lock. */
 bool __cachebpf_spare_unread(struct cachebpf_evict *evict, struct cachebpf_folio *f)
 {
-	if (READ_ONCE(f->accesses) || f->unread == CACHEBPF_UNREAD_NO_MORE || !evict->unread_left)
+	if (f->unread == CACHEBPF_UNREAD_NO_MORE || !evict->unread_left)
 		return false;
 	evict->unread_left -= min(evict->unread_left, 1U << f->order);
 	f->unread--;

@@ -183,9 +183,18 @@ static noinline void tell_and_note_use(struct cachebpf_policy *policy, struct ca
 		cachebpf_note_use(policy, policy->pcpu, cachebpf_folio_pfn(f));
 }
 
-static noinline void sampled_is_used(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+/* What all uses of @f mean but that it is used again. */
+static noinline void note_marks(struct cachebpf_policy *policy, struct cachebpf_folio *f)
 {
-	cachebpf_tell_used(policy, f);
+	if (f->unread)
+		cachebpf_unread_used(policy, f);
+	if (f->sampled)
+		cachebpf_tell_used(policy, f);
+}
+
+static noinline void marked_is_used(struct cachebpf_policy *policy, struct cachebpf_folio *f)
+{
+	note_marks(policy, f);
 	if (policy->hears_uses)
 		tell_and_note_use(policy, f);
 	else if (policy->orders_uses)
@@ -223,14 +232,15 @@ void __cachebpf_folio_accessed(struct folio *folio)
 		/* the first one is the miss that brought the folio in */
 		WRITE_ONCE(f->accesses, 1);
 		cachebpf_count(policy, CACHEBPF_STAT_MISSES, 1);
-		if (unlikely(f->sampled))
-			cachebpf_tell_used(policy, f);
+		if (unlikely(f->sampled || f->unread))
+			note_marks(policy, f);
 		goto out;
 	}
 	cpu = policy->pcpu;
 	this_cpu_inc(cpu->count[CACHEBPF_STAT_HITS]);
-	if (unlikely(f->sampled)) {
-		sampled_is_used(policy, f);
+	/* unread, and used before: a policy may write what it likes into accesses */
+	if (unlikely(f->sampled || f->unread)) {
+		marked_is_used(policy, f);
 		goto out;
 	}
 	if (!policy->wants_uses)
