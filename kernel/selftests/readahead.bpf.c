@@ -84,11 +84,15 @@ void CACHEBPF_OP(in_order_evict, struct cachebpf_policy *policy, struct cachebpf
 {
 	__u32 flags = state.walk == READAHEAD_WALKS_AND_ROTATES ? CACHEBPF_ITER_ROTATE : 0;
 	struct cachebpf_folio *folio;
+	int i;
 
 	if (state.walk == READAHEAD_RANKS) {
 		bpf_cachebpf_rank_list(evict, queue, ~0U, CACHEBPF_BY_ACCESSES);
 		return;
 	}
+	if (state.walk == READAHEAD_WALKS_AGAIN)
+		bpf_for(i, 0, 3)
+			look(evict);
 	if (state.forgets)
 		look(evict);
 	for_each_folio(folio, evict, queue, 0, flags)

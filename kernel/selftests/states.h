@@ -83,6 +83,8 @@ enum readahead_walk {
 	READAHEAD_WALKS,
 	READAHEAD_WALKS_AND_ROTATES,
 	READAHEAD_RANKS,
+	/* three times, before it proposes */
+	READAHEAD_WALKS_AGAIN,
 };
 
 #define READAHEAD_MAX_RANGES	5

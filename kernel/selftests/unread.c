@@ -95,6 +95,12 @@ static void test_ranked(void)
 	spared(READAHEAD_RANKS);
 }
 
+/* It is requests that count. */
+static void test_walked_again(void)
+{
+	spared(READAHEAD_WALKS_AGAIN);
+}
+
 /* To whoever takes over it is like anything else that is cached. */
 static void test_replaced(void)
 {
@@ -247,6 +253,7 @@ static const struct test tests[] = {
 	{ "walks pass over it three times",			test_spared },
 	{ "walks that rotate do as well",			test_rotated },
 	{ "and so does who ranks a list",			test_ranked },
+	{ "three requests, however many walks",			test_walked_again },
 	{ "not another policy",					test_replaced },
 	{ "not if it was used",					test_used },
 	{ "not over too much of it",				test_bounded },

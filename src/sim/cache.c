@@ -154,8 +154,8 @@ static int ask_policy(uint32_t n) {
 
         stats.evict_calls++;
         CALL(CALLBACK_EVICT, evict_folios, &evict);
-        if (evict.nr_folios == 0 && evict.unread_left < UNREAD_SPARED) {
-                evict.unread_left = 0;
+        if (evict.nr_folios == 0 && evict.n_spared > 0) {
+                evict.unread_left = evict.n_spared = 0;
                 CALL(CALLBACK_EVICT, evict_folios, &evict);
         }
         stats.evict_proposed += evict.nr_proposed;

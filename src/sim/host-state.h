@@ -119,13 +119,18 @@ static inline uint64_t host_file_ino(uint64_t number) {
 
 #define UNREAD_NO_MORE 1
 #define UNREAD_NEW (UNREAD_NO_MORE + 3)
-#define UNREAD_SPARED 64
 
-/* Whether a walk is to pass over it this time. */
+/* Whether a walk is to pass over it this time: so many requests do, each however often it walks over it. */
 static inline bool spare_unread(struct cachebpf_evict *evict, struct cachebpf_folio *f) {
-        if (f->unread <= UNREAD_NO_MORE || evict->unread_left == 0)
+        if (f->unread == 0)
+                return false;
+        for (uint32_t i = 0; i < evict->n_spared; i++)
+                if (evict->spared[i] == f)
+                        return true;
+        if (f->unread == UNREAD_NO_MORE || evict->unread_left == 0)
                 return false;
         evict->unread_left--;
+        evict->spared[evict->n_spared++] = f;
         f->unread--;
         return true;
 }

@@ -40,6 +40,9 @@ struct cachebpf_folio {
         __u64 data[CACHEBPF_DATA_SIZE / sizeof(__u64)];
 };
 
+/* pages that walks of one request pass over at most, since nobody has used them yet */
+#define UNREAD_SPARED 64
+
 struct cachebpf_evict {
         __u32 nr_wanted;
         __u32 nr_proposed;
@@ -47,6 +50,8 @@ struct cachebpf_evict {
         int nid;
         __u32 visits_left;
         __u32 unread_left; /* that walks may pass over */
+        __u32 n_spared;    /* that they have passed over */
+        struct cachebpf_folio *spared[UNREAD_SPARED];
         struct cachebpf_candidate {
                 __s64 score;
                 struct cachebpf_folio *folio;

@@ -114,7 +114,7 @@ enum cachebpf_iter_flags {
  *		has brought it in; changes under the node's lock
  * @sampled:	uses of some of its pages are told at the tracepoint cachebpf_sample; as @fresh
  * @unread:	it was read in, not written, while its policy plans readahead, and was not used
- *		yet: how often walks pass over it, plus 1; else 0; as @fresh
+ *		yet: how many requests pass over it, plus 1; else 0; as @fresh
  * @data:	belongs to the policy, zero when the folio is added
  */
 struct cachebpf_folio {

@@ -328,9 +328,15 @@ static inline void cachebpf_check_buckets(struct cachebpf_policy *policy)
 		cachebpf_buckets_resize(policy);
 }
 
+/* pages that walks of one request pass over at most: two windows of 128 KiB */
+#define CACHEBPF_UNREAD_SPARED	64
+
 /* A request, and what BPF does not see of it. */
 struct cachebpf_evict_call {
 	struct cachebpf_evict	evict;
+	/* folios that walks have passed over since nobody has used them yet */
+	u32			nr_spared;
+	u32			spared[CACHEBPF_UNREAD_SPARED];
 	/* one more than can stay: a new one is sorted in before the last is dropped */
 	struct cachebpf_candidate {
 		s64			score;
@@ -388,12 +394,10 @@ void cachebpf_readahead_stop(struct cachebpf_policy *policy);
 
 /* unread.c: folios that are read in, and not used yet */
 
-/* cachebpf_folio.unread: walks do not pass over it (any more), */
+/* cachebpf_folio.unread: walks do not pass over it any more, */
 #define CACHEBPF_UNREAD_NO_MORE	1U
-/* or so many times */
+/* or those of so many requests */
 #define CACHEBPF_UNREAD_NEW	(CACHEBPF_UNREAD_NO_MORE + 3)
-/* pages that walks of one request pass over at most: two windows of 128 KiB */
-#define CACHEBPF_UNREAD_SPARED	64
 
 void cachebpf_unread_start(struct cachebpf_policy *policy);
 void cachebpf_unread_free(struct cachebpf_policy *policy);

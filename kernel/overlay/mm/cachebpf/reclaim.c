@@ -423,10 +423,11 @@ static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict_cal
 }
 
 /* Have the policy make its proposals; in an RCU read side. */
-static void ask_policy(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
+static void ask_policy(struct cachebpf_reclaim *r, struct cachebpf_evict_call *call)
 {
 	struct cachebpf_policy *policy = r->policy;
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
+	struct cachebpf_evict *evict = &call->evict;
 	u64 ran_before = READ_ONCE(current->se.sum_exec_runtime), ns = 0;
 
 	if (policy->orders_uses) {
@@ -438,8 +439,9 @@ static void ask_policy(struct cachebpf_reclaim *r, struct cachebpf_evict *evict)
 		ns = local_clock();
 		ops->evict_folios(policy, evict);
 		/* all that it has may be unread */
-		if (unlikely(!evict->nr_folios && evict->unread_left < CACHEBPF_UNREAD_SPARED)) {
+		if (unlikely(!evict->nr_folios && call->nr_spared)) {
 			evict->unread_left = 0;
+			call->nr_spared = 0;
 			ops->evict_folios(policy, evict);
 		} else {
 			r->nr_refused += CACHEBPF_UNREAD_SPARED - evict->unread_left;
@@ -474,6 +476,7 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	evict->unread_left = CACHEBPF_UNREAD_SPARED;
 	evict->policy = policy;
 	evict->guard = some_are_protected(r) ? r : NULL;
+	call.nr_spared = 0;
 	r->nr_verdicts = 0;
 	r->nr_folios = 0;
 	r->nr_isolated = 0;
@@ -482,7 +485,7 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	if (r->nr_rejected)
 		cachebpf_offer_rejected(evict, &r->nr_rejected, r->nr_spared);
 	if (!evict->nr_proposed && !(READ_ONCE(policy->flags) & CACHEBPF_NOT_ASKED)) {
-		ask_policy(r, evict);
+		ask_policy(r, &call);
 		/* without a policy to ask stock reclaim finds them, and others, on the LRU */
 		if (!evict->nr_folios && r->nr_spared) {
 			r->nr_rejected = r->nr_spared;

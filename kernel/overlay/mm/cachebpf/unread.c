@@ -5,8 +5,8 @@
  *
  * A window of readahead comes in at once and is read page by page.  The newest
  * list of some policies is shorter than a window: what is read ahead would be
- * evicted before its reader comes to it.  So walks pass over it a few times,
- * whatever the policy, and within a bound for each request.
+ * evicted before its reader comes to it.  So the walks of a few requests pass
+ * over it, whatever the policy, and within a bound for each request.
  *
  * What goes without having been used was read for nothing, and if it is read
  * again soon after that it was right to read it, and went too early.  Both are
@@ -92,12 +92,30 @@ void cachebpf_unread_used(struct cachebpf_policy *policy, struct cachebpf_folio 
 	spin_unlock_irqrestore(&node->lock, flags);
 }
 
+/* Did a walk of this request pass over the folio @pfn? */
+static bool is_spared(const struct cachebpf_evict_call *call, u32 pfn)
+{
+	u32 i;
+
+	for (i = 0; i < call->nr_spared; i++)
+		if (call->spared[i] == pfn)
+			return true;
+	return false;
+}
+
 /* Is a walk for @evict to pass over @f, which is unread?  Under the node's lock. */
 bool __cachebpf_spare_unread(struct cachebpf_evict *evict, struct cachebpf_folio *f)
 {
+	struct cachebpf_evict_call *call = cachebpf_call(evict);
+	u32 pfn = cachebpf_folio_pfn(f);
+
+	/* one request may walk over the same folios several times */
+	if (f->unread < CACHEBPF_UNREAD_NEW && is_spared(call, pfn))
+		return true;
 	if (f->unread == CACHEBPF_UNREAD_NO_MORE || !evict->unread_left)
 		return false;
 	evict->unread_left -= min(evict->unread_left, 1U << f->order);
+	call->spared[call->nr_spared++] = pfn;
 	f->unread--;
 	return true;
 }
