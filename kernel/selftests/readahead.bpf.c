@@ -86,6 +86,7 @@ void CACHEBPF_OP(in_order_evict, struct cachebpf_policy *policy, struct cachebpf
 	struct cachebpf_folio *folio;
 	int i;
 
+	state.evict_calls++;
 	if (state.walk == READAHEAD_RANKS) {
 		bpf_cachebpf_rank_list(evict, queue, ~0U, CACHEBPF_BY_ACCESSES);
 		return;

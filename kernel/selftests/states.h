@@ -118,6 +118,7 @@ struct readahead_state {
 	/* they set the uses of all that they walk over to 0, of all that comes in to this */
 	__u32 forgets;
 	__u32 new_accesses;
+	__u32 evict_calls;
 
 	/* results: calls by reason, and what was told in the last one */
 	__u64 asked[READAHEAD_REASONS];

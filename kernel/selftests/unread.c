@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is read ahead and not used yet: walks pass over it for a while, and it is counted. */
+#include <fcntl.h>
+
 #include "readahead.h"
 
 #define WINDOW	33
+/* at most a sixteenth of the limit */
+#define LIMIT		(8 * MiB)
+#define LONG_WINDOW	64UL
 
 static void set_up_with(const char *name, const char *cg)
 {
@@ -162,6 +167,39 @@ static void test_alone(void)
 	EXPECT_EQ(file_cached(file, NULL), 60 - 32);
 	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 31);
 	EXPECT_EQ(cg_stat(readers, "evict_fallback"), 0);
+	/* for the page that was used, in vain, and for what is left */
+	EXPECT_EQ(told->evict_calls, 3);
+	EXPECT_EQ(cg_stat(readers, "evict_calls"), told->evict_calls);
+}
+
+/* For cg_run(): the first page of each window. */
+static int read_firsts(void *arg)
+{
+	const struct file *file = arg;
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	size_t i;
+	char c;
+
+	if (fd < 0)
+		return errno;
+	for (i = 0; i < file->nr_pages; i += LONG_WINDOW)
+		if (pread(fd, &c, 1, i * PAGE) != 1)
+			return errno ?: EIO;
+	return 0;
+}
+
+/* Nearly all that is cached is unread, and a whole cache of it has to go: nobody is to blame. */
+static void test_useful(void)
+{
+	struct file *file = file_new(NULL, "f", 40 * MiB_PAGES);
+
+	set_up();
+	REQUIRE_EQ(cg_write(readers, "memory.max", "8388608"), 0);
+	plan_with(0, LONG_WINDOW, 0);
+	REQUIRE_EQ(cg_run(readers, read_firsts, file), 0);
+	EXPECT_OP(cg_stat(readers, "readahead_unused"), >, 2 * LIMIT / PAGE);
+	EXPECT_OP(cg_stat(readers, "evict_fallback"), <, LIMIT / PAGE / 16);
+	EXPECT(!link_hung_up(planner));
 }
 
 /* What a policy takes for the number of uses does not make what was used unread, */
@@ -258,6 +296,7 @@ static const struct test tests[] = {
 	{ "not if it was used",					test_used },
 	{ "not over too much of it",				test_bounded },
 	{ "where there is nothing else",			test_alone },
+	{ "a policy that has hardly anything beside it",	test_useful },
 	{ "not if a policy forgets that it was used",		test_forgotten },
 	{ "even if a policy says that it was used",		test_made_up },
 	{ "what a fault brings in is used",			test_mapped },

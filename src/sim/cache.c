@@ -156,6 +156,7 @@ static int ask_policy(uint32_t n) {
         CALL(CALLBACK_EVICT, evict_folios, &evict);
         if (evict.nr_folios == 0 && evict.n_spared > 0) {
                 evict.unread_left = evict.n_spared = 0;
+                stats.evict_calls++;
                 CALL(CALLBACK_EVICT, evict_folios, &evict);
         }
         stats.evict_proposed += evict.nr_proposed;

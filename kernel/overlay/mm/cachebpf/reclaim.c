@@ -422,37 +422,43 @@ static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict_cal
 	}
 }
 
+/* Call @policy, and judge how long that takes; in an RCU read side. */
+static void call_policy(struct cachebpf_reclaim *r, struct cachebpf_ops *ops,
+			struct cachebpf_evict *evict)
+{
+	u64 ran_before = READ_ONCE(current->se.sum_exec_runtime), ns = local_clock();
+	struct cachebpf_policy *policy = r->policy;
+
+	ops->evict_folios(policy, evict);
+	ns = max_t(s64, local_clock() - ns, 0);
+
+	r->sum.ns += ns;
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
+	cachebpf_count(policy, CACHEBPF_STAT_EVICT_NS, ns);
+	cachebpf_watchdog_call(policy, ns, ran_before);
+}
+
 /* Have the policy make its proposals; in an RCU read side. */
 static void ask_policy(struct cachebpf_reclaim *r, struct cachebpf_evict_call *call)
 {
 	struct cachebpf_policy *policy = r->policy;
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
 	struct cachebpf_evict *evict = &call->evict;
-	u64 ran_before = READ_ONCE(current->se.sum_exec_runtime), ns = 0;
 
 	if (policy->orders_uses) {
 		preempt_disable();
 		cachebpf_apply_uses(policy);
 		preempt_enable();
 	}
-	if (ops) {
-		ns = local_clock();
-		ops->evict_folios(policy, evict);
-		/* all that it has may be unread */
-		if (unlikely(!evict->nr_folios && call->nr_spared)) {
-			evict->unread_left = 0;
-			call->nr_spared = 0;
-			ops->evict_folios(policy, evict);
-		} else {
-			r->nr_refused += CACHEBPF_UNREAD_SPARED - evict->unread_left;
-		}
-		ns = max_t(s64, local_clock() - ns, 0);
+	if (!ops)
+		return;
+	call_policy(r, ops, evict);
+	/* all that it has may be unread: what has others to propose is asked again for the rest */
+	if (unlikely(!evict->nr_folios && call->nr_spared)) {
+		evict->unread_left = 0;
+		call->nr_spared = 0;
+		call_policy(r, ops, evict);
 	}
-
-	r->sum.ns += ns;
-	cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
-	cachebpf_count(policy, CACHEBPF_STAT_EVICT_NS, ns);
-	cachebpf_watchdog_call(policy, ns, ran_before);
 }
 
 /**
