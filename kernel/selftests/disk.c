@@ -57,7 +57,8 @@ static void run(const char *program, const char *disk)
  */
 const char *disk_mount(const char *disk, bool journal)
 {
-	run(journal ? "mkfs.ext4 -q -b 4096" : "mkfs.ext4 -q -b 4096 -O ^has_journal", disk);
+	/* with a seed its UUID can be changed */
+	run(journal ? "mkfs.ext4 -q -b 4096 -O metadata_csum_seed" : "mkfs.ext4 -q -b 4096 -O ^has_journal", disk);
 	REQUIRE(!unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL));
 	REQUIRE(!mount(disk, "/mnt", "ext4", MS_NOATIME, NULL));
 	return "/mnt";

@@ -175,7 +175,10 @@ static bool is_fresh(struct folio *folio)
 	return fresh;
 }
 
-/* The fault that has brought @folio in has used it, though policies hear of no use. */
+/*
+ * A fault has used @folio, or mapped it beside the page it was for, though policies
+ * hear of no use.
+ */
 static void note_first_use(struct folio *folio)
 {
 	struct cachebpf_policy *policy;

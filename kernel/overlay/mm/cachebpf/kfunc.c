@@ -251,9 +251,9 @@ __bpf_kfunc u8 *bpf_cachebpf_data(struct cachebpf_folio *folio, const size_t rdw
  *
  * A hash of the file system's UUID (of the device, if it has none), inode number,
  * generation of the inode, and position in the file.  When the same page of the
- * same file comes back it has the same key, also after a boot, as long as the file
- * system does not number its inodes anew.  So have a file and its copy in a
- * snapshot, of btrfs or of the device: UUID and numbers are the same.
+ * same file comes back it has the same key, also after a boot if the file system
+ * has a UUID, as long as it does not number its inodes anew.  So have a file and
+ * its copy in a snapshot, of btrfs or of the device: UUID and numbers are the same.
  * Callers of these callbacks have the folio locked or referenced, and the inode
  * cannot go in an RCU read side.
  *

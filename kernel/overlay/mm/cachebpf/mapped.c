@@ -118,8 +118,12 @@ static void look_at(struct folio *folio, struct mem_cgroup *memcg)
  */
 static bool seems_mapped(unsigned long pfn, const struct cachebpf_folio *f)
 {
-	struct folio *folio = page_folio(pfn_to_page(pfn));
+	struct page *page = pfn_to_page(pfn);
+	struct folio *folio = (struct folio *)page;
 
+	/* an entry is that of a head: what a tail says of its own would be a stranger's */
+	if (PageTail(page))
+		return false;
 	return atomic_read(f->order ? &folio->_large_mapcount : &folio->_mapcount) >= 0;
 }
 

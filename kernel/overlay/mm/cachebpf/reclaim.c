@@ -422,12 +422,12 @@ static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict_cal
 	}
 }
 
-/* Call @policy, and judge how long that takes; in an RCU read side. */
-static void call_policy(struct cachebpf_reclaim *r, struct cachebpf_ops *ops,
-			struct cachebpf_evict *evict)
+/* Returns how long the call took; in an RCU read side. */
+static u64 call_policy(struct cachebpf_reclaim *r, struct cachebpf_ops *ops,
+		       struct cachebpf_evict *evict)
 {
-	u64 ran_before = READ_ONCE(current->se.sum_exec_runtime), ns = local_clock();
 	struct cachebpf_policy *policy = r->policy;
+	u64 ns = local_clock();
 
 	ops->evict_folios(policy, evict);
 	ns = max_t(s64, local_clock() - ns, 0);
@@ -435,7 +435,7 @@ static void call_policy(struct cachebpf_reclaim *r, struct cachebpf_ops *ops,
 	r->sum.ns += ns;
 	cachebpf_count(policy, CACHEBPF_STAT_EVICT_CALLS, 1);
 	cachebpf_count(policy, CACHEBPF_STAT_EVICT_NS, ns);
-	cachebpf_watchdog_call(policy, ns, ran_before);
+	return ns;
 }
 
 /* Have the policy make its proposals; in an RCU read side. */
@@ -443,6 +443,7 @@ static void ask_policy(struct cachebpf_reclaim *r, struct cachebpf_evict_call *c
 {
 	struct cachebpf_policy *policy = r->policy;
 	struct cachebpf_ops *ops = rcu_dereference(policy->ops);
+	u64 ran_before = READ_ONCE(current->se.sum_exec_runtime), ns;
 	struct cachebpf_evict *evict = &call->evict;
 
 	if (policy->orders_uses) {
@@ -452,13 +453,15 @@ static void ask_policy(struct cachebpf_reclaim *r, struct cachebpf_evict_call *c
 	}
 	if (!ops)
 		return;
-	call_policy(r, ops, evict);
+	ns = call_policy(r, ops, evict);
 	/* all that it has may be unread: what has others to propose is asked again for the rest */
 	if (unlikely(!evict->nr_folios && call->nr_spared)) {
 		evict->unread_left = 0;
 		call->nr_spared = 0;
-		call_policy(r, ops, evict);
+		ns = max(ns, call_policy(r, ops, evict));
 	}
+	/* the slower call counts, or a fast one would excuse each slow one */
+	cachebpf_watchdog_call(policy, ns, ran_before);
 }
 
 /**

@@ -87,7 +87,7 @@ void cachebpf_unread_used(struct cachebpf_policy *policy, struct cachebpf_folio 
 	unsigned long flags;
 
 	spin_lock_irqsave(&node->lock, flags);
-	if (f->owner == policy->id)
+	if (smp_load_acquire(&f->owner) == policy->id)
 		f->unread = 0;
 	spin_unlock_irqrestore(&node->lock, flags);
 }
