@@ -36,6 +36,8 @@ CACHEBPF_COUNTER(refused, "pages", "that left the window, as their victim is use
 
 /* folios that may change queues in one request, besides those it looks at for eviction */
 #define MAX_MOVES	512
+/* folios known from runs before, of which one is the next victim */
+#define MAX_LOOKS	4
 
 struct history {
 	__u64 key;
@@ -148,18 +150,31 @@ static void fill_main(struct cachebpf_policy *policy, struct cachebpf_evict *evi
 	}
 }
 
-/* The next on probation that was not used; what was is protected now. */
+/*
+ * The next on probation that was not used; what was is protected now.  What was used in
+ * runs before lets others go first: it is the least used of MAX_LOOKS, or of those up to
+ * one that is not known.
+ */
 static __always_inline struct cachebpf_folio *next_victim(struct cachebpf_policy *policy,
 							  struct bpf_iter_cachebpf_list *it)
 {
-	struct cachebpf_folio *folio;
+	struct cachebpf_folio *folio, *victim = NULL;
+	__u32 uses, before, fewest = ~0U, nr = 0;
 
 	while ((folio = bpf_iter_cachebpf_list_next(it))) {
-		if (!uses_since(folio))
+		if (uses_since(folio)) {
+			move(policy, folio, protected);
+			continue;
+		}
+		uses = count_all_uses(policy, folio, &before);
+		if (uses < fewest) {
+			fewest = uses;
+			victim = folio;
+		}
+		if (!before || ++nr == MAX_LOOKS)
 			break;
-		move(policy, folio, protected);
 	}
-	return folio;
+	return victim;
 }
 
 /* Evict @nr pages of the window, or their victims; then, victims. */
