@@ -2,6 +2,7 @@
 /* A policy that writes down what programs say, and does with their folios as a test says. */
 #include "cachebpf.bpf.h"
 #include "states.h"
+#include "time.bpf.h"
 
 struct advice_state state SEC(".bss.state");
 
@@ -92,16 +93,8 @@ static __always_inline void act_next(struct cachebpf_advice *advice)
 		__sync_fetch_and_add(&state.nr_moved, nr);
 }
 
-static long until(__u32 i, void *ctx)
-{
-	__u64 *end = ctx;
-
-	return bpf_ktime_get_ns() >= *end;
-}
-
 __s32 CACHEBPF_OP(advice_advise, struct cachebpf_policy *policy, struct cachebpf_advice *advice)
 {
-	__u64 end = bpf_ktime_get_ns() + state.wait_us * 1000ULL;
 	struct cachebpf_folio *folio;
 	struct cachebpf_file file = {};
 	__u32 n;
@@ -133,7 +126,7 @@ __s32 CACHEBPF_OP(advice_advise, struct cachebpf_policy *policy, struct cachebpf
 	}
 	act_next(advice);
 	if (state.wait_us)
-		bpf_loop(1 << 23, until, &end, 0);
+		spend_us(state.wait_us);
 	return state.walk_answer;
 }
 

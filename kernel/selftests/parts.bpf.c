@@ -5,6 +5,7 @@
  */
 #include "cachebpf.bpf.h"
 #include "states.h"
+#include "time.bpf.h"
 
 struct parts_state state SEC(".bss.state");
 
@@ -198,21 +199,6 @@ static __always_inline __s64 score(struct cachebpf_folio *folio, __u32 key)
 	return key == PARTS_BY_DATA ? (__s64)data[0] : (__s64)bpf_get_prandom_u32();
 }
 
-static long until(__u32 i, void *ctx)
-{
-	__u64 *end = ctx;
-
-	return bpf_ktime_get_ns() >= *end;
-}
-
-/* Long enough for others to remove what is proposed already. */
-static __always_inline void wait_a_moment(void)
-{
-	__u64 end = bpf_ktime_get_ns() + PARTS_WAIT_US * 1000ULL;
-
-	bpf_loop(1 << 20, until, &end, 0);
-}
-
 /* Walks in walks, each of which takes the folios of the others away. */
 static __noinline int walk_nested(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
 				  struct parts_step *step)
@@ -330,7 +316,8 @@ static __noinline int do_step(struct cachebpf_policy *policy, struct cachebpf_ev
 		for_each_folio(folio, evict, step->list, step->nr_max, step->flags)
 			if (bpf_cachebpf_evict(evict, folio))
 				break;
-		wait_a_moment();
+		/* long enough for others to remove what is proposed already */
+		spend_us(PARTS_WAIT_US);
 		break;
 	}
 	return 0;

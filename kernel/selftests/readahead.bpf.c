@@ -2,6 +2,7 @@
 /* Stock reclaim with windows as the test wants them; writes down what it is asked. */
 #include "cachebpf.bpf.h"
 #include "states.h"
+#include "time.bpf.h"
 
 struct readahead_state state SEC(".bss.state");
 
@@ -99,6 +100,8 @@ void CACHEBPF_OP(in_order_evict, struct cachebpf_policy *policy, struct cachebpf
 	for_each_folio(folio, evict, queue, 0, flags)
 		if (bpf_cachebpf_evict(evict, folio))
 			break;
+	if (state.slow_us && evict->nr_proposed < 2)
+		spend_us(state.slow_us);
 }
 
 SEC(".struct_ops.link") struct cachebpf_ops in_order = {

@@ -118,6 +118,8 @@ struct readahead_state {
 	/* they set the uses of all that they walk over to 0, of all that comes in to this */
 	__u32 forgets;
 	__u32 new_accesses;
+	/* they take so long where they find one folio at most */
+	__u32 slow_us;
 	__u32 evict_calls;
 
 	/* results: calls by reason, and what was told in the last one */

@@ -172,6 +172,27 @@ static void test_alone(void)
 	EXPECT_EQ(cg_stat(readers, "evict_calls"), told->evict_calls);
 }
 
+/* Who takes long to find nothing, and finds all at once when asked again, takes long. */
+static void test_slow(void)
+{
+	char *line;
+
+	set_up();
+	/* so much that a busy host does not make a quick call a slow one */
+	REQUIRE_EQ(write_text(budget_file, "100000"), 0);
+	told->slow_us = 300000;
+	read_window("f", 64);
+	REQUIRE(!write_text("/proc/sys/vm/compact_memory", "1"));
+	/* for the page that was used, and in vain; each time for what is left then */
+	reclaim(32);
+	reclaim(32);
+	REQUIRE(EVENTUALLY(link_hung_up(planner)));
+	EXPECT_EQ(told->evict_calls, 5);
+	line = cg_policy(readers, "ejected");
+	expect(line && strstr(line, ": over budget: 3 calls"), __FILE__, __LINE__, "ejected for \"%s\"",
+	       line ?: "(nothing)");
+}
+
 /* For cg_run(): the first page of each window. */
 static int read_firsts(void *arg)
 {
@@ -296,6 +317,7 @@ static const struct test tests[] = {
 	{ "not if it was used",					test_used },
 	{ "not over too much of it",				test_bounded },
 	{ "where there is nothing else",			test_alone },
+	{ "where a policy takes long to see that",		test_slow, .ejects = true },
 	{ "a policy that has hardly anything beside it",	test_useful },
 	{ "not if a policy forgets that it was used",		test_forgotten },
 	{ "even if a policy says that it was used",		test_made_up },

@@ -5,11 +5,9 @@
  */
 #include "cachebpf.bpf.h"
 #include "states.h"
+#include "time.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-/* the most that one bpf_loop() does */
-#define MAX_LOOPS	(1 << 23)
 
 struct watchdog_state state SEC(".bss.state");
 
@@ -65,27 +63,14 @@ POLICY(lazy, lazy_evict);
 
 /* --- does its work, and takes its time */
 
-static long think(__u32 i, void *ctx)
-{
-	__u64 *end = ctx;
-
-	return bpf_ktime_get_ns() >= *end;
-}
-
 void CACHEBPF_OP(slow_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
-	__u64 end = bpf_ktime_get_ns() + state.slow_us * 1000ULL;
-	int i;
-
 	state.requests++;
 	propose(evict, 0);
 	/* every so many requests it is quick */
 	if (state.one_in && state.requests % state.one_in == 0)
 		return;
-	/* a fast machine may be through with one of them too early */
-	bpf_for(i, 0, 100)
-		if (bpf_loop(MAX_LOOPS, think, &end, 0) < MAX_LOOPS)
-			break;
+	spend_us(state.slow_us);
 }
 
 POLICY(slow, slow_evict);
