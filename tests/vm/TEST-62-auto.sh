@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # kernel: product
-# timeout: 400
+# timeout: 500
 # CachePolicy=auto: a unit that reads a loop larger than its cache gets MRU, within some windows; when it reads data
 # that it uses unevenly, it gets another policy. Killed, the daemon leaves what it chose, goes on with it, and says what
 # the kernel says.
@@ -12,6 +12,7 @@ DIR=/var/lib/t62
 UNIT=t62.slice
 CACHED=2048  # pages that fit, about
 WINDOWS=16   # in which the choice has to come
+KILLS=${KILLS:-2}
 rm -rf "$DIR"
 mkdir -p "$DIR"
 trap 'systemctl stop t62-reader.service 2>/dev/null; rm -rf "$DIR"; remove_test_units' EXIT
@@ -131,6 +132,49 @@ agree 'the kernel runs it'
 eventually kill_daemon
 agree 'after another kill, too'
 isnt "$(policy_key "$UNIT" policy)" mru 'that is not mru'
+
+# --- killed in the middle of a switch: while it loads what comes next, or when the kernel has that
+
+switch_begins() { # it has the parts of another policy open
+        set -- /proc/"$pid"/fd/*
+        [[ $# -gt $((opened + 4)) ]]
+}
+
+switch_ends() {
+        [[ $(policy_key "$UNIT" updates) -gt $updated ]]
+}
+
+moments=(switch_begins switch_ends)
+for ((i = 0, made = 0; i < KILLS; i++)); do
+        pid=$(daemon_pid) updated=$(policy_key "$UNIT" updates)
+        set -- /proc/"$pid"/fd/*
+        opened=$#
+        if [[ $(<"$DIR/mode") == loop ]]; then
+                echo zipf >"$DIR/mode"
+                wanted='chosen_is_not mru'
+        else
+                echo loop >"$DIR/mode"
+                wanted='chosen_is mru'
+        fi
+        until "${moments[i % 2]}"; do
+                ! too_many || break 2
+                sleep 0.05
+        done
+        sleep "0.$((RANDOM % 3))"
+        kill -KILL "$pid"
+        systemctl reset-failed cachebpfd.service # it does not start more often than that
+        eventually state_is "$UNIT" attached
+        [[ $(unit_key "$UNIT" effective) == "$(policy_key "$UNIT" policy)" ]] || break
+        ! switch_ends || ((++made))
+        # a switch that was not made has as many windows again
+        WINDOWS=32
+        # shellcheck disable=SC2086
+        in_time $wanted || break
+        WINDOWS=16
+        eventually state_is "$UNIT" attached
+done
+diag "of $i switches the kernel had made $made when the daemon was killed"
+is "$i" "$KILLS" 'killed in a switch, it runs what it says, and chooses on'
 
 # --- other settings
 
