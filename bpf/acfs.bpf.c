@@ -27,7 +27,7 @@ CACHEBPF_TUNABLE(__u8, swapping, "0..1", "boolean",
 		 "a page that stays gets the place of the one that goes; 0: ALLOC-LRU") = 1;
 CACHEBPF_TUNABLE(__u8, placeholders, "0..1", "boolean",
 		 "who decides wrong pays for it; 0: LRU-S") = 1;
-CACHEBPF_TUNABLE(__u32, revoke_percent, "0..100", "% of 256 decisions",
+CACHEBPF_TUNABLE(__u32, revoke_percent, "0..100", "% of 256 decisions or more",
 		 "are wrong: for the next 1024 or more the manager has no say; 0: never") = 25;
 
 CACHEBPF_COUNTER(overruled, "pages", "that stayed, the oldest, as their manager gave another");

@@ -21,6 +21,8 @@
 #define NR_FILES	1024
 /* after so many it is seen how many were wrong; of these periods it has no say in so many */
 #define NR_DECISIONS	256
+/* with those before, up to so many, of which half is forgotten then */
+#define MAX_DECISIONS	1024
 #define PENALTY_MIN	4
 #define PENALTY_MAX	64
 
@@ -41,7 +43,7 @@ struct manager {
 	__u32 nr_files;
 	/* too many of its decisions were wrong: it has no say for so many periods, of so many */
 	__u16 revoked, penalty;
-	/* of the current NR_DECISIONS */
+	/* of those that are judged, MAX_DECISIONS at most */
 	__u32 nr_recent, nr_recent_wrong;
 	/* there may be pages in its levels of one who had the slot before; see owner_of() */
 	__u32 inherits;
@@ -330,10 +332,12 @@ SEC("syscall") int managers_say(struct managers_say *said)
 /* One more decision of @m, of which at most @percent may be wrong, 0: all; has it a say? */
 static bool may_decide(struct manager *m, __u32 percent)
 {
+	bool has_say = !m->revoked;
+
 	m->nr_decisions++;
-	if (++m->nr_recent < NR_DECISIONS)
-		return !m->revoked;
-	if (percent && m->nr_recent_wrong * 100 > percent * NR_DECISIONS) {
+	if (++m->nr_recent % NR_DECISIONS)
+		return has_say;
+	if (percent && m->nr_recent_wrong * 100 > percent * m->nr_recent) {
 		/* each time for twice as long */
 		m->penalty = min(max(2 * m->penalty, PENALTY_MIN), PENALTY_MAX);
 		m->revoked = m->penalty;
@@ -342,8 +346,13 @@ static bool may_decide(struct manager *m, __u32 percent)
 	} else if (m->penalty) {
 		m->penalty--;
 	}
-	m->nr_recent = 0;
-	m->nr_recent_wrong = 0;
+	if (!has_say || m->revoked) {
+		m->nr_recent = 0;
+		m->nr_recent_wrong = 0;
+	} else if (m->nr_recent == MAX_DECISIONS) {
+		m->nr_recent /= 2;
+		m->nr_recent_wrong /= 2;
+	}
 	return !m->revoked;
 }
 
