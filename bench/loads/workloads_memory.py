@@ -20,7 +20,7 @@ class Memory(Load):
     policy's data; maps are charged to the daemon that made them, and do not depend on the slice's size."""
 
     TITLE = "memory of policies"
-    VARIANTS = (STOCK, *(Variant(name, policy=name) for name in ("noop", "get-scan", "mlcache")), *POLICIES)
+    VARIANTS = (STOCK, *(Variant(name, policy=name) for name in ("noop", "get-scan", "mlcache", "acfs")), *POLICIES)
     MEMORY_MAX = 512 * MIB  # what the machine's memory has in scattered frames is little of that
     FILE_BYTES = 1024 * MIB
     COLUMNS = (("cached_mib", "cached MiB", 1), ("kernel_kib", "kernel KiB", 0), ("slice_percent", "slice pays %", 3),
