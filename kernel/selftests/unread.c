@@ -56,6 +56,7 @@ static void reclaim(size_t nr)
 static void spared(enum readahead_walk walk)
 {
 	struct file *file, *others;
+	long long again;
 	size_t i;
 
 	set_up();
@@ -76,11 +77,14 @@ static void spared(enum readahead_walk walk)
 	EXPECT_EQ(cg_stat(readers, "readahead_again"), 0);
 	read_once(file, 0, 1);
 	EXPECT_EQ(cg_stat(readers, "readahead_again"), 0);
-	read_once(file, 7, 2);
-	EXPECT_EQ(cg_stat(readers, "readahead_again"), 2);
+	read_once(file, 1, WINDOW - 1);
+	again = cg_stat(readers, "readahead_again");
+	/* of 1024 places two pages may have the same one, and then the first of them is forgotten */
+	EXPECT_OP(again, <=, WINDOW - 1);
+	EXPECT_OP(again, >=, WINDOW - 1 - 8);
 	file_forget(file);
-	read_once(file, 7, 2);
-	EXPECT_EQ(cg_stat(readers, "readahead_again"), 2);
+	read_once(file, 1, WINDOW - 1);
+	EXPECT_EQ(cg_stat(readers, "readahead_again"), again);
 	EXPECT_EQ(cg_stat(readers, "readahead_unused"), WINDOW - 1);
 	EXPECT_BOOKS();
 }
@@ -178,7 +182,7 @@ static void test_slow(void)
 	char *line;
 
 	set_up();
-	/* so much that a busy host does not make a quick call a slow one */
+	/* the slow call is over it by far; how long the other one takes does not matter */
 	REQUIRE_EQ(write_text(budget_file, "100000"), 0);
 	told->slow_us = 300000;
 	read_window("f", 64);
