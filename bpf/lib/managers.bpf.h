@@ -349,7 +349,7 @@ static bool may_decide(struct manager *m, __u32 percent)
 	if (!has_say || m->revoked) {
 		m->nr_recent = 0;
 		m->nr_recent_wrong = 0;
-	} else if (m->nr_recent == MAX_DECISIONS) {
+	} else if (m->nr_recent >= MAX_DECISIONS) {
 		m->nr_recent /= 2;
 		m->nr_recent_wrong /= 2;
 	}

@@ -180,6 +180,8 @@ static void with_budget(unsigned int us, void (*fn)(void))
 
 /* so much that a busy host does not make a quick call a slow one */
 #define BUDGET_US	400000
+#define TEXT(number)	#number
+#define TEXT_OF(number)	TEXT(number)
 
 static void slow(void)
 {
@@ -191,7 +193,7 @@ static void slow(void)
 	EXPECT_EQ(cg_reclaim(v.cg, MiB), 0);
 	EXPECT_EQ(v.state->requests, 3);
 	expect_ejected(&v, file, "over budget: 3 calls of evict_folios() in a row took more than "
-		       "400000 us, the last one ");
+		       TEXT_OF(BUDGET_US) " us, the last one ");
 }
 
 static void test_slow(void)

@@ -12,7 +12,7 @@ DIR=/var/lib/t62
 UNIT=t62.slice
 CACHED=2048  # pages that fit, about
 WINDOWS=16   # in which the choice has to come
-KILLS=${KILLS:-2}
+KILLS=${KILLS:-2} # of the daemon, in switches
 rm -rf "$DIR"
 mkdir -p "$DIR"
 trap 'systemctl stop t62-reader.service 2>/dev/null; rm -rf "$DIR"; remove_test_units' EXIT
@@ -144,8 +144,14 @@ switch_ends() {
         [[ $(policy_key "$UNIT" updates) -gt $updated ]]
 }
 
+shadows_run() { # one for each candidate: nothing else is opened while they compare
+        [[ $(pgrep -c -x cachebpf-shadow) -eq 3 ]]
+}
+
 moments=(switch_begins switch_ends)
+WINDOWS=$((2 * WINDOWS)) # a switch that was not made has as many again
 for ((i = 0, made = 0; i < KILLS; i++)); do
+        eventually shadows_run
         pid=$(daemon_pid) updated=$(policy_key "$UNIT" updates)
         set -- /proc/"$pid"/fd/*
         opened=$#
@@ -166,11 +172,8 @@ for ((i = 0, made = 0; i < KILLS; i++)); do
         eventually state_is "$UNIT" attached
         [[ $(unit_key "$UNIT" effective) == "$(policy_key "$UNIT" policy)" ]] || break
         ! switch_ends || ((++made))
-        # a switch that was not made has as many windows again
-        WINDOWS=32
         # shellcheck disable=SC2086
         in_time $wanted || break
-        WINDOWS=16
         eventually state_is "$UNIT" attached
 done
 diag "of $i switches the kernel had made $made when the daemon was killed"
