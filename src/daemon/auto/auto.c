@@ -16,9 +16,9 @@ struct Auto {
         const AutoBackend *backend;
         ShadowHost *host;        /* NULL: nothing can be chosen here */
         GHashTable *racers;      /* Unit -> Racer, owned */
-        GHashTable *resting;     /* Unit -> Racer, owned: they wait for their next turn */
+        GHashTable *resting;     /* Unit -> Racer, owned: they wait for their next turn, or for misses */
         GHashTable *noted;       /* set of Unit: it changed, and has CachePolicy=auto or had it */
-        sd_event_source *timer;  /* on while there are racers */
+        sd_event_source *timer;  /* on while there are such */
         uint64_t retry_at;       /* CLOCK_MONOTONIC; UINT64_MAX: all have begun */
         guint n_told;            /* units of which the journal says that they wait for their turn */
 };
@@ -26,7 +26,8 @@ struct Auto {
 /* ---- time */
 
 static void set_timer(Auto *a) {
-        bool on = g_hash_table_size(a->racers) > 0 || a->retry_at != UINT64_MAX;
+        bool on = g_hash_table_size(a->racers) > 0 || g_hash_table_size(a->resting) > 0 ||
+                a->retry_at != UINT64_MAX;
         int enabled = SD_EVENT_OFF, r;
 
         (void) sd_event_source_get_enabled(a->timer, &enabled);
@@ -74,6 +75,24 @@ static int begin(Auto *a, Unit *u, uint64_t now) {
         return r;
 }
 
+/* Takes a racer that is none of the others any more. */
+static void rest(Auto *a, Racer *racer, const char *why, uint64_t now) {
+        Unit *u = racer->unit;
+
+        g_hash_table_insert(a->resting, u, racer);
+        racer_rest(racer);
+        u->raced_until = now;
+        free(u->choice->verdict);
+        u->choice->verdict = g_strdup_printf("stays with %s, %s", unit_chosen_name(u), why);
+}
+
+/* Whether its race rests until there is something to be gained. */
+static bool is_idle(const Auto *a, const Unit *u) {
+        const Racer *resting = g_hash_table_lookup(a->resting, u);
+
+        return resting && racer_is_idle(resting) && racer_fits(resting);
+}
+
 /* There is no race that says what else to try, but for one that rests. */
 static void fall_back(Auto *a, Unit *u) {
         Racer *resting = g_hash_table_lookup(a->resting, u);
@@ -110,7 +129,7 @@ static void look_at(Auto *a, Unit *u) {
 
         if (r)
                 racer_reconciled(r, g_get_monotonic_time());
-        else if (u->choice && u->state == UNIT_ATTACHED)
+        else if (u->choice && u->state == UNIT_ATTACHED && !is_idle(a, u))
                 (void) begin(a, u, g_get_monotonic_time());
         else if (u->choice && u->choice->chosen != RACE_STOCK && !u->link &&
                  (u->state == UNIT_FAILED || u->state == UNIT_LOST))
@@ -196,7 +215,8 @@ static GPtrArray *list_waiting(Auto *a) {
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 const Unit *u = p;
 
-                if (!u->choice || u->state != UNIT_ATTACHED || g_hash_table_contains(a->racers, u))
+                if (!u->choice || u->state != UNIT_ATTACHED || g_hash_table_contains(a->racers, u) ||
+                    is_idle(a, u))
                         continue;
                 if (is_in_motion(a, u))
                         g_hash_table_add(a->noted, p); /* it is looked at then */
@@ -214,7 +234,6 @@ static bool make_room(Auto *a, const Unit *waiting, uint64_t now) {
         Racer *calmest = NULL;
         GHashTableIter it;
         gpointer p;
-        Unit *u;
 
         g_hash_table_iter_init(&it, a->racers);
         while (g_hash_table_iter_next(&it, NULL, &p)) {
@@ -228,14 +247,8 @@ static bool make_room(Auto *a, const Unit *waiting, uint64_t now) {
         if (!calmest || n_candidates > SHADOWS_PROCESSES_MAX)
                 return false;
 
-        u = calmest->unit;
-        (void) g_hash_table_steal(a->racers, u);
-        g_hash_table_insert(a->resting, u, calmest);
-        racer_rest(calmest);
-        u->raced_until = now;
-        free(u->choice->verdict);
-        u->choice->verdict = g_strdup_printf("stays with %s, policies of other units are compared",
-                                             unit_chosen_name(u));
+        (void) g_hash_table_steal(a->racers, calmest->unit);
+        rest(a, calmest, "policies of other units are compared", now);
         return true;
 }
 
@@ -268,13 +281,35 @@ static void begin_again(Auto *a, uint64_t now) {
         tell_waiting(a);
 }
 
+/* Those that begin to miss something; they wait for their turn from now on. */
+static GPtrArray *list_awake(Auto *a, uint64_t now) {
+        GPtrArray *list = g_ptr_array_new();
+        GHashTableIter it;
+        gpointer u, r;
+
+        g_hash_table_iter_init(&it, a->resting);
+        while (g_hash_table_iter_next(&it, &u, &r))
+                if (racer_is_idle(r) && !is_in_motion(a, u) && racer_wakes(r, now))
+                        g_ptr_array_add(list, u);
+        return list;
+}
+
 void auto_tick(Auto *a, uint64_t now) {
+        _cleanup_ptr_array_ GPtrArray *awake = list_awake(a, now);
         GHashTableIter it;
         gpointer r;
 
+        for (guint i = 0; i < awake->len; i++)
+                (void) begin(a, awake->pdata[i], now);
+
         g_hash_table_iter_init(&it, a->racers);
-        while (g_hash_table_iter_next(&it, NULL, &r))
+        while (g_hash_table_iter_next(&it, NULL, &r)) {
                 racer_tick(r, now);
+                if (racer_is_idle(r) && racer_fits(r)) {
+                        g_hash_table_iter_steal(&it);
+                        rest(a, r, "which misses so little that none could be better", now);
+                }
+        }
 
         if (now >= a->retry_at)
                 begin_again(a, now);

@@ -163,6 +163,33 @@ static void on_reseeded(Shadows *s, void *userdata) {
         begin_window(r, g_get_monotonic_time());
 }
 
+/* Whether the window is over, and what the counters say then. -ESTALE: they began anew since it did. */
+static int look(Racer *r, uint64_t now, Meter *ret) {
+        uint64_t requests;
+        int e;
+
+        if (now < r->look_usec)
+                return false;
+        e = r->backend->read(r->unit, ret);
+        if (e < 0)
+                return false;
+        if (!r->metered || ret->requests < r->begin.requests || ret->misses < r->begin.misses)
+                return -ESTALE;
+
+        requests = ret->requests - r->begin.requests;
+        if (race_window_over(ret->n_cached, requests, now - r->begin_usec))
+                return true;
+        r->look_usec = find_next_look(r, ret, requests, now);
+        return false;
+}
+
+/* Whether the unit missed less than that part of what it asked for since the window began. */
+static bool missed_less_than(const Racer *r, const Meter *m, double part) {
+        uint64_t requests = m->requests - r->begin.requests, misses = m->misses - r->begin.misses;
+
+        return misses == 0 || misses < part * requests;
+}
+
 static void end_window(Racer *r, const Meter *m, uint64_t now) {
         int e;
 
@@ -172,6 +199,7 @@ static void end_window(Racer *r, const Meter *m, uint64_t now) {
                 .requests = m->requests - r->begin.requests,
                 .misses = m->misses - r->begin.misses,
         };
+        r->n_idle = missed_less_than(r, m, r->race.margin / 2) ? r->n_idle + 1 : 0;
         e = r->backend->shadows_end_window(r->shadows);
         if (e < 0)
                 log_debug_errno(e, "%s: Cannot end a window, ignoring it: %m", r->unit->name);
@@ -195,8 +223,8 @@ static void tell_rate(Racer *r) {
 }
 
 void racer_tick(Racer *r, uint64_t now) {
-        uint64_t requests;
         Meter m;
+        int over;
 
         if (!racer_fits(r) || r->unit->state != UNIT_ATTACHED || r->ending || now < r->look_usec)
                 return;
@@ -209,18 +237,27 @@ void racer_tick(Racer *r, uint64_t now) {
                 }
                 return;
         }
-        if (r->backend->read(r->unit, &m) < 0)
-                return;
-        if (!r->metered || m.requests < r->begin.requests || m.misses < r->begin.misses) {
-                begin_anew(r, now);
-                return;
-        }
 
-        requests = m.requests - r->begin.requests;
-        if (race_window_over(m.n_cached, requests, now - r->begin_usec))
+        over = look(r, now, &m);
+        if (over < 0)
+                begin_anew(r, now);
+        else if (over)
                 end_window(r, &m, now);
-        else
-                r->look_usec = find_next_look(r, &m, requests, now);
+}
+
+bool racer_wakes(Racer *r, uint64_t now) {
+        Meter m;
+        int over;
+
+        if (!racer_fits(r) || r->unit->state != UNIT_ATTACHED)
+                return false;
+
+        over = look(r, now, &m);
+        if (over > 0 && !missed_less_than(r, &m, r->race.margin))
+                r->n_idle = 0;
+        if (over)
+                begin_window(r, now);
+        return !racer_is_idle(r);
 }
 
 /* ---- switches */
@@ -362,6 +399,7 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, con
 
 void racer_rest(Racer *r) {
         r->shadows = r->backend->shadows_free(r->shadows);
+        r->ending = false;
         memset(r->unit->choice->figures, 0, sizeof(r->unit->choice->figures));
 }
 

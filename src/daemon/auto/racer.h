@@ -12,6 +12,7 @@ typedef struct Racer {
         Shadows *shadows;        /* NULL: it rests */
         Race race;
         unsigned n_calm;         /* windows in a row that changed nothing */
+        unsigned n_idle;         /* windows in a row in which next to nothing was missed */
         GPtrArray *candidates;   /* as they were at the beginning */
         uint64_t cgroup_id;
         guint present;           /* the candidate that runs, as the race knows */
@@ -65,3 +66,13 @@ void racer_reconciled(Racer *r, uint64_t now);
 void racer_reloaded(Racer *r);
 /* Time has passed: ends the window if it is over. */
 void racer_tick(Racer *r, uint64_t now);
+
+/* In so many windows the unit missed less than half of the margin: none can be better by all of it, and to
+ * sample what the unit reads is of no use. */
+#define RACER_IDLE 8U
+static inline bool racer_is_idle(const Racer *r) {
+        return r->n_idle >= RACER_IDLE;
+}
+/* It rests as it is idle, and time has passed: whether the unit misses as much as the margin now. Then it is
+ * idle no more. */
+bool racer_wakes(Racer *r, uint64_t now);
