@@ -25,6 +25,8 @@
 #define PAGE_SIZE 4096U
 #define BLOCK_SIZE 8192U
 #define MAX_THREADS 64U
+/* before each pause */
+#define CALM_READS 128U
 
 typedef struct Kind {
         const char *name;
@@ -46,6 +48,7 @@ static struct {
         uint64_t bytes;
         uint64_t operations;
         uint64_t warmup;
+        uint64_t calm;
         uint64_t threads;
         uint64_t blocks;
         const Kind *kind;
@@ -95,6 +98,19 @@ static int advise(uint64_t operations) {
         return 0;
 }
 
+/* Some thousands of reads a second, until a daemon that looks on has seen what there is to see. */
+static int read_calmly(struct reader *r) {
+        const struct timespec pause = { .tv_nsec = 10000000 };
+        uint64_t end = now_nsec() + arg.calm * NSEC_PER_SEC;
+        int ret = 0;
+
+        while (now_nsec() < end && ret == 0) {
+                ret = read_randomly(r, CALM_READS);
+                (void) nanosleep(&pause, NULL);
+        }
+        return ret;
+}
+
 static int warm_up(struct reader *r) {
         int ret = 0;
 
@@ -103,7 +119,7 @@ static int warm_up(struct reader *r) {
         for (unsigned pass = 0; pass < 2; pass++)
                 for (uint64_t page = 0; page < arg.bytes / PAGE_SIZE && ret == 0; page++)
                         ret = read_page(page);
-        return ret;
+        return ret == 0 ? read_calmly(r) : ret;
 }
 
 static void *reader_main(void *p) {
@@ -154,6 +170,7 @@ static int measure(void) {
 
 static void help(void) {
         printf("%s hit|miss|planned FILE [--bytes=N] [--operations=N] [--warmup=N] [--threads=N]\n"
+               "          [--calm=SECONDS]\n"
                "%s temporary|priority FILE [--bytes=N] [--blocks=N]\n\n"
                "Reads pages of the first N bytes of FILE at random, or moves all of their blocks of 8 KiB\n"
                "into another level, N with each call, and prints the processor time of one read or call.\n",
@@ -173,6 +190,7 @@ static int parse_arguments(int argc, char *argv[]) {
                 { "bytes",      PAGE_SIZE, UINT64_MAX / 2, &arg.bytes      },
                 { "operations", 1,         UINT32_MAX,     &arg.operations },
                 { "warmup",     0,         UINT32_MAX,     &arg.warmup     },
+                { "calm",       0,         3600,           &arg.calm       },
                 { "threads",    1,         MAX_THREADS,    &arg.threads    },
                 { "blocks",     1,         UINT32_MAX,     &arg.blocks     },
         };
