@@ -352,8 +352,8 @@ void bpf_iter_cachebpf_folio_destroy(struct bpf_iter_cachebpf_folio *it) __ksym;
 
 /*
  * Get memory in buckets of 64 bytes, all 0, as many as it takes for @bytes_per_page, 1
- * to 64, of what the control group can hold.  There are few at first; when there have
- * to be more, each becomes two with the same content.  The group is charged for them.
+ * to 64, of what the control group can hold.  There are few until one is used; when there
+ * have to be more, each becomes two with the same content.  The group is charged for them.
  * Returns 0; -EINVAL: no such number; -EEXIST: called before; -ENOMEM.
  * In policy_init().  Cost: sleeps for memory.
  */

@@ -60,6 +60,8 @@ void CACHEBPF_OP(buckets_added, struct cachebpf_policy *policy, struct cachebpf_
 {
 	if (state.remember)
 		remember(policy, bpf_cachebpf_key(folio));
+	if (!state.idle)
+		bpf_cachebpf_bucket(policy, 0, 4 * NR_PLACES);
 	if (bpf_cachebpf_bucket(policy, 0, 65))
 		__sync_fetch_and_add(&state.too_large, 1);
 }

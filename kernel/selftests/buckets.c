@@ -101,6 +101,24 @@ static void test_no_limit(void)
 	EXPECT_OP(bucket_bytes(cg), <, 2 * (long long)file->nr_pages * BUCKET);
 }
 
+/* Who uses none has the few of the beginning; then there are as many as its folios call for. */
+static void test_unused(void)
+{
+	struct file *file = file_new(NULL, "f", 32 * MiB_PAGES), *more = file_new(NULL, "more", 64);
+	const char *cg = cg_new(NULL, "a");
+	long long first;
+
+	start(cg, 8);
+	state->idle = 1;
+	first = bucket_bytes(cg);
+	cg_read_file(cg, file, 0, file->nr_pages);
+	cg_reclaim(cg, 64 * PAGE);
+	REQUIRE_EQ(bucket_bytes(cg), first);
+	state->idle = 0;
+	cg_read_file(cg, more, 0, 64);
+	EXPECT(EVENTUALLY(bucket_bytes(cg) >= 30 * (long long)MiB_PAGES * 8));
+}
+
 /* Whatever is in a bucket is found where its key leads to, as often as the number is doubled. */
 static void test_content(void)
 {
@@ -336,6 +354,7 @@ static const struct test tests[] = {
 	{ "there are as many as the limit allows",		test_sizes },
 	{ "a limit further up counts as well",			test_limit_above },
 	{ "as many as are needed without a limit",		test_no_limit },
+	{ "none are used, and then some",			test_unused },
 	{ "they keep what they have when they get more",	test_content },
 	{ "the cgroup pays",					test_charged },
 	{ "the limit changes",					test_new_limit },

@@ -236,6 +236,8 @@ struct buckets_state {
 	/* remember what is added; look for what is used again */
 	__u32 remember;
 	__u32 look;
+	/* use none */
+	__u32 idle;
 
 	/* results */
 	__s32 errors[BUCKETS_MAX_CREATES];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory for what a policy remembers, as mm/cachebpf/buckets.c has it; the array grows as soon as there are
- * pages for more, where the kernel looks at that now and then, and leaves it to a worker. */
+/* Memory for what a policy remembers, as mm/cachebpf/buckets.c has it; once it is used, the array grows as
+ * soon as there are pages for more, where the kernel looks at that now and then, and leaves it to a
+ * worker. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,7 +73,7 @@ int bpf_cachebpf_buckets_create(struct cachebpf_policy *policy, __u32 bytes_per_
         b->n = buckets_for(host.capacity);
         while (b->n > FIRST_BUCKETS)
                 b->n /= 2;
-        b->grow_at = grow_at(b);
+        b->grow_at = UINT32_MAX;
         b->array = new_array(b->n);
         return b->array ? 0 : -ENOMEM;
 }
@@ -85,5 +86,10 @@ __u8 *bpf_cachebpf_bucket(struct cachebpf_policy *policy, __u64 key, const __u64
 
         if (!b->array || rdwr_buf_size > BUCKET_SIZE)
                 return NULL;
+        if (!b->used) {
+                b->used = true;
+                b->grow_at = grow_at(b);
+                buckets_check();
+        }
         return b->array[(key >> 32) * b->n >> 32];
 }

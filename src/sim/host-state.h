@@ -53,6 +53,7 @@ typedef struct Buckets {
         uint32_t n;
         uint32_t bytes_per_page;
         uint32_t grow_at; /* with so many pages in the cache */
+        bool used;        /* before, there need not be more */
 } Buckets;
 
 typedef struct Host {

@@ -54,6 +54,11 @@ static void test_growth(void **state) {
         host.n_cached = 0;
         assert_int_equal(bpf_cachebpf_buckets_create(p, 4), 0);
         assert_int_equal(host.buckets.n, 78);
+        /* what is not used does not grow, and then does at once */
+        host.n_cached = 79 * 16;
+        buckets_check();
+        assert_int_equal(host.buckets.n, 78);
+        host.n_cached = 0;
 
         host.callback = CALLBACK_ADDED;
         for (unsigned i = 0; i < 78; i++)
@@ -92,6 +97,9 @@ static void test_growth_page_by_page(void **state) {
 
                 assert_int_equal(bpf_cachebpf_buckets_create(&host.instance, bytes), 0);
                 n = host.buckets.n;
+                host.callback = CALLBACK_ADDED;
+                host.n_cached = 0;
+                bpf_cachebpf_bucket(&host.instance, 0, 64);
                 for (host.n_cached = 1; host.n_cached <= 5000; host.n_cached++) {
                         while (n <= most / 2 && n < MAX(host.n_cached * bytes / 64, 1U))
                                 n *= 2;

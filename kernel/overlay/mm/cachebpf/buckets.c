@@ -4,10 +4,11 @@
  * cached, such as fingerprints of what was evicted, or a frequency sketch.
  *
  * An array of buckets of one cache line; a key picks one by its upper bits.
- * The array begins small and is doubled while the cgroup's cache grows: bucket
- * i becomes buckets 2i and 2i + 1, which begin as copies, so that everything is
- * found where its key leads to.  It is halved when the limits of the cgroup have
- * been lowered, by which half of the content is lost.
+ * The array begins small and, from the first use of a bucket on, is doubled
+ * while the cgroup's cache grows: bucket i becomes buckets 2i and 2i + 1, which
+ * begin as copies, so that everything is found where its key leads to.  It is
+ * halved when the limits of the cgroup have been lowered, by which half of the
+ * content is lost.
  *
  * A worker does that, since it allocates on behalf of the cgroup.  Nobody waits
  * for it: writes to the old array while it is copied are lost, which has to be
@@ -62,6 +63,9 @@ static u32 buckets_wanted(const struct cachebpf_policy *policy, u32 nr)
 		cached += cachebpf_pages_on(policy, nid);
 	while (nr > most)
 		nr /= 2;
+	/* a policy may have nothing to remember for ever, as acfs where no program speaks */
+	if (!READ_ONCE(policy->buckets.used))
+		return nr;
 	while (nr <= most / 2 && nr < buckets_for(policy, cached))
 		nr *= 2;
 	return nr;
@@ -154,8 +158,8 @@ __bpf_kfunc_start_defs();
  * @bytes_per_page: bytes for each page that the cgroup can hold, 1 to 64
  *
  * The memory is charged to the policy's cgroup.  It consists of buckets of 64
- * bytes, all zero; their number begins small, is doubled while the policy has
- * more pages than there are bytes for, and ends at more than half of what
+ * bytes, all zero; their number begins small, is doubled while the policy uses them
+ * and has more pages than there are bytes for, and ends at more than half of what
  * @bytes_per_page is worth for the lowest memory.max or memory.high of the
  * cgroup and those above it (or for all memory, without limits), and never
  * beyond that; at all of it, up to 2 %, if the limit was the same at the start.
@@ -209,6 +213,8 @@ __bpf_kfunc u8 *bpf_cachebpf_bucket(struct cachebpf_policy *policy, u64 key,
 
 	if (unlikely(!array || rdwr_buf_size > CACHEBPF_BUCKET_SIZE))
 		return NULL;
+	if (unlikely(!READ_ONCE(policy->buckets.used)))
+		WRITE_ONCE(policy->buckets.used, true);
 	return array->buckets[(key >> 32) * array->nr >> 32];
 }
 

@@ -186,6 +186,8 @@ struct cachebpf_buckets {
 	/* NULL if the policy has none */
 	struct cachebpf_bucket_array __rcu *array;
 	u32			bytes_per_page;
+	/* there is no need for more of them before */
+	bool			used;
 	/* after an attempt to resize it that failed; in jiffies */
 	unsigned long		retry_at;
 	struct work_struct	work;
