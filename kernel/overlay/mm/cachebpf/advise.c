@@ -78,17 +78,17 @@ void cachebpf_file_of(struct cachebpf_file *file, const struct address_space *ma
 }
 
 /*
- * Is @f the policy's that @advice goes to, and its folio of who speaks?  @known is the
- * cgroup of such a folio, mostly of all.  It is for good under the node's lock alone.
+ * Is @f of the policy with @id, to which @advice goes, and its folio of who speaks?  @known
+ * is the cgroup of such a folio, mostly of all.  It is for good under the node's lock alone.
  */
-static __always_inline bool is_speakers(const struct cachebpf_advice *advice,
+static __always_inline bool is_speakers(const struct cachebpf_advice *advice, u16 id,
 					const struct cachebpf_folio *f, struct folio *folio,
 					struct mem_cgroup **known)
 {
 	struct mem_cgroup *memcg;
 
 	/* as in is_own() */
-	if (smp_load_acquire(&f->owner) != advice->policy->id)
+	if (smp_load_acquire(&f->owner) != id)
 		return false;
 	if (likely(READ_ONCE(folio->memcg_data) == (unsigned long)*known))
 		return true;
@@ -110,7 +110,8 @@ static bool is_listed(const struct cachebpf_folio *f)
 static bool is_of_range(const struct cachebpf_advice *advice, const struct cachebpf_folio *f,
 			pgoff_t index)
 {
-	return index <= advice->last && index + (1UL << f->order) > advice->first;
+	return index <= advice->last &&
+	       (likely(index >= advice->first) || index + (1UL << f->order) > advice->first);
 }
 
 /*
@@ -124,6 +125,7 @@ static void take_batch(struct advice_call *call, struct folio_batch *held)
 	XA_STATE(xas, &advice->mapping->i_pages, advice->next);
 	u32 nr_left = CACHEBPF_ADVICE_VISITS;
 	struct mem_cgroup *known = advice->speaks;
+	const u16 id = advice->policy->id;
 	struct cachebpf_folio *f;
 	struct folio *folio;
 
@@ -137,7 +139,7 @@ static void take_batch(struct advice_call *call, struct folio_batch *held)
 		if (xa_is_value(folio))
 			continue;
 		f = cachebpf_table_lookup(folio_pfn(folio));
-		if (!f || !is_speakers(advice, f, folio, &known) || !is_listed(f) ||
+		if (!f || !is_speakers(advice, id, f, folio, &known) || !is_listed(f) ||
 		    !folio_try_get(folio))
 			continue;
 		/* it may be another file's by now */
@@ -160,8 +162,8 @@ struct move {
 	u64			data;
 	bool			sorts;
 	/* entries of the file to look at yet; at how many of them a lock is given away */
-	u32			nr_left;
-	u32			nr_locked;
+	s32			nr_left;
+	s32			nr_locked;
 	/* it is, and the last one was no folio to move */
 	bool			paused;
 	/* that were moved */
@@ -170,7 +172,10 @@ struct move {
 	struct mem_cgroup	*known;
 	struct xa_state		xas;
 	struct folio		*folio;
+	/* moved together; the last one is at the tail of @to even if there are none */
 	struct cachebpf_run	run;
+	/* their pages beyond the first of each folio */
+	unsigned long		nr_tails;
 };
 
 /*
@@ -185,10 +190,6 @@ static __always_inline struct cachebpf_folio *next_entry(struct move *m)
 	while ((folio = xas_next_entry(&m->xas, m->advice->last))) {
 		if (xas_retry(&m->xas, folio))
 			continue;
-		if (!m->nr_left) {
-			m->advice->next = m->xas.xa_index;
-			return NULL;
-		}
 		m->nr_left--;
 		f = xa_is_value(folio) ? NULL : cachebpf_table_lookup(folio_pfn(folio));
 		if (f) {
@@ -208,11 +209,13 @@ static void end_run(struct move *m, struct cachebpf_node *node)
 {
 	if (!m->run.nr_folios)
 		return;
+	m->run.nr_pages = m->run.nr_folios + m->nr_tails;
 	cachebpf_move_between(node, m->from, m->to, &m->run);
 	if (m->sorts)
 		node->lists[m->to]->sorted = m->run.last.pfn;
 	m->nr_pages += m->run.nr_pages;
 	m->run.nr_folios = 0;
+	m->nr_tails = 0;
 }
 
 /* Move @f, on @m->from, to the tail of @m->to, together with those that it is behind. */
@@ -222,22 +225,19 @@ static __always_inline void join_run(struct move *m, struct cachebpf_node *node,
 	if (!m->run.nr_folios || m->run.last.f->next != pfn) {
 		end_run(m, node);
 		m->run.first = (struct cachebpf_end) { .f = f, .pfn = pfn };
-		m->run.nr_pages = 0;
 	}
 	m->run.last = (struct cachebpf_end) { .f = f, .pfn = pfn };
 	m->run.nr_folios++;
-	m->run.nr_pages += 1UL << f->order;
+	if (unlikely(f->order))
+		m->nr_tails += (1UL << f->order) - 1;
 	WRITE_ONCE(f->list, m->to);
 }
 
 /* Sort @f in, at the tail of @m->to or where it belongs. */
 static void sort_in(struct move *m, struct cachebpf_node *node, struct cachebpf_folio *f, u32 pfn)
 {
-	const struct cachebpf_folio *tail = m->run.nr_folios ? m->run.last.f :
-							      node->lists[m->to]->tail.f;
-
 	WRITE_ONCE(f->data[0], *cachebpf_stamp(f));
-	if (!cachebpf_is_after(tail, f, 0)) {
+	if (!cachebpf_is_after(m->run.last.f, f, 0)) {
 		join_run(m, node, f, pfn);
 		return;
 	}
@@ -245,8 +245,9 @@ static void sort_in(struct move *m, struct cachebpf_node *node, struct cachebpf_
 	m->nr_pages += 1UL << f->order;
 	cachebpf_unlink(node, f, pfn);
 	cachebpf_link_sorted(node, f, m->to, 0, CACHEBPF_MAX_SORTED);
+	m->run.last = node->lists[m->to]->tail;
 	/* that takes as long as many others */
-	m->nr_left -= min_t(u32, m->nr_left, CACHEBPF_LOCK_BATCH);
+	m->nr_left -= CACHEBPF_LOCK_BATCH;
 }
 
 /*
@@ -261,15 +262,17 @@ static struct cachebpf_folio *move_some(struct move *m, struct cachebpf_node *no
 	struct cachebpf_policy *policy = advice->policy;
 	struct cachebpf_list *from = node->lists[m->from];
 	bool walked = !hlist_empty(&from->walks);
+	const u16 id = policy->id;
 
-	m->nr_locked = m->nr_left - min_t(u32, m->nr_left, CACHEBPF_LOCK_BATCH);
+	m->nr_locked = max(m->nr_left - CACHEBPF_LOCK_BATCH, -1);
+	m->run.last = node->lists[m->to]->tail;
 	do {
 		u32 pfn = folio_pfn(m->folio);
 
 		/* by now it may be another file's, or of another part of this one */
 		if (unlikely(READ_ONCE(m->folio->mapping) != advice->mapping) ||
 		    unlikely(!is_of_range(advice, f, READ_ONCE(m->folio->index))) ||
-		    !is_speakers(advice, f, m->folio, &m->known))
+		    !is_speakers(advice, id, f, m->folio, &m->known))
 			continue;
 		if (unlikely(f->list != m->from)) {
 			if (!is_listed(f))
@@ -311,13 +314,19 @@ static int move_next(struct move *m)
 		m->nr_locked = 0;
 		f = next_entry(m);
 		while (f) {
+			if (m->nr_left < 0) {
+				m->advice->next = m->xas.xa_index;
+				return m->nr_pages;
+			}
 			node = policy->nodes[folio_nid(m->folio)];
 			cachebpf_delay(CACHEBPF_AT_MOVE);
 			spin_lock_irqsave(&node->lock, flags);
 			f = move_some(m, node, f);
 			spin_unlock_irqrestore(&node->lock, flags);
 		}
-	} while (m->paused);
+	} while (m->paused && m->nr_left > 0);
+	if (m->paused)
+		m->advice->next = m->xas.xa_index + 1;
 	return m->nr_pages;
 }
 
