@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Which page of a manager goes, and what that means for it: acfs from within. */
+
+#include "acfs-host.h"
+
+static void test_lent(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict, other;
+        struct candidates found;
+        uint32_t home, low;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        home = lists_of(0, LEVEL_DEFAULT);
+        low = lists_of(0, 0);
+        has_pages(manager(1), 0, LENT);
+        for (unsigned i = 0; i < 4; i++)
+                come(i);
+
+        /* until its next use */
+        lend(p, folio(2), low, home);
+        assert_list(low + LENT, "2");
+        host_use(folio(2));
+        assert_list(low + LENT, "");
+        evict = request(1);
+        levels_take_back(p, &evict);
+        assert_list(home + USED, "0132");
+
+        /* of two requests the first has it, and it is still known where it belongs */
+        lend(p, folio(3), low, home);
+        assert_int_equal(managers_find_oldest(&evict, manager(1), &found), 0);
+        assert_int_equal(found.lowest.number, 3 + 1);
+        assert_int_equal(found.lowest.list, low + LENT);
+        assert_int_equal(found.all.number, 0 + 1);
+        assert_true(propose(p, &evict, folio(3), 5, 0xfff7));
+        other = request(1);
+        assert_false(propose(p, &other, folio(3), 6, 0));
+        assert_int_equal(other.nr_proposed, 0);
+        assert_int_equal(proposed_home(note_of(3)), home);
+        assert_int_equal((uint32_t) note_of(3)->place, 5);
+        assert_list(leaving, "3");
+
+        /* it did not go: that is as good as a use, but does not make it the next one where that would be */
+        take_back(p, &evict);
+        assert_list(home + USED, "0123");
+        assert_list(leaving, "");
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
+        lend(p, folio(3), low, home);
+        assert_true(propose(p, &(struct cachebpf_evict) { .nr_wanted = 1 }, folio(3), 0, 0));
+        take_back(p, &evict);
+        assert_list(home + SWAPPED, "3");
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
+
+        /* it stays in the stead of another: with the place of that one, and still lent */
+        lend(p, folio(3), low, home);
+        levels_swap(p, manager(1), folio(3), folio(2));
+        assert_list(low + LENT, "3");
+        assert_int_equal(note_of(3)->last_use, note_of(2)->last_use);
+        host_use(folio(3));
+        evict = request(1);
+        levels_take_back(p, &evict);
+        assert_list(home + USED, "0123");
+        assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
+
+        evict = request(1);
+        lend(p, folio(3), low, home);
+        assert_true(propose(p, &evict, folio(3), 0, 0));
+        leave(3, CACHEBPF_REMOVED_RECLAIM);
+        assert_int_equal(pages(1, LEVEL_DEFAULT), 3);
+}
+
+/* MRU passes over what was read ahead for nobody yet, but not over what was written and not read. */
+static void test_written(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
+        come(0);
+        come_as(1, 0, CACHEBPF_ADDED_WRITTEN);
+        come_as(2, 0, 0);
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_int_equal(evict.nr_folios, 1);
+        assert_ptr_equal(evict.candidates[0].folio, folio(1));
+}
+
+static bool has_one_list(const struct manager *m) {
+        return m->lists == 1U << (LEVEL_DEFAULT * NR_LISTS + USED);
+}
+
+/* Lists beside those in the order of use are looked at only as long as something is there. */
+static void test_one_order(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict;
+
+        come(0);
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        come(1);
+        come(2);
+        assert_true(has_one_list(manager(1)));
+        evict = request(1);
+        assert_ptr_equal(owner_of(p, &others, folio(0)), manager(1));
+        assert_list(lists_of(0, LEVEL_DEFAULT) + SWAPPED, "0");
+        assert_false(has_one_list(manager(1)));
+        levels_forget_empty(p, manager(1));
+        assert_false(has_one_list(manager(1)));
+
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(0));
+        leave(0, CACHEBPF_REMOVED_RECLAIM);
+        for (unsigned i = 1; i <= 2; i++) {
+                evict = request(1);
+                acfs_evict(p, &evict);
+                assert_true(has_one_list(manager(1)));
+                assert_ptr_equal(evict.candidates[0].folio, folio(i));
+                leave(i, CACHEBPF_REMOVED_RECLAIM);
+        }
+        assert_int_equal(pages(1, LEVEL_DEFAULT), 0);
+}
+
+/* Requests that preempt each other have memory of their own each, and all gets free again. */
+static void test_nested(void **state) {
+        _test_host_ h = begin();
+        struct places *one, *two;
+        struct cachebpf_evict evict;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        come(0);
+        come(4);
+        one = take_places();
+        two = take_places();
+        assert_non_null(one);
+        assert_non_null(two);
+        assert_ptr_not_equal(one, two);
+        one->taken = 0;
+        assert_ptr_equal(take_places(), one);
+        take_places();
+        assert_non_null(take_places());
+
+        /* there is no more: then it is the others' turn */
+        assert_null(take_places());
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(4));
+        one->taken = 0;
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_int_equal(one->taken, 0);
+        assert_ptr_equal(evict.candidates[0].folio, folio(0));
+}
+
+int main(void) {
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_lent),
+                cmocka_unit_test(test_written),
+                cmocka_unit_test(test_one_order),
+                cmocka_unit_test(test_nested),
+        };
+
+        cmocka_set_message_output(CM_OUTPUT_TAP);
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
