@@ -139,7 +139,7 @@ __verified_once int acfs_pay_any(struct cachebpf_policy *policy __arg_trusted,
 
 	for_folio(A, policy, places->found.all.number)
 		for_folio(B, policy, number)
-			return replace(policy, evict, m, A, B);
+			return replace(policy, evict, m, A, may_decide(m, revoke_percent) ? B : A);
 	return false;
 }
 
@@ -174,7 +174,7 @@ __verified_once int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
 		if (its->slot != m->slot && its->slot < OTHERS)
 			continue;
 		goes = A;
-		if (its->slot < OTHERS && (mru || to != from)) {
+		if (its->slot < OTHERS && !m->revoked && (mru || to != from)) {
 			if (!B)
 				B = next_to_go(&going, to, mru);
 			note = B ? folio_data(B, struct note) : NULL;

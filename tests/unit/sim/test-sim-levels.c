@@ -85,6 +85,34 @@ static void test_written(void **state) {
         assert_ptr_equal(evict.candidates[0].folio, folio(1));
 }
 
+/* Of an MRU level whose pages all have another place the newest one goes: that is a decision like others. */
+static void test_revoked(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 2, 1), 0);
+        for (unsigned i = 0; i < 4; i++) {
+                come(i);
+                put(p, folio(i), lists_of(0, 2));
+        }
+        has_pages(manager(1), 2, SWAPPED);
+
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(3));
+        assert_int_equal(manager(1)->nr_decisions, 1);
+        leave(3, CACHEBPF_REMOVED_RECLAIM);
+
+        /* who has no say gives the oldest */
+        manager(1)->revoked = 1;
+        evict = request(2);
+        acfs_evict(p, &evict);
+        assert_int_equal(evict.nr_folios, 2);
+        assert_ptr_equal(evict.candidates[0].folio, folio(1));
+        assert_ptr_equal(evict.candidates[1].folio, folio(2));
+        assert_int_equal(manager(1)->nr_decisions, 3);
+}
+
 static bool has_one_list(const struct manager *m) {
         return m->lists == 1U << (LEVEL_DEFAULT * NR_LISTS + USED);
 }
@@ -154,6 +182,7 @@ int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_lent),
                 cmocka_unit_test(test_written),
+                cmocka_unit_test(test_revoked),
                 cmocka_unit_test(test_one_order),
                 cmocka_unit_test(test_nested),
         };
