@@ -493,17 +493,26 @@ __verified_once int levels_charge(struct cachebpf_policy *policy __arg_trusted,
 		kind = kind_of(A->list);
 		lists = A->list - kind;
 		note = folio_data(A, struct note);
-		/* another's: that page is gone, or somebody else reads; or lent: its place is its last use */
-		if (!note || !note->place || slot_of_list(lists) != m->slot || kind == LENT)
+		/* another's: that page is gone, or somebody else reads */
+		if (!note || slot_of_list(lists) != m->slot)
+			break;
+		/* it pays already, or never stayed */
+		if (!(kind == LENT ? note->last_use : note->place))
 			break;
 		counter_add(&placeholders_hit, 1);
 		if (kind == SWAPPED && lru_would_have(policy, m, lists, placeholder >> 32)) {
 			counter_add(&wrong, 1);
 			was_wrong(m);
 		}
-		note->place = 0;
-		bpf_cachebpf_list_move(policy, A, lists + SWAPPED, HEAD);
-		has_pages(m, level_of_list(lists), SWAPPED);
+		if (kind == LENT) {
+			/* it has to know its way back */
+			note->last_use = 0;
+		} else {
+			kind = SWAPPED;
+			note->place = 0;
+		}
+		bpf_cachebpf_list_move(policy, A, lists + kind, HEAD);
+		has_pages(m, level_of_list(lists), kind);
 	}
 	return 0;
 }

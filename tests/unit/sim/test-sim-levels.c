@@ -85,6 +85,39 @@ static void test_written(void **state) {
         assert_ptr_equal(evict.candidates[0].folio, folio(1));
 }
 
+/* Who misses what went instead of a page that is lent pays next, though another's page is older. */
+static void test_lent_pays(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict;
+        uint32_t home, high;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        home = lists_of(0, LEVEL_DEFAULT);
+        high = lists_of(0, 4);
+        come(0);
+        come(4);
+        come(1);
+        lend(p, folio(0), high, home);
+        has_pages(manager(1), 4, LENT);
+
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(1));
+        leave(1, CACHEBPF_REMOVED_RECLAIM);
+        come(2);
+        come(1);
+        assert_list(high + LENT, "0");
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(2));
+
+        /* it is lent still */
+        host_use(folio(0));
+        evict = request(1);
+        levels_take_back(p, &evict);
+        assert_list(home + USED, "10");
+}
+
 /* Of an MRU level whose pages all have another place the newest one goes: that is a decision like others. */
 static void test_revoked(void **state) {
         _test_host_ h = begin();
@@ -182,6 +215,7 @@ int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_lent),
                 cmocka_unit_test(test_written),
+                cmocka_unit_test(test_lent_pays),
                 cmocka_unit_test(test_revoked),
                 cmocka_unit_test(test_one_order),
                 cmocka_unit_test(test_nested),
