@@ -25,6 +25,9 @@
 #define NR_SEARCHED	256
 #define NEVER		((__s64)1 << 62)
 
+/* in the place of a lent page: it stayed in the stead of another, and was not used since */
+#define STAYED		(1LL << 32)
+
 #define IN_ORDER	(CACHEBPF_LIST_USED_TAIL | CACHEBPF_LIST_STAMPED)
 
 enum { USED, SWAPPED, LENT, NR_LISTS };
@@ -33,7 +36,7 @@ enum { USED, SWAPPED, LENT, NR_LISTS };
 #define LISTS_OF_USED	0x1249U
 
 struct note {
-	/* on SWAPPED: its place; on LENT: the list it is returned to; else the policy's */
+	/* on SWAPPED: its place; on LENT: the list it is returned to, and STAYED; else the policy's */
 	__s64 place;
 	/* the kernel's */
 	__s64 last_use;
@@ -178,13 +181,13 @@ static __always_inline __u32 proposed_home(const struct note *note)
 
 /*
  * Would LRU have what @m misses, and what went @when it had made so many decisions?  Yes, if
- * no more pages of @m have gone since than there are in the level @lists that stayed and were
- * not used: these would have gone.
+ * no more pages of @m have gone since than there are on @list, SWAPPED or LENT, that stayed and
+ * were not used: these would have gone.
  */
-static bool lru_would_have(struct cachebpf_policy *policy, const struct manager *m, __u32 lists,
+static bool lru_would_have(struct cachebpf_policy *policy, const struct manager *m, __u32 list,
 			   __u16 when)
 {
-	return (__u16)(m->nr_decisions - when) <= bpf_cachebpf_list_len(policy, lists + SWAPPED);
+	return (__u16)(m->nr_decisions - when) <= bpf_cachebpf_list_len(policy, list);
 }
 
 /* The level with @number has @nr more pages; for those of no manager nothing is counted. */
@@ -458,6 +461,7 @@ static void levels_swap(struct cachebpf_policy *policy, struct manager *m, struc
 	if (kind_of(list) == LENT) {
 		/* there the place is that of its last use, and it has to know its way back */
 		a->last_use = place;
+		a->place |= STAYED;
 		bpf_cachebpf_list_move(policy, A, list, TAIL);
 	} else {
 		a->place = place;
@@ -488,6 +492,7 @@ __verified_once int levels_charge(struct cachebpf_policy *policy __arg_trusted,
 	struct cachebpf_folio *A;
 	struct note *note;
 	__u32 kind, lists;
+	bool stayed;
 
 	for_folio(A, policy, (__u32)placeholder) {
 		kind = kind_of(A->list);
@@ -500,7 +505,8 @@ __verified_once int levels_charge(struct cachebpf_policy *policy __arg_trusted,
 		if (!(kind == LENT ? note->last_use : note->place))
 			break;
 		counter_add(&placeholders_hit, 1);
-		if (kind == SWAPPED && lru_would_have(policy, m, lists, placeholder >> 32)) {
+		stayed = kind == SWAPPED || (kind == LENT && note->place & STAYED);
+		if (stayed && lru_would_have(policy, m, lists + kind, placeholder >> 32)) {
 			counter_add(&wrong, 1);
 			was_wrong(m);
 		}

@@ -107,15 +107,23 @@ static void test_lent_pays(void **state) {
         come(2);
         come(1);
         assert_list(high + LENT, "0");
+        assert_int_equal(manager(1)->nr_wrong, 1);
         evict = request(1);
         acfs_evict(p, &evict);
         assert_ptr_equal(evict.candidates[0].folio, folio(2));
+
+        /* lent again since, maybe after a use: that it went was not wrong then, but it pays */
+        lend(p, folio(0), high, home);
+        leave(2, CACHEBPF_REMOVED_RECLAIM);
+        come(2);
+        assert_int_equal(note_of(0)->last_use, 0);
+        assert_int_equal(manager(1)->nr_wrong, 1);
 
         /* it is lent still */
         host_use(folio(0));
         evict = request(1);
         levels_take_back(p, &evict);
-        assert_list(home + USED, "10");
+        assert_list(home + USED, "120");
 }
 
 /* Of an MRU level whose pages all have another place the newest one goes: that is a decision like others. */
