@@ -94,13 +94,14 @@ void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_f
 		return;
 	remembers = true;
 	counter_add(&placeholders_made, 1);
-	placeholder_make(policy, folio, note->place, (__u64)note->place >> 48);
+	placeholder_make(policy, folio, note->place, note->place >> 32);
 }
 
 /*
  * Propose the page B.  On "leaving" it knows where it belongs, see proposed_home(), and what
- * its placeholder is to say: @when, and in the lower half who @stays.  Returns whether the
- * request is full.
+ * its placeholder is to say: @when, and in the lower half who @stays.  Advice may just be
+ * putting it somewhere else, and take all this for its place: as one it is before all others.
+ * Returns whether the request is full.
  */
 static bool propose(struct cachebpf_policy *policy, struct cachebpf_evict *evict,
 		    struct cachebpf_folio *B, __u32 stays, __u16 when)
@@ -111,7 +112,7 @@ static bool propose(struct cachebpf_policy *policy, struct cachebpf_evict *evict
 	/* another request has it */
 	if (!note || !is_of_level(list))
 		return false;
-	note->place = (__u64)when << 48 | (__u64)home_of(list, note) << 32 | stays;
+	note->place = PROPOSED | (__u64)home_of(list, note) << 48 | (__u64)when << 32 | stays;
 	bpf_cachebpf_list_move(policy, B, leaving, TAIL);
 	return bpf_cachebpf_evict(evict, B);
 }

@@ -27,6 +27,8 @@
 
 /* in the place of a lent page: it stayed in the stead of another, and was not used since */
 #define STAYED		(1LL << 32)
+/* of one that is proposed, see acfs */
+#define PROPOSED	(1ULL << 63)
 
 #define IN_ORDER	(CACHEBPF_LIST_USED_TAIL | CACHEBPF_LIST_STAMPED)
 
@@ -176,7 +178,7 @@ static __always_inline __u32 home_of(__u32 list, const struct note *note)
 /* The same for one that is proposed, see acfs. */
 static __always_inline __u32 proposed_home(const struct note *note)
 {
-	return note->place >> 32 & 0xffff;
+	return note->place >> 48 & 0x7fff;
 }
 
 /*

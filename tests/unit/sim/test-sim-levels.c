@@ -126,6 +126,28 @@ static void test_lent_pays(void **state) {
         assert_list(home + USED, "120");
 }
 
+/* A page that is proposed while advice puts it into a level goes, though it has no place there. */
+static void test_proposed_and_put(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        for (unsigned when = 0; when <= UINT16_MAX; when += UINT16_MAX / 5) {
+                come(0);
+                evict = request(1);
+                assert_true(propose(p, &evict, folio(0), UINT32_MAX, when));
+                /* the last step of put() */
+                (void) bpf_cachebpf_list_insert(p, folio(0), lists_of(0, 2) + SWAPPED, NR_SORTED);
+                has_pages(manager(1), 2, SWAPPED);
+
+                evict = request(1);
+                acfs_evict(p, &evict);
+                assert_int_equal(evict.nr_folios, 1);
+                assert_ptr_equal(evict.candidates[0].folio, folio(0));
+                leave(0, CACHEBPF_REMOVED_RECLAIM);
+        }
+}
+
 /* Of an MRU level whose pages all have another place the newest one goes: that is a decision like others. */
 static void test_revoked(void **state) {
         _test_host_ h = begin();
@@ -224,6 +246,7 @@ int main(void) {
                 cmocka_unit_test(test_lent),
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_lent_pays),
+                cmocka_unit_test(test_proposed_and_put),
                 cmocka_unit_test(test_revoked),
                 cmocka_unit_test(test_one_order),
                 cmocka_unit_test(test_nested),
