@@ -127,7 +127,7 @@ __verified_once int replace(struct cachebpf_policy *policy __arg_trusted,
 		return propose(policy, evict, B, 0, 0);
 	levels_swap(policy, m, A, B);
 	counter_add(&overruled, folio_pages(A));
-	return propose(policy, evict, B, placeholders ? bpf_cachebpf_number(A) : 0, m->nr_decisions);
+	return propose(policy, evict, B, placeholders ? bpf_cachebpf_number(A) : 0, decisions_noted(m));
 }
 
 /* What else goes of an MRU level of which no page was used since it came or was swapped. */

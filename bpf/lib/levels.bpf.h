@@ -118,31 +118,42 @@ static void has_pages_on(__u32 list)
 		has_pages(m, level_of_list(list), kind_of(list));
 }
 
-static __always_inline void forget_if_empty(struct cachebpf_policy *policy, struct manager *m,
-					    __u32 level, __u32 kind)
+/* Returns the pages on the list. */
+static __always_inline __u64 forget_if_empty(struct cachebpf_policy *policy, struct manager *m,
+					     __u32 level, __u32 kind)
 {
 	__u32 list = lists_of(m->slot, level) + kind, bit = 1U << ((level * NR_LISTS + kind) & 15);
+	__u64 nr;
 
-	if (!(m->lists & bit) || bpf_cachebpf_list_len(policy, list))
-		return;
+	if (!(m->lists & bit))
+		return 0;
+	nr = bpf_cachebpf_list_len(policy, list);
+	if (nr)
+		return nr;
 	__sync_fetch_and_and(&m->lists, ~bit);
 	/* what came meanwhile is seen here, or whoever has put it there sees that the bit is gone */
 	if (bpf_cachebpf_list_len(policy, list))
 		__sync_fetch_and_or(&m->lists, bit);
+	return 0;
 }
 
-/* Lists of @m with other places, or lent pages, that are empty now need not be looked at. */
+/*
+ * Lists of @m with other places, or lent pages, that are empty now need not be looked at.
+ * By the others it is known how many pages may have stayed.
+ */
 static __noinline void levels_forget_empty(struct cachebpf_policy *policy, struct manager *m)
 {
+	__u64 most = 0;
 	__u32 level;
 
 	/* mostly there are none */
 	if (!(m->lists & ~LISTS_OF_USED))
 		return;
 	bpf_for(level, 0, NR_LEVELS) {
-		forget_if_empty(policy, m, level, SWAPPED);
-		forget_if_empty(policy, m, level, LENT);
+		most = max(most, forget_if_empty(policy, m, level, SWAPPED));
+		most = max(most, forget_if_empty(policy, m, level, LENT));
 	}
+	set_unit(m, most);
 }
 
 static int levels_create(struct cachebpf_policy *policy)
@@ -189,7 +200,7 @@ static __always_inline __u32 proposed_home(const struct note *note)
 static bool lru_would_have(struct cachebpf_policy *policy, const struct manager *m, __u32 list,
 			   __u16 when)
 {
-	return (__u16)(m->nr_decisions - when) <= bpf_cachebpf_list_len(policy, list);
+	return decisions_are_at_most(m, when, bpf_cachebpf_list_len(policy, list));
 }
 
 /* The level with @number has @nr more pages; for those of no manager nothing is counted. */

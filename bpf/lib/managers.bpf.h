@@ -23,6 +23,11 @@
 #define NR_DECISIONS	256
 /* with those before, up to so many, of which half is forgotten then */
 #define MAX_DECISIONS	1024
+/* decisions are noted in 13 bits, and 3 for what units they are in */
+#define UNIT_SHIFT	13
+#define UNIT_MASK	((1U << UNIT_SHIFT) - 1)
+#define UNIT_MAX	7
+#define UNITS		256
 #define PENALTY_MIN	4
 #define PENALTY_MAX	64
 
@@ -46,7 +51,9 @@ struct manager {
 	/* of those that are judged, MAX_DECISIONS at most */
 	__u32 nr_recent, nr_recent_wrong;
 	/* there may be pages in its levels of one who had the slot before; see owner_of() */
-	__u32 inherits;
+	__u16 inherits;
+	/* in what units its decisions are noted, see decisions_noted() */
+	__u16 unit;
 	__u64 nr_decisions, nr_wrong;
 };
 
@@ -354,6 +361,40 @@ static bool may_decide(struct manager *m, __u32 percent)
 		m->nr_recent_wrong /= 2;
 	}
 	return !m->revoked;
+}
+
+/* Where so many pages stayed decisions are noted in units of which they are 64 to 256, or in single ones. */
+static __always_inline void set_unit(struct manager *m, __u64 nr_stayed)
+{
+	__u32 unit = 0;
+
+	__unrolled
+	for (int i = 0; i < UNIT_MAX; i++)
+		unit += nr_stayed >> 2 * i >= UNITS;
+	m->unit = unit;
+}
+
+/*
+ * How many decisions @m has made, in 16 bits: the unit, a power of 4, and how many of
+ * these, of which only the last bits are kept.
+ */
+static __always_inline __u16 decisions_noted(const struct manager *m)
+{
+	__u32 unit = m->unit & UNIT_MAX;
+
+	return unit << UNIT_SHIFT | (m->nr_decisions >> 2 * unit & UNIT_MASK);
+}
+
+/*
+ * Has it made at most @nr since?  Less than a unit may be counted too much.  If the unit is
+ * too small for so many nobody knows; beyond eight times as many it may seem so again.
+ */
+static __always_inline bool decisions_are_at_most(const struct manager *m, __u16 noted, __u64 nr)
+{
+	__u32 unit = noted >> UNIT_SHIFT;
+	__u64 nr_units = ((m->nr_decisions >> 2 * unit) - noted) & UNIT_MASK;
+
+	return nr >> 2 * unit < 4 * UNITS && ((nr_units + 1) << 2 * unit) - 1 <= nr;
 }
 
 static __always_inline void was_wrong(struct manager *m)

@@ -27,7 +27,8 @@ typedef struct ManagerRecord {
         uint16_t penalty;
         uint32_t n_recent;
         uint32_t n_recent_wrong;
-        uint32_t inherits;
+        uint16_t inherits;
+        uint16_t unit;
         uint64_t n_decisions;
         uint64_t n_wrong;
 } ManagerRecord;

@@ -47,17 +47,21 @@ static inline struct note *note_of(uint32_t i) {
         return (struct note *) folio(i)->data;
 }
 
-/* A host on which the policy has begun; folios 0 to 3 are manager 1's, the others manager 2's. */
-static inline TestHost begin(void) {
-        TestHost h = test_host_begin(N_FOLIOS);
+/* A host on which the policy has begun; the first folios are manager 1's, the others manager 2's. */
+static inline TestHost begin_with(unsigned n, unsigned n_first) {
+        TestHost h = test_host_begin(n);
 
         nr_managers = 0;
         others = (struct manager) { .slot = OTHERS };
         assert_int_equal(acfs_init(p), 0);
-        for (unsigned i = 0; i < N_FOLIOS; i++)
-                folio(i)->manager = i < 4 ? 0 : 1;
+        for (unsigned i = 0; i < n; i++)
+                folio(i)->manager = i < n_first ? 0 : 1;
         host.callback = CALLBACK_ADDED;
         return h;
+}
+
+static inline TestHost begin(void) {
+        return begin_with(N_FOLIOS, 4);
 }
 
 static inline void come_as(uint32_t i, uint16_t accesses, uint32_t why) {

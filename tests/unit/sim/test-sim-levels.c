@@ -126,6 +126,65 @@ static void test_lent_pays(void **state) {
         assert_list(home + USED, "120");
 }
 
+/* Decisions are known for long enough, however many pages stay. */
+static void test_long_ago(void **state) {
+        enum { N = 20000 };
+        _test_host_ h = begin_with(N, N);
+        struct cachebpf_evict evict;
+        static const struct {
+                uint64_t decisions;
+                bool wrong;
+        } since[] = { { 0, true }, { 5000, true }, { 25000, false }, { 70000, false }, { 300000, false } };
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 2, 1), 0);
+        for (unsigned i = 0; i < N; i++) {
+                come(i);
+                put(p, folio(i), lists_of(0, 2));
+        }
+        has_pages(manager(1), 2, SWAPPED);
+
+        for (size_t i = 0; i < sizeof(since) / sizeof(*since); i++) {
+                uint64_t before = manager(1)->nr_wrong;
+                uint32_t gone = N - 1 - i;
+
+                evict = request(1);
+                acfs_evict(p, &evict);
+                assert_ptr_equal(evict.candidates[0].folio, folio(gone));
+                leave(gone, CACHEBPF_REMOVED_RECLAIM);
+                manager(1)->nr_decisions += since[i].decisions;
+                come(gone);
+                assert_int_equal(manager(1)->nr_wrong - before, since[i].wrong);
+                leave(gone, CACHEBPF_REMOVED_TRUNCATE);
+        }
+}
+
+/* How many decisions there were is noted in a few bits, but in single ones as long as few pages stay. */
+static void test_noted(void **state) {
+        static const uint64_t stayed[] = { 1, 255, 256, 1000, 5000, 60000, 1000000, 4000000 };
+        uint64_t seed = 94;
+
+        for (size_t i = 0; i < sizeof(stayed) / sizeof(*stayed); i++) {
+                uint64_t unit = stayed[i] < 256 ? 0 : stayed[i] / 64;
+                struct manager m = {};
+
+                set_unit(&m, stayed[i]);
+                for (int k = 0; k < 1000; k++) {
+                        uint64_t since = sim_draw(&seed) % (7 * stayed[i] + 1);
+                        uint16_t noted;
+
+                        m.nr_decisions = sim_draw(&seed) % (UINT64_C(1) << 40);
+                        noted = decisions_noted(&m);
+                        m.nr_decisions += since;
+                        if (since <= stayed[i] - unit)
+                                assert_true(decisions_are_at_most(&m, noted, stayed[i]));
+                        if (since > stayed[i])
+                                assert_false(decisions_are_at_most(&m, noted, stayed[i]));
+                        /* there were few, and nothing is known of so many */
+                        assert_false(decisions_are_at_most(&m, noted, 16 * MAX(stayed[i], 256U)));
+                }
+        }
+}
+
 /* A page that is proposed while advice puts it into a level goes, though it has no place there. */
 static void test_proposed_and_put(void **state) {
         _test_host_ h = begin();
@@ -246,6 +305,8 @@ int main(void) {
                 cmocka_unit_test(test_lent),
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_lent_pays),
+                cmocka_unit_test(test_long_ago),
+                cmocka_unit_test(test_noted),
                 cmocka_unit_test(test_proposed_and_put),
                 cmocka_unit_test(test_revoked),
                 cmocka_unit_test(test_one_order),
