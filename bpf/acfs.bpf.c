@@ -36,8 +36,6 @@ CACHEBPF_COUNTER(placeholders_made, "placeholders", "for what went instead of th
 static __u32 leaving;
 /* there are, or were, placeholders */
 static bool remembers;
-/* the last use of the newest page */
-static __s64 now;
 
 /* How a run of pages has ended: the request is not full, it is, or there is nothing to begin with. */
 enum { AGAIN, FULL, ANY };

@@ -9,7 +9,8 @@
  * - SWAPPED, of those that have another place in the order in which managers pay, in
  *   the order of these places; a use takes them back;
  * - LENT, of those that a program put into the level until they are used; then they
- *   are returned to the level of their file.
+ *   are returned to the level of their file.  It is in the order of their places as well,
+ *   or one that is new in front would hide that the manager has old ones.
  *
  * Source: Cao, Felten and Li, "Implementation and performance of
  * application-controlled file caching", OSDI 1994, sections 3 and 6.2.
@@ -25,8 +26,10 @@
 #define NR_SEARCHED	256
 #define NEVER		((__s64)1 << 62)
 
-/* in the place of a lent page: it stayed in the stead of another, and was not used since */
-#define STAYED		(1LL << 32)
+/* of a lent page: where in "place" what begins, and that it stayed in the stead of another since it was lent */
+#define LENT_SHIFT	12
+#define LENT_HOME	0x7ff
+#define STAYED		0x800
 /* of one that is proposed, see acfs */
 #define PROPOSED	(1ULL << 63)
 
@@ -38,7 +41,7 @@ enum { USED, SWAPPED, LENT, NR_LISTS };
 #define LISTS_OF_USED	0x1249U
 
 struct note {
-	/* on SWAPPED: its place; on LENT: the list it is returned to, and STAYED; else the policy's */
+	/* on SWAPPED: its place; on LENT, see lent_by(); else the policy's */
 	__s64 place;
 	/* the kernel's */
 	__s64 last_use;
@@ -56,6 +59,8 @@ struct candidates {
 };
 
 static __u32 first_list, returned;
+/* the last use of the newest page */
+static __s64 now;
 
 /* Its lists follow each other. */
 static __always_inline __u32 lists_of(__u32 slot, __u32 level)
@@ -180,10 +185,25 @@ static __always_inline bool can_be_told_of(__u32 list)
 	return list == returned || is_of_level(list);
 }
 
+/*
+ * What a lent page notes: by what LENT is sorted, which is its place, here @when, and the
+ * list @home that it is returned to.
+ */
+static __always_inline __s64 lent_by(__s64 when, __u32 home)
+{
+	return when << LENT_SHIFT | home;
+}
+
+/* Where a page is returned to; 0: it is no list, since another request or advice has it. */
+static __always_inline __u32 lent_home(const struct note *note)
+{
+	return note->place < 0 ? 0 : note->place & LENT_HOME;
+}
+
 /* The list of a level that a page on @list belongs to, or will be returned to. */
 static __always_inline __u32 home_of(__u32 list, const struct note *note)
 {
-	return list == returned || kind_of(list) == LENT ? note->place : list;
+	return list == returned || kind_of(list) == LENT ? lent_home(note) : list;
 }
 
 /* The same for one that is proposed, see acfs. */
@@ -252,17 +272,19 @@ static void lend(struct cachebpf_policy *policy, struct cachebpf_folio *folio, _
 		 __u32 home)
 {
 	struct note *note = folio_data(folio, struct note);
+	__u32 list = folio->list;
 
 	if (!note)
 		return;
 	/* mostly it is used just before */
-	if (folio->list != home + USED) {
-		if (!can_be_told_of(folio->list))
+	if (list != home + USED) {
+		/* said again, it changes nothing */
+		if (!can_be_told_of(list) || (list == lists + LENT && lent_home(note) == home + USED))
 			return;
 		count_move(folio, note, home);
 	}
-	note->place = home + USED;
-	bpf_cachebpf_list_move(policy, folio, lists + LENT, TAIL);
+	note->place = lent_by(note->last_use, home + USED);
+	bpf_cachebpf_list_insert(policy, folio, lists + LENT, NR_SORTED);
 }
 
 /*
@@ -284,7 +306,8 @@ static __always_inline void put_next(struct cachebpf_advice *a, __u32 from, __u3
 
 static __always_inline void lend_next(struct cachebpf_advice *a, __u32 lists, __u32 home)
 {
-	bpf_cachebpf_advice_move(a, home + USED, lists + LENT, home + USED);
+	/* mostly they are used just before */
+	bpf_cachebpf_advice_move(a, home + USED, lists + LENT, lent_by(now, home + USED));
 }
 
 __s32 CACHEBPF_OP(managers_advise, struct cachebpf_policy *policy, struct cachebpf_advice *a)
@@ -341,7 +364,7 @@ static __noinline void levels_take_back(struct cachebpf_policy *policy, struct c
 
 	for_each_folio(folio, evict, returned, 0, 0) {
 		note = folio_data(folio, struct note);
-		home = note ? note->place : 0;
+		home = note ? lent_home(note) : 0;
 		/* another request was faster, and the note means something else */
 		if (folio->list != returned)
 			continue;
@@ -474,8 +497,8 @@ static void levels_swap(struct cachebpf_policy *policy, struct manager *m, struc
 	if (kind_of(list) == LENT) {
 		/* there the place is that of its last use, and it has to know its way back */
 		a->last_use = place;
-		a->place |= STAYED;
-		bpf_cachebpf_list_move(policy, A, list, TAIL);
+		a->place = lent_by(place, lent_home(a)) | STAYED;
+		bpf_cachebpf_list_insert(policy, A, list, NR_SORTED);
 	} else {
 		a->place = place;
 		bpf_cachebpf_list_insert(policy, A, list - kind_of(list) + SWAPPED, NR_SORTED);
@@ -524,8 +547,8 @@ __verified_once int levels_charge(struct cachebpf_policy *policy __arg_trusted,
 			was_wrong(m);
 		}
 		if (kind == LENT) {
-			/* it has to know its way back */
 			note->last_use = 0;
+			note->place = lent_by(0, lent_home(note));
 		} else {
 			kind = SWAPPED;
 			note->place = 0;

@@ -112,18 +112,53 @@ static void test_lent_pays(void **state) {
         acfs_evict(p, &evict);
         assert_ptr_equal(evict.candidates[0].folio, folio(2));
 
-        /* lent again since, maybe after a use: that it went was not wrong then, but it pays */
+        /* that it is said again does not help; lent to another level, it may have been used before that */
         lend(p, folio(0), high, home);
         leave(2, CACHEBPF_REMOVED_RECLAIM);
         come(2);
         assert_int_equal(note_of(0)->last_use, 0);
-        assert_int_equal(manager(1)->nr_wrong, 1);
+        assert_int_equal(manager(1)->nr_wrong, 2);
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(1));
+        lend(p, folio(0), lists_of(0, 3), home);
+        leave(1, CACHEBPF_REMOVED_RECLAIM);
+        come(1);
+        assert_int_equal(note_of(0)->last_use, 0);
+        assert_int_equal(manager(1)->nr_wrong, 2);
 
         /* it is lent still */
         host_use(folio(0));
         evict = request(1);
         levels_take_back(p, &evict);
-        assert_list(home + USED, "120");
+        assert_list(home + USED, "210");
+}
+
+/* Who lends a new page, and then old ones, has old ones. */
+static void test_lent_in_order(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict;
+        uint32_t home, high;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        home = lists_of(0, LEVEL_DEFAULT);
+        high = lists_of(0, 4);
+        for (unsigned i = 0; i < 3; i++)
+                come(i);
+        come(4);
+        come(3);
+        lend(p, folio(3), high, home);
+        for (unsigned i = 0; i < 3; i++)
+                lend(p, folio(i), high, home);
+        lend(p, folio(0), high, home);
+        has_pages(manager(1), 4, LENT);
+        assert_list(high + LENT, "0123");
+
+        evict = request(3);
+        acfs_evict(p, &evict);
+        for (unsigned i = 0; i < 3; i++)
+                assert_ptr_equal(evict.candidates[i].folio, folio(i));
+        assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
 }
 
 /* Decisions are known for long enough, however many pages stay. */
@@ -305,6 +340,7 @@ int main(void) {
                 cmocka_unit_test(test_lent),
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_lent_pays),
+                cmocka_unit_test(test_lent_in_order),
                 cmocka_unit_test(test_long_ago),
                 cmocka_unit_test(test_noted),
                 cmocka_unit_test(test_proposed_and_put),
