@@ -123,8 +123,11 @@ __verified_once int replace(struct cachebpf_policy *policy __arg_trusted,
 {
 	if (A == B || !swapping)
 		return propose(policy, evict, B, 0, 0);
-	levels_swap(policy, m, A, B);
-	counter_add(&overruled, folio_pages(A));
+	/* a large one does not stay for a small one: it is its turn until as many pages went */
+	if (pays_for(m, folio_pages(A), folio_pages(B))) {
+		levels_swap(policy, m, A, B);
+		counter_add(&overruled, folio_pages(A));
+	}
 	return propose(policy, evict, B, placeholders ? bpf_cachebpf_number(A) : 0, decisions_noted(m));
 }
 

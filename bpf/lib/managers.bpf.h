@@ -28,6 +28,8 @@
 #define UNIT_MASK	((1U << UNIT_SHIFT) - 1)
 #define UNIT_MAX	7
 #define UNITS		256
+/* pages that it may have paid in advance: a huge one */
+#define PAID_MAX	512
 #define PENALTY_MIN	4
 #define PENALTY_MAX	64
 
@@ -51,9 +53,11 @@ struct manager {
 	/* of those that are judged, MAX_DECISIONS at most */
 	__u32 nr_recent, nr_recent_wrong;
 	/* there may be pages in its levels of one who had the slot before; see owner_of() */
-	__u16 inherits;
+	__u8 inherits;
 	/* in what units its decisions are noted, see decisions_noted() */
-	__u16 unit;
+	__u8 unit;
+	/* pages that went for one that has more, and has not been paid for yet; or too many for one that has less */
+	__u16 paid;
 	__u64 nr_decisions, nr_wrong;
 };
 
@@ -395,6 +399,16 @@ static __always_inline bool decisions_are_at_most(const struct manager *m, __u16
 	__u64 nr_units = ((m->nr_decisions >> 2 * unit) - noted) & UNIT_MASK;
 
 	return nr >> 2 * unit < 4 * UNITS && ((nr_units + 1) << 2 * unit) - 1 <= nr;
+}
+
+/* @nr_go pages of @m go; may @nr_stay stay for these, and those before? */
+static bool pays_for(struct manager *m, __u32 nr_stay, __u32 nr_go)
+{
+	__u32 paid = m->paid + nr_go;
+	bool enough = paid >= nr_stay;
+
+	m->paid = min(enough ? paid - nr_stay : paid, PAID_MAX);
+	return enough;
 }
 
 static __always_inline void was_wrong(struct manager *m)

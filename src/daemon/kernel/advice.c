@@ -27,8 +27,9 @@ typedef struct ManagerRecord {
         uint16_t penalty;
         uint32_t n_recent;
         uint32_t n_recent_wrong;
-        uint16_t inherits;
-        uint16_t unit;
+        uint8_t inherits;
+        uint8_t unit;
+        uint16_t paid;
         uint64_t n_decisions;
         uint64_t n_wrong;
 } ManagerRecord;

@@ -161,6 +161,36 @@ static void test_lent_in_order(void **state) {
         assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
 }
 
+/* A large page stays for as many pages as it has, not for the first small one. */
+static void test_large_stays(void **state) {
+        _test_host_ h = begin_with(8, 8);
+        struct cachebpf_evict evict;
+        uint32_t high;
+
+        assert_int_equal(name_file(1, 1, 4), CACHEBPF_ADVICE_WALK);
+        high = lists_of(0, 4);
+        folio(0)->order = 2;
+        come(0);
+        assert_int_equal(name_file(1, 1, LEVEL_DEFAULT), CACHEBPF_ADVICE_WALK);
+        for (unsigned i = 1; i < 8; i++)
+                come(i);
+
+        for (unsigned i = 1; i <= 4; i++) {
+                assert_list(high + USED, "0");
+                evict = request(1);
+                acfs_evict(p, &evict);
+                assert_ptr_equal(evict.candidates[0].folio, folio(i));
+                leave(i, CACHEBPF_REMOVED_RECLAIM);
+        }
+        assert_list(high + SWAPPED, "0");
+
+        /* and who has given too many pages has them to his credit */
+        assert_int_equal(manager(1)->paid, 0);
+        assert_true(pays_for(manager(1), 1, 4));
+        assert_true(pays_for(manager(1), 4, 1));
+        assert_false(pays_for(manager(1), 4, 3));
+}
+
 /* Decisions are known for long enough, however many pages stay. */
 static void test_long_ago(void **state) {
         enum { N = 20000 };
@@ -341,6 +371,7 @@ int main(void) {
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_lent_pays),
                 cmocka_unit_test(test_lent_in_order),
+                cmocka_unit_test(test_large_stays),
                 cmocka_unit_test(test_long_ago),
                 cmocka_unit_test(test_noted),
                 cmocka_unit_test(test_proposed_and_put),
