@@ -91,6 +91,8 @@ configure_kernel_package() { # FLAVOUR
 # kernel_package_make FLAVOUR VERSION: packages go into the parent directory of the objects, which is the build root's.
 # ccache asks gcc for what a file includes in place of preprocessing it, which takes an eighth of the time; that finds
 # less of what other kernels compiled, but none compiles the same. The package is compressed when it is finished.
+# Debugging information has to be whole: pahole leaves a function out of BTF if it does not see where its parameters
+# are, and then no policy can call it.
 kernel_package_make() {
         rm -f "$BUILDROOT"/build/*.deb
         in_kernel "package-$1" env DEBFULLNAME='cachebpf maintainers' DEBEMAIL=maintainers@cachebpf.example \
