@@ -399,7 +399,6 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, con
 
 void racer_rest(Racer *r) {
         r->shadows = r->backend->shadows_free(r->shadows);
-        r->ending = false;
         memset(r->unit->choice->figures, 0, sizeof(r->unit->choice->figures));
 }
 
