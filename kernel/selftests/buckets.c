@@ -101,6 +101,19 @@ static void test_no_limit(void)
 	EXPECT_OP(bucket_bytes(cg), <, 2 * (long long)file->nr_pages * BUCKET);
 }
 
+/*
+ * When all is cached, and there was no memory a moment ago or no use of them, it
+ * takes reclaim to have it tried again.  Seldom: readers have to be faster.
+ */
+static bool has_more(const char *cg, long long bytes)
+{
+	if (bucket_bytes(cg) > bytes)
+		return true;
+	sleep(1);
+	cg_reclaim(cg, PAGE);
+	return false;
+}
+
 /* Who uses none has the few of the beginning; then there are as many as its folios call for. */
 static void test_unused(void)
 {
@@ -116,7 +129,7 @@ static void test_unused(void)
 	REQUIRE_EQ(bucket_bytes(cg), first);
 	state->idle = 0;
 	cg_read_file(cg, more, 0, 64);
-	EXPECT(EVENTUALLY(bucket_bytes(cg) >= 30 * (long long)MiB_PAGES * 8));
+	EXPECT(EVENTUALLY(has_more(cg, 30 * (long long)MiB_PAGES * 8)));
 }
 
 /* Whatever is in a bucket is found where its key leads to, as often as the number is doubled. */
@@ -288,19 +301,6 @@ static int keep_reading(void *file)
 	for (;;)
 		if (file_read(file, 0, ((struct file *)file)->nr_pages))
 			return 1;
-}
-
-/*
- * When all is cached, and there was no memory a moment ago, it takes reclaim to
- * have it tried again.  Seldom: readers have to be faster.
- */
-static bool has_more(const char *cg, long long bytes)
-{
-	if (bucket_bytes(cg) > bytes)
-		return true;
-	sleep(1);
-	cg_reclaim(cg, PAGE);
-	return false;
 }
 
 /*
