@@ -15,12 +15,10 @@
  * A's manager pay next.  If A was not used either, and LRU would have had B, that was a
  * wrong decision.
  *
- * What is proposed is on "leaving" until it is gone.
- *
  * Source: Cao, Felten and Li, "Implementation and performance of
  * application-controlled file caching", OSDI 1994, sections 2 to 4 and 6.2.
  */
-#include "lib/levels.bpf.h"
+#include "lib/payers.bpf.h"
 #include "lib/placeholder.bpf.h"
 
 CACHEBPF_TUNABLE(__u8, swapping, "0..1", "boolean",
@@ -33,7 +31,6 @@ CACHEBPF_TUNABLE(__u32, revoke_percent, "0..100", "% of 256 decisions or more",
 CACHEBPF_COUNTER(overruled, "pages", "that stayed, the oldest, as their manager gave another");
 CACHEBPF_COUNTER(placeholders_made, "placeholders", "for what went instead of the oldest page");
 
-static __u32 leaving;
 /* there are, or were, placeholders */
 static bool remembers;
 
@@ -43,9 +40,7 @@ enum { AGAIN, FULL, ANY };
 __s32 CACHEBPF_SLEEPABLE_OP(acfs_init, struct cachebpf_policy *policy)
 {
 	/* they grow with what is cached, whether anybody speaks or not: here is the only chance */
-	return list_create(policy, &leaving, CACHEBPF_LIST_STAMPED) ?:
-	       bpf_cachebpf_buckets_create(policy, PLACEHOLDER_BYTES) ?:
-	       levels_create(policy);
+	return bpf_cachebpf_buckets_create(policy, PLACEHOLDER_BYTES) ?: levels_create(policy);
 }
 
 void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 why)
@@ -76,7 +71,7 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 		return;
 	stayed = placeholder_take(policy, bpf_cachebpf_key(folio));
 	if (stayed)
-		levels_charge(policy, m, stayed);
+		charge(policy, m, stayed);
 }
 
 void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
@@ -121,6 +116,14 @@ __verified_once int replace(struct cachebpf_policy *policy __arg_trusted,
 			    struct manager *m __arg_nonnull, struct cachebpf_folio *A __arg_trusted,
 			    struct cachebpf_folio *B __arg_trusted)
 {
+	struct note *note = folio_data(A, struct note);
+
+	if (m->owes > 0) {
+		m->owes--;
+		/* what stayed was used, and has another place: none but that of B is given */
+		if (note && place_on(A->list, note) > PAYS)
+			return propose(policy, evict, B, m->stayed, decisions_noted(m));
+	}
 	if (A == B || !swapping)
 		return propose(policy, evict, B, 0, 0);
 	/* a large one does not stay for a small one: it is its turn until as many pages went */
@@ -156,7 +159,7 @@ __verified_once int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
 			    __s64 limit)
 {
 	__u32 from = places->found.all.list, to = places->found.lowest.list, done = AGAIN;
-	bool is_shared = m->inherits || m->slot == OTHERS, mru = is_mru(m, to);
+	bool is_shared = m->inherits || m->slot == OTHERS, mru = is_mru(m, to), owes;
 	struct cachebpf_folio *A, *B = NULL, *goes;
 	struct bpf_iter_cachebpf_list going;
 	struct manager *its = m;
@@ -169,7 +172,8 @@ __verified_once int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
 				   mru ? CACHEBPF_ITER_REVERSE : 0);
 	for_each_folio(A, evict, from, 0, 0) {
 		note = folio_data(A, struct note);
-		if (!note || A->list != from || place_on(from, note) > limit)
+		owes = m->owes > 0;
+		if (!note || A->list != from || (!owes && place_on(from, note) > limit))
 			break;
 		if (is_shared)
 			its = owner_of(policy, m, A);
@@ -178,7 +182,7 @@ __verified_once int acfs_pay_run(struct cachebpf_policy *policy __arg_trusted,
 		goes = A;
 		if (its->slot < OTHERS && !m->revoked && (mru || to != from)) {
 			if (!B)
-				B = next_to_go(&going, to, mru);
+				B = next_to_go(&going, to, mru, owes ? m->missed_at : NEVER);
 			note = B ? folio_data(B, struct note) : NULL;
 			if (!note) {
 				places->found.all.number = bpf_cachebpf_number(A);
@@ -216,49 +220,14 @@ __verified_once int acfs_pay(struct cachebpf_policy *policy __arg_trusted,
 
 	bpf_repeat(64) {
 		managers_find_oldest(evict, m, &places->found);
-		if (oldest->place > limit || oldest->place == NEVER)
-			return false;
+		if (turn_of(m, oldest->place) > limit || oldest->place == NEVER)
+			break;
 		done = acfs_pay_run(policy, evict, m, places, oldest->next < limit ? oldest->next : limit);
 		if (done == FULL || (done == ANY && acfs_pay_any(policy, evict, m, places)))
 			return true;
 	}
+	m->owes = 0;
 	return false;
-}
-
-/*
- * What was proposed and not taken is as good as used now: mostly it is, by a mapping.  But
- * of an MRU level it must not be the next one to go.
- */
-static __noinline void take_back(struct cachebpf_policy *policy, struct cachebpf_evict *evict)
-{
-	struct cachebpf_folio *folio;
-	struct manager *m;
-	struct note *note;
-	__u32 home, level;
-
-	for_each_folio(folio, evict, leaving, 0, 0) {
-		note = folio_data(folio, struct note);
-		home = note ? proposed_home(note) : 0;
-		/* another request was faster */
-		if (!note || folio->list != leaving)
-			continue;
-		/* advice moved it meanwhile, and the note means something else */
-		if (!is_of_level(home)) {
-			bpf_cachebpf_list_move(policy, folio, list_of_others(), TAIL);
-			continue;
-		}
-		home -= kind_of(home);
-		level = (home - first_list) / NR_LISTS;
-		m = manager_in(level / NR_LEVELS);
-		if (m && m->mru >> level % NR_LEVELS & 1) {
-			note->place = now;
-			bpf_cachebpf_list_insert(policy, folio, home + SWAPPED, NR_SORTED);
-			has_pages_on(home + SWAPPED);
-		} else {
-			note->last_use = now;
-			bpf_cachebpf_list_move(policy, folio, home + USED, TAIL);
-		}
-	}
 }
 
 /* Whoever has the oldest place pays, until the request is full. */
@@ -278,7 +247,7 @@ __verified_once int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
 			managers_find_oldest(evict, m, &places->found);
 		}
 		if (i <= OTHERS)
-			places->of[i] = m ? places->found.all.place : NEVER;
+			places->of[i] = m ? turn_of(m, places->found.all.place) : NEVER;
 	}
 	bpf_repeat(2 * NR_MANAGERS) {
 		place = limit = NEVER;
@@ -318,7 +287,7 @@ void CACHEBPF_OP(acfs_evict, struct cachebpf_policy *policy, struct cachebpf_evi
 		return;
 	}
 	levels_take_back(policy, evict);
-	take_back(policy, evict);
+	levels_take_back_proposed(policy, evict);
 	acfs_pay_all(policy, evict, places);
 	places->taken = 0;
 }

@@ -59,6 +59,8 @@ struct candidates {
 };
 
 static __u32 first_list, returned;
+/* what is proposed, until it is gone */
+static __u32 leaving;
 /* the last use of the newest page */
 static __s64 now;
 
@@ -163,7 +165,8 @@ static __noinline void levels_forget_empty(struct cachebpf_policy *policy, struc
 
 static int levels_create(struct cachebpf_policy *policy)
 {
-	int i, err = list_create(policy, &returned, IN_ORDER);
+	int i, err = list_create(policy, &leaving, CACHEBPF_LIST_STAMPED) ?:
+		     list_create(policy, &returned, IN_ORDER);
 	__u32 list = 0, used = 0;
 
 	has_pages(&others, LEVEL_DEFAULT, USED);
@@ -373,6 +376,43 @@ static __noinline void levels_take_back(struct cachebpf_policy *policy, struct c
 }
 
 /*
+ * What was proposed and not taken is as good as used now: mostly it is, by a mapping.  But
+ * of an MRU level it must not be the next one to go.
+ */
+static __noinline void levels_take_back_proposed(struct cachebpf_policy *policy,
+						 struct cachebpf_evict *evict)
+{
+	struct cachebpf_folio *folio;
+	struct manager *m;
+	struct note *note;
+	__u32 home, level;
+
+	for_each_folio(folio, evict, leaving, 0, 0) {
+		note = folio_data(folio, struct note);
+		home = note ? proposed_home(note) : 0;
+		/* another request was faster */
+		if (!note || folio->list != leaving)
+			continue;
+		/* advice moved it meanwhile, and the note means something else */
+		if (!is_of_level(home)) {
+			bpf_cachebpf_list_move(policy, folio, list_of_others(), TAIL);
+			continue;
+		}
+		home -= kind_of(home);
+		level = (home - first_list) / NR_LISTS;
+		m = manager_in(level / NR_LEVELS);
+		if (m && m->mru >> level % NR_LEVELS & 1) {
+			note->place = now;
+			bpf_cachebpf_list_insert(policy, folio, home + SWAPPED, NR_SORTED);
+			has_pages_on(home + SWAPPED);
+		} else {
+			note->last_use = now;
+			bpf_cachebpf_list_move(policy, folio, home + USED, TAIL);
+		}
+	}
+}
+
+/*
  * Whose is @folio, of the pages of @m?  It may be another's who has begun to speak since it
  * came, and he gets it; or nobody's, since its manager is gone.
  */
@@ -471,15 +511,19 @@ static __u32 newest_of(struct cachebpf_evict *evict, const struct oldest *lowest
 	       lowest->number;
 }
 
-/* The next page of a walk that still is on its @list; with @mru only what was read at all. */
+/* The next page of a walk that still is on its @list; with @mru only what was read at all, and @before. */
 static __always_inline struct cachebpf_folio *next_to_go(struct bpf_iter_cachebpf_list *walk,
-							 __u32 list, bool mru)
+							 __u32 list, bool mru, __s64 before)
 {
 	struct cachebpf_folio *folio;
+	struct note *note;
 
-	while ((folio = bpf_iter_cachebpf_list_next(walk)))
-		if (folio->list == list && (!mru || was_used(folio)))
+	while ((folio = bpf_iter_cachebpf_list_next(walk))) {
+		note = folio_data(folio, struct note);
+		if (folio->list == list && note &&
+		    (!mru || (was_used(folio) && note->last_use < before)))
 			break;
+	}
 	return folio;
 }
 
@@ -514,77 +558,4 @@ static __noinline void levels_evict_others(struct cachebpf_evict *evict)
 	for_each_folio(folio, evict, list_of_others(), 0, CACHEBPF_ITER_ROTATE)
 		if (bpf_cachebpf_evict(evict, folio))
 			return;
-}
-
-/* ---- who pays */
-
-CACHEBPF_COUNTER(placeholders_hit, "placeholders", "of what was missed soon: its manager pays next");
-CACHEBPF_COUNTER(wrong, "decisions", "of managers: LRU would still have what is missed");
-
-/* The page A, which a placeholder tells of, stayed in the stead of one that @m misses: @m pays next. */
-__verified_once int levels_charge(struct cachebpf_policy *policy __arg_trusted,
-			     struct manager *m __arg_nonnull, __u64 placeholder)
-{
-	struct cachebpf_folio *A;
-	struct note *note;
-	__u32 kind, lists;
-	bool stayed;
-
-	for_folio(A, policy, (__u32)placeholder) {
-		kind = kind_of(A->list);
-		lists = A->list - kind;
-		note = folio_data(A, struct note);
-		/* another's: that page is gone, or somebody else reads */
-		if (!note || slot_of_list(lists) != m->slot)
-			break;
-		/* it pays already, or never stayed */
-		if (!(kind == LENT ? note->last_use : note->place))
-			break;
-		counter_add(&placeholders_hit, 1);
-		stayed = kind == SWAPPED || (kind == LENT && note->place & STAYED);
-		if (stayed && lru_would_have(policy, m, lists + kind, placeholder >> 32)) {
-			counter_add(&wrong, 1);
-			was_wrong(m);
-		}
-		if (kind == LENT) {
-			note->last_use = 0;
-			note->place = lent_by(0, lent_home(note));
-		} else {
-			kind = SWAPPED;
-			note->place = 0;
-		}
-		bpf_cachebpf_list_move(policy, A, lists + kind, HEAD);
-		has_pages(m, level_of_list(lists), kind);
-	}
-	return 0;
-}
-
-/* The oldest place of each manager, in one request; of one of them more. */
-struct places {
-	__s64 of[OTHERS + 1];
-	struct candidates found;
-	__u32 taken;
-};
-
-/* some for each processor: a request may be preempted by others there */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 4);
-	__type(key, __u32);
-	__type(value, struct places);
-} cachebpf_places SEC(".maps");
-
-static struct places *take_places(void)
-{
-	struct places *places;
-	__u32 i;
-
-	bpf_for(i, 0, 4) {
-		__u32 at = i;
-
-		places = bpf_map_lookup_elem(&cachebpf_places, &at);
-		if (places && !__sync_lock_test_and_set(&places->taken, 1))
-			return places;
-	}
-	return NULL;
 }

@@ -59,6 +59,11 @@ struct manager {
 	/* pages that went for one that has more, and has not been paid for yet; or too many for one that has less */
 	__u16 paid;
 	__u64 nr_decisions, nr_wrong;
+	/* pages that it has to give for others that it misses; below 0 if two processors counted one */
+	__s32 owes;
+	/* of the last one, which page had stayed, and when it was missed */
+	__u32 stayed;
+	__s64 missed_at;
 };
 
 /* by the id of its control group; some more than slots, for those who begin at the same time */

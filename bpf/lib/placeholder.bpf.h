@@ -83,7 +83,7 @@ __verified_once __u64 placeholder_take(struct cachebpf_policy *policy __arg_trus
 {
 	struct placeholders *p = placeholders_of(policy, key);
 	__u64 found = PLACEHOLDERS_PER_BUCKET;
-	__u64 number;
+	__u64 number, when;
 
 	if (!p || !placeholder_maybe(p, key))
 		return 0;
@@ -94,6 +94,16 @@ __verified_once __u64 placeholder_take(struct cachebpf_policy *policy __arg_trus
 	if (found >= PLACEHOLDERS_PER_BUCKET)
 		return 0;
 	number = p->numbers[found];
-	p->numbers[found] = 0;
-	return number ? (__u64)p->when[found] << 32 | number : 0;
+	when = p->when[found];
+	/* there is room again for one, before the oldest is forgotten */
+	__unrolled
+	for (int i = 0; i < PLACEHOLDERS_PER_BUCKET - 1; i++) {
+		if (i < (int)found)
+			continue;
+		p->numbers[i] = p->numbers[i + 1];
+		p->fingerprints[i] = p->fingerprints[i + 1];
+		p->when[i] = p->when[i + 1];
+	}
+	p->numbers[PLACEHOLDERS_PER_BUCKET - 1] = 0;
+	return number ? when << 32 | number : 0;
 }

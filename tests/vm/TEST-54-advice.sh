@@ -83,7 +83,7 @@ def open_map(name):
 def pages(group):
     """Of each level of a manager."""
     libbpf, managers = open_map("cachebpf_managers")
-    manager, value = ctypes.create_string_buffer(48), ctypes.create_string_buffer(8)
+    manager, value = ctypes.create_string_buffer(64), ctypes.create_string_buffer(8)
     assert libbpf.bpf_map_lookup_elem(managers, struct.pack("Q", os.stat(group).st_ino), manager) == 0
     slot, = struct.unpack_from("I", manager.raw)
     libbpf, counts = open_map("cachebpf_pages")
@@ -177,12 +177,12 @@ def group():
 first = group()
 print(say(first, SET_REPLACEMENT, 2, 1), say(first, SET_PRIORITY, 4, ino=7), say(first, GET_PRIORITY, 0, ino=7),
       say(first, SET_PRIORITY, 9), say(first, 5, 0), say(1 << 40, SET_REPLACEMENT, 1))
-print(struct.unpack("8I2Q", look_up(b"cachebpf_managers", struct.pack("Q", first), 48)),
+print(struct.unpack("8I2Q", look_up(b"cachebpf_managers", struct.pack("Q", first), 64)[:48]),
       struct.unpack("I", look_up(b"cachebpf_priorities", struct.pack("QIIQ", 7, 1, 0, first), 4)))
 last = [say(group(), SET_REPLACEMENT, 1) for _ in range(64)]
 os.rmdir(groups[0])
 print(set(last[:63]), errno.errorcode[-last[63]], say(group(), SET_REPLACEMENT, 1),
-      look_up(b"cachebpf_managers", struct.pack("Q", first), 48),
+      look_up(b"cachebpf_managers", struct.pack("Q", first), 64),
       look_up(b"cachebpf_priorities", struct.pack("QIIQ", 7, 1, 0, first), 4))
 for path in groups[1:]:
     os.rmdir(path)

@@ -32,6 +32,9 @@ typedef struct ManagerRecord {
         uint16_t paid;
         uint64_t n_decisions;
         uint64_t n_wrong;
+        int32_t owes;
+        uint32_t stayed;
+        int64_t missed_at;
 } ManagerRecord;
 
 typedef struct PriorityKey {
@@ -46,7 +49,7 @@ typedef struct Speech {
         uint32_t unused;
 } Speech;
 
-static_assert(sizeof(ManagerRecord) == 48 && sizeof(PriorityKey) == 24 && sizeof(Speech) == 32,
+static_assert(sizeof(ManagerRecord) == 64 && sizeof(PriorityKey) == 24 && sizeof(Speech) == 32,
               "they are as the policy has them");
 
 /* ---- speaking */

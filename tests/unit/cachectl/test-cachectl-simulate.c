@@ -225,7 +225,7 @@ static void test_managers(void **state) {
         run(&level, "simulate", class_path, "--policy=acfs", "--size=24K", "--batch=1", "--json=short",
             "--level=0:mru");
         assert_contains(level.out, "\"a\":{\"requests\":80,\"misses\":78},"
-                                   "\"b\":{\"requests\":40,\"misses\":23}");
+                                   "\"b\":{\"requests\":40,\"misses\":27}");
         run(&one, "simulate", class_path, "--policy=acfs", "--size=24K", "--batch=1", "--json=short",
             "--level=b/0:mru");
         assert_contains(one.out, "\"a\":{\"requests\":80,\"misses\":80},"

@@ -41,13 +41,13 @@ static void test_lent(void **state) {
         assert_list(leaving, "3");
 
         /* it did not go: that is as good as a use, but does not make it the next one where that would be */
-        take_back(p, &evict);
+        levels_take_back_proposed(p, &evict);
         assert_list(home + USED, "0123");
         assert_list(leaving, "");
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
         lend(p, folio(3), low, home);
         assert_true(propose(p, &(struct cachebpf_evict) { .nr_wanted = 1 }, folio(3), 0, 0));
-        take_back(p, &evict);
+        levels_take_back_proposed(p, &evict);
         assert_list(home + SWAPPED, "3");
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
         assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
@@ -116,7 +116,7 @@ static void test_lent_pays(void **state) {
         lend(p, folio(0), high, home);
         leave(2, CACHEBPF_REMOVED_RECLAIM);
         come(2);
-        assert_int_equal(note_of(0)->last_use, 0);
+        assert_int_equal(note_of(0)->last_use, PAYS);
         assert_int_equal(manager(1)->nr_wrong, 2);
         evict = request(1);
         acfs_evict(p, &evict);
@@ -124,7 +124,7 @@ static void test_lent_pays(void **state) {
         lend(p, folio(0), lists_of(0, 3), home);
         leave(1, CACHEBPF_REMOVED_RECLAIM);
         come(1);
-        assert_int_equal(note_of(0)->last_use, 0);
+        assert_int_equal(note_of(0)->last_use, PAYS);
         assert_int_equal(manager(1)->nr_wrong, 2);
 
         /* it is lent still */
@@ -132,6 +132,50 @@ static void test_lent_pays(void **state) {
         evict = request(1);
         levels_take_back(p, &evict);
         assert_list(home + USED, "210");
+}
+
+/* So does who uses meanwhile what had stayed; and of MRU that which was missed does not go again at once. */
+static void test_owed(void **state) {
+        _test_host_ h = begin();
+        static const unsigned order[] = { 0, 4, 1, 2 };
+        static const struct {
+                unsigned goes;
+                int owes;
+        } then[] = { { 1, 0 }, { 4, 0 } };
+        struct cachebpf_evict evict;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
+        for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+                come(order[i]);
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(2));
+        leave(2, CACHEBPF_REMOVED_RECLAIM);
+        come(2);
+        assert_int_equal(manager(1)->owes, 1);
+        host_use(folio(0));
+
+        for (size_t i = 0; i < sizeof(then) / sizeof(*then); i++) {
+                evict = request(1);
+                acfs_evict(p, &evict);
+                assert_ptr_equal(evict.candidates[0].folio, folio(then[i].goes));
+                assert_int_equal(manager(1)->owes, then[i].owes);
+                leave(then[i].goes, CACHEBPF_REMOVED_RECLAIM);
+        }
+}
+
+/* What was missed leaves its room in a bucket: the oldest is not forgotten for it. */
+static void test_placeholder_room(void **state) {
+        _test_host_ h = begin_with(3, 3);
+
+        placeholder_make(p, folio(2), 7, 94);
+        for (unsigned i = 0; i < 2 * PLACEHOLDERS_PER_BUCKET; i++) {
+                placeholder_make(p, folio(1), 8 + i, i);
+                assert_int_equal(placeholder_take(p, bpf_cachebpf_key(folio(1))),
+                                 (uint64_t) i << 32 | (8 + i));
+                assert_int_equal(placeholder_take(p, bpf_cachebpf_key(folio(1))), 0);
+        }
+        assert_int_equal(placeholder_take(p, bpf_cachebpf_key(folio(2))), (uint64_t) 94 << 32 | 7);
 }
 
 /* Who lends a new page, and then old ones, has old ones. */
@@ -370,6 +414,8 @@ int main(void) {
                 cmocka_unit_test(test_lent),
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_lent_pays),
+                cmocka_unit_test(test_owed),
+                cmocka_unit_test(test_placeholder_room),
                 cmocka_unit_test(test_lent_in_order),
                 cmocka_unit_test(test_large_stays),
                 cmocka_unit_test(test_long_ago),
