@@ -374,6 +374,59 @@ static int on_settings(sd_bus_message *m, void *userdata, sd_bus_error *error) {
         return 0;
 }
 
+static int on_files(sd_bus_message *m, void *userdata, sd_bus_error *error) {
+        const char *name, *replacement, *path, *device;
+        uint64_t id, n_decisions, n_wrong, pages, ino, cached;
+        int32_t level;
+        uint32_t generation;
+        int revoked;
+
+        assert_false(sd_bus_message_is_method_error(m, NULL));
+        assert_true(sd_bus_message_enter_container(m, 'a', "(stbtta(ist)a(isstut))") > 0);
+        while (sd_bus_message_enter_container(m, 'r', "stbtta(ist)a(isstut)") > 0) {
+                assert_true(sd_bus_message_read(m, "stbtt", &name, &id, &revoked, &n_decisions,
+                                                &n_wrong) > 0);
+                g_string_append_printf(heard, "%s %" PRIu64 " %d %" PRIu64 "/%" PRIu64 ", ", name, id,
+                                       revoked, n_wrong, n_decisions);
+                assert_true(sd_bus_message_enter_container(m, 'a', "(ist)") > 0);
+                while (sd_bus_message_read(m, "(ist)", &level, &replacement, &pages) > 0)
+                        g_string_append_printf(heard, "%" PRIi32 ":%s %" PRIu64 ", ", level, replacement,
+                                               pages);
+                assert_true(sd_bus_message_exit_container(m) > 0);
+                assert_true(sd_bus_message_enter_container(m, 'a', "(isstut)") > 0);
+                while (sd_bus_message_read(m, "(isstut)", &level, &path, &device, &ino, &generation,
+                                           &cached) > 0)
+                        g_string_append_printf(heard, "%s:%" PRIu64 "=%" PRIi32 ", ", device, ino, level);
+                assert_true(sd_bus_message_exit_container(m) > 0);
+                assert_true(sd_bus_message_exit_container(m) > 0);
+        }
+        g_string_append(heard, "END");
+        return 0;
+}
+
+/* What managers say: which files is for root alone. */
+static void test_files(void **state) {
+        static const PolicyFile file = { .ino = 7, .dev = 2049, .generation = 11 };
+        PolicyManager *m;
+
+        need_bus();
+        heard = g_string_new(NULL);
+        (void) add_unit("f.slice", "acfs", 4);
+        run();
+        m = fake_manager(&fixture->kernel, 4);
+        m->pages[1] = 5;
+        m->n_decisions = 300;
+        m->n_wrong = 80;
+        *fake_level(&fixture->kernel, 4, &file) = 2;
+
+        assert_true(sd_bus_call_method_async(client, NULL, BUS_NAME, BUS_PATH, BUS_INTERFACE_MANAGER,
+                                             "ListFiles", on_files, NULL, "s", "f.slice") >= 0);
+        run_until("END", heard_text);
+        assert_string_equal(heard->str, geteuid() == 0 ? "f.slice 4 0 80/300, 0:lru 5, 8:1:7=2, END" :
+                                                         "f.slice 4 0 80/300, 0:lru 5, END");
+        g_string_free(heard, TRUE);
+}
+
 static void test_questions(void **state) {
         need_bus();
         heard = g_string_new(NULL);
@@ -450,6 +503,7 @@ int main(int argc, char *argv[]) {
                 BUS_TEST(test_holds),
                 BUS_TEST(test_choice),
                 BUS_TEST(test_questions),
+                BUS_TEST(test_files),
                 BUS_TEST(test_example),
         };
 
