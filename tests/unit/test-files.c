@@ -1,135 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* CacheFiles= and CacheLevel=: what policies are told of them, on a fake kernel, see reconcile-fixture.h. */
+/* CacheFiles= and CacheLevel=: what policies are told of them, on a fake kernel. */
 
-#include "reconcile-fixture.h"
+#include "files-fixture.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/files/search.h"
 #include "shared/cleanup.h"
 #include "shared/string-util.h"
 #include "some-files.h"
 
-static char *dir, *cgroups;
-
-/* The control groups are directories; "1/a.service" is below that of the unit with the id 1. */
-static uint64_t make_directory(const char *name) {
-        g_autofree char *path = g_build_filename(cgroups, name, NULL);
-        struct stat st;
-
-        assert_int_equal(g_mkdir_with_parents(path, 0700), 0);
-        assert_int_equal(stat(path, &st), 0);
-        return st.st_ino;
-}
-
-/* One below that of the unit with the id 1. */
-static void remove_directory(uint64_t id) {
-        g_autofree char *path = g_build_filename(cgroups, "1", NULL);
-        _cleanup_closedir_ DIR *d = opendir(path);
-        struct dirent *de;
-
-        assert_non_null(d);
-        while ((de = readdir(d)))
-                if (de->d_ino == id) {
-                        assert_int_equal(unlinkat(dirfd(d), de->d_name, AT_REMOVEDIR), 0);
-                        return;
-                }
-        fail();
-}
-
-static void use_directories(void) {
-        fixture->manager->paths.kernel.cgroup = cgroups;
-}
-
-static int setup(void **state) {
-        dir = test_dir_make();
-        cgroups = g_build_filename(dir, "cgroup", NULL);
-        (void) fixture_setup(state);
-        use_directories();
-        return 0;
-}
-
-static int teardown(void **state) {
-        (void) fixture_teardown(state);
-        test_dir_remove(dir);
-        g_free(cgroups);
-        return 0;
-}
-
-#define FILES_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 /* ---- what policies are told */
-
-static PolicyFile file_of(const char *name) {
-        g_autofree char *path = g_build_filename(dir, name, NULL);
-        _cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
-        FileMount mount = FILE_MOUNT_NONE;
-        PolicyFile file;
-
-        assert_int_equal(file_identify(fd, &mount, &file), 0);
-        return file;
-}
-
-static int level_of(uint64_t manager, const char *name) {
-        PolicyFile file = file_of(name);
-
-        return *fake_level(&fixture->kernel, manager, &file);
-}
-
-#define mru_of(manager) (fake_manager(&fixture->kernel, manager)->mru)
-
-/* KEY=PRIORITY DIR/NAME of a unit. */
-static void set_files(Unit *u, const char *priority, const char *name) {
-        g_autofree char *value = g_strdup_printf("%s %s/%s", priority, dir, name);
-
-        set(u, "CacheFiles", value, 3);
-}
-
-/* A unit below that with the id 1. */
-static Unit *add_child(const char *name) {
-        g_autofree char *directory = g_build_filename("1", name, NULL);
-        Unit *u = add_unit(name, NULL, 0);
-
-        u->cgroup_id = make_directory(directory);
-        u->cgroup = g_strdup_printf("/%s", directory);
-        return u;
-}
-
-static char *listed(Unit *u, bool files) {
-        g_autoptr(GPtrArray) managers = files_list(u, files);
-        GString *s = g_string_new(NULL);
-
-        for (guint i = 0; i < managers->len; i++) {
-                const ListedManager *m = managers->pdata[i];
-
-                g_string_append_printf(s, "[%s", strna(m->name));
-                for (guint j = 0; j < m->files->len; j++) {
-                        const ListedFile *f = &g_array_index(m->files, ListedFile, j);
-
-                        g_string_append_printf(s, " %d %s", f->level,
-                                               f->path ? startswith(f->path, dir) : "?");
-                }
-                g_string_append(s, "]");
-        }
-        return g_string_free(s, FALSE);
-}
-
-#define assert_listed(u, files, expected)                               \
-        do {                                                            \
-                g_autofree char *_text = listed(u, files);              \
-                assert_string_equal(_text, expected);                   \
-        } while (false)
-
-/* Managers are not looked at all the time. */
-static void wait_for(bool (*condition)(void)) {
-        for (unsigned i = 0; i < 1000 && !condition(); i++)
-                assert_true(sd_event_run(fixture->event, 10 * USEC_PER_MSEC) >= 0);
-        assert_true(condition());
-}
 
 static uint64_t a_service;
 
@@ -137,7 +19,7 @@ static void test_said(void **state) {
         uint64_t other, container;
         Unit *slice, *a;
 
-        make_files(dir);
+        make_files(files_dir);
         a_service = make_directory("1/a.service");
         other = make_directory("1/b.service");
         container = make_directory("1/container");
@@ -178,7 +60,7 @@ static void test_taken_back(void **state) {
         Unit *slice, *a;
         PolicyFile f;
 
-        make_files(dir);
+        make_files(files_dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         a = add_child("a.service");
@@ -212,11 +94,11 @@ static void test_taken_back(void **state) {
 static void test_cut_short(void **state) {
         Unit *slice;
 
-        make_many(dir, 0, 100);
+        make_many(files_dir, 0, 100);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         set_files(slice, "2", "many/*");
-        make_many(dir, 100, 2 * MANAGER_FILES_MAX);
+        make_many(files_dir, 100, 2 * MANAGER_FILES_MAX);
         set(slice, "CacheLevel", "2 mru", 4);
         assert_true(fixture->kernel.levels->len > 0);
         for (guint i = 0; i < fixture->kernel.levels->len; i++)
@@ -227,7 +109,7 @@ static void test_cut_short(void **state) {
 static void test_own_policy(void **state) {
         Unit *slice, *a;
 
-        make_files(dir);
+        make_files(files_dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         a = add_unit("a.service", "mru", 2);
@@ -245,7 +127,7 @@ static void test_own_policy(void **state) {
 static void test_namesake(void **state) {
         Unit *slice, *a;
 
-        make_files(dir);
+        make_files(files_dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         a = add_unit("a.service", NULL, 2);
@@ -261,7 +143,7 @@ static void test_namesake(void **state) {
 static void test_alone(void **state) {
         Unit *u;
 
-        make_files(dir);
+        make_files(files_dir);
         (void) make_directory("1");
         u = add_unit("a.service", "acfs", 1);
         set_files(u, "-1", "f/a");
@@ -281,10 +163,11 @@ static bool is_b_taken_back(void) {
 }
 
 static void test_later(void **state) {
-        g_autofree char *from = g_build_filename(dir, "f/b", NULL), *to = g_build_filename(dir, "g/b", NULL);
+        g_autofree char *from = g_build_filename(files_dir, "f/b", NULL),
+                        *to = g_build_filename(files_dir, "g/b", NULL);
         Unit *a;
 
-        make_files(dir);
+        make_files(files_dir);
         assert_int_equal(rename(from, to), 0);
         a_service = make_directory("1/a.service");
         (void) add_unit("x.slice", "acfs", 1);
@@ -294,7 +177,7 @@ static void test_later(void **state) {
 
         assert_int_equal(rename(to, from), 0);
         wait_for(is_b_said);
-        free(test_file(dir, "f/new/x", ""));
+        free(test_file(files_dir, "f/new/x", ""));
         wait_for(is_new_said);
         assert_int_equal(rename(from, to), 0);
         wait_for(is_b_taken_back);
@@ -307,13 +190,14 @@ static bool is_f_a_said(void) {
 
 /* Nor is the directory of the pattern all that may be replaced. */
 static void test_replaced_above(void **state) {
-        g_autofree char *x = g_build_filename(dir, "x", NULL),
-                        *y = g_build_filename(dir, "y", NULL), *z = g_build_filename(dir, "z", NULL),
-                        *link = g_build_filename(dir, "link", NULL);
+        g_autofree char *x = g_build_filename(files_dir, "x", NULL),
+                        *y = g_build_filename(files_dir, "y", NULL),
+                        *z = g_build_filename(files_dir, "z", NULL),
+                        *link = g_build_filename(files_dir, "link", NULL);
 
-        make_files(dir);
-        free(test_file(dir, "x/f/b", ""));
-        free(test_file(dir, "y/f/a", ""));
+        make_files(files_dir);
+        free(test_file(files_dir, "x/f/b", ""));
+        free(test_file(files_dir, "y/f/a", ""));
         assert_int_equal(symlink("x", link), 0);
         a_service = make_directory("1/a.service");
         (void) add_unit("x.slice", "acfs", 1);
@@ -341,7 +225,7 @@ static bool is_late_manager_said(void) {
 static void test_late_manager(void **state) {
         Unit *slice;
 
-        make_files(dir);
+        make_files(files_dir);
         (void) make_directory("1/other");
         slice = add_unit("x.slice", "acfs", 1);
         set_files(slice, "2", "f/a");
@@ -351,10 +235,10 @@ static void test_late_manager(void **state) {
 
 /* A user who has all these events come, all the time, does not keep the daemon from its work. */
 static void test_order(void **state) {
-        g_autofree char *directory = g_build_filename(cgroups, "1/a.service", NULL);
+        g_autofree char *directory = g_build_filename(files_cgroups, "1/a.service", NULL);
         Unit *slice, *a;
 
-        make_files(dir);
+        make_files(files_dir);
         (void) make_directory("1/b.service");
         slice = add_unit("x.slice", "acfs", 1);
         a = add_child("a.service");
@@ -371,11 +255,11 @@ static void test_order(void **state) {
 
 /* systemd says that a unit has ended before its policy goes. */
 static void test_ended(void **state) {
-        g_autofree char *cgroup = NULL, *from = g_build_filename(cgroups, "1", NULL),
-                        *to = g_build_filename(cgroups, "gone", NULL);
+        g_autofree char *cgroup = NULL, *from = g_build_filename(files_cgroups, "1", NULL),
+                        *to = g_build_filename(files_cgroups, "gone", NULL);
         Unit *slice;
 
-        make_files(dir);
+        make_files(files_dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         set_files(slice, "2", "f/a");
@@ -401,7 +285,7 @@ static void test_ended(void **state) {
 static void test_again(void **state) {
         Unit *slice;
 
-        make_files(dir);
+        make_files(files_dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         set_files(slice, "2", "f/a");
@@ -436,7 +320,7 @@ static bool is_taken_back(void) {
 static void test_refused(void **state) {
         Unit *slice;
 
-        make_files(dir);
+        make_files(files_dir);
         a_service = make_directory("1/a.service");
         slice = add_unit("x.slice", "acfs", 1);
         fixture->kernel.say_error = -ENOSPC;
@@ -461,7 +345,7 @@ static void test_many_managers(void **state) {
         uint64_t said;
         Unit *slice;
 
-        make_files(dir);
+        make_files(files_dir);
         for (unsigned i = 0; i < MANAGERS_MAX + 6; i++) {
                 g_autofree char *name = g_strdup_printf("1/%u", i);
 
@@ -525,7 +409,7 @@ static void test_list(void **state) {
         uint64_t b;
         PolicyFile f;
 
-        make_files(dir);
+        make_files(files_dir);
         a_service = make_directory("1/a.service");
         b = make_directory("1/b.service");
         slice = add_unit("x.slice", "acfs", 1);
@@ -555,7 +439,7 @@ static void test_names(void **state) {
         Unit *slice;
         uint64_t odd;
 
-        free(test_file(dir, "f/\xff" "a", "x"));
+        free(test_file(files_dir, "f/\xff" "a", "x"));
         odd = make_directory("1/\xe4.service");
         slice = add_unit("x.slice", "acfs", 1);
         set_files(slice, "2", "f/*");
