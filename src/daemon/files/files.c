@@ -44,50 +44,57 @@ void unit_files_mark_dirty(UnitFiles *f) {
         files_schedule(f->files, f->not_before);
 }
 
-/* Does one thing that is due, or says when there is one to do. */
-static bool apply_unit(UnitFiles *u, uint64_t now, uint64_t *next) {
+/* Whose turn it is: of the unit, or of that manager of it. */
+typedef struct Turn {
+        uint64_t due; /* CLOCK_MONOTONIC */
+        UnitFiles *unit;
+        FileManager *manager;
+} Turn;
+
+/* Who waits for the longest time is the first, or those that always have something to do would keep out the
+ * others. */
+static void ask_for_turn(Turn *t, uint64_t due, UnitFiles *u, FileManager *m) {
+        if (due < t->due)
+                *t = (Turn) { .due = due, .unit = u, .manager = m };
+}
+
+static void find_turn(UnitFiles *u, bool may_search, Turn *t) {
         GHashTableIter it;
         gpointer p;
 
-        if (u->dirty && u->not_before <= now) {
-                (void) unit_files_sync(u, /* again= */ false);
-                return true;
-        }
         if (u->dirty)
-                *next = MIN(*next, u->not_before);
+                ask_for_turn(t, u->not_before, u, NULL);
 
         g_hash_table_iter_init(&it, u->managers);
-        while (g_hash_table_iter_next(&it, NULL, &p)) {
+        while (may_search && g_hash_table_iter_next(&it, NULL, &p)) {
                 FileManager *m = p;
-                uint64_t due = MAX(m->dirty ? MIN(m->not_before, m->retry_at) : m->retry_at,
-                                   u->files->not_before);
 
-                if (m->finder || u->files->finder) /* when it ends we are back */
-                        continue;
-                if (due <= now) {
-                        file_manager_begin(m);
-                        return true;
-                }
-                *next = MIN(*next, due);
+                if (!m->finder) /* when it ends we are back */
+                        ask_for_turn(t, m->dirty ? m->not_before : m->retry_at, u, m);
         }
-
-        return false;
 }
 
 /* One thing a time: others may have their turn before the next one. */
 static int on_apply(sd_event_source *s, uint64_t usec, void *userdata) {
         Files *f = ASSERT_PTR(userdata);
-        uint64_t now = g_get_monotonic_time(), next = UINT64_MAX;
+        uint64_t now = g_get_monotonic_time(), next;
+        Turn first = { .due = UINT64_MAX };
         GHashTableIter it;
         gpointer u;
 
         g_hash_table_iter_init(&it, f->units);
         while (g_hash_table_iter_next(&it, &u, NULL))
-                if (files_has_managers(u) && apply_unit(((Unit *) u)->files, now, &next)) {
-                        next = now;
-                        break;
-                }
+                if (files_has_managers(u))
+                        find_turn(((Unit *) u)->files, !f->finder && f->not_before <= now, &first);
 
+        next = MAX(first.due, now);
+        if (first.due <= now && first.manager)
+                file_manager_begin(first.manager);
+        else if (first.due <= now)
+                (void) unit_files_sync(first.unit, /* again= */ false);
+
+        if (!f->finder && f->not_before > now)
+                next = MIN(next, f->not_before);
         if (next != UINT64_MAX)
                 files_schedule(f, next);
         return 0;

@@ -90,7 +90,7 @@ static int on_ended(sd_event_source *s, int fd, uint32_t revents, void *userdata
         if (files->finder == f && m && r >= 0)
                 file_manager_found(m, &found, f->begin);
         else if (files->finder == f && m)
-                file_manager_not_found(m, r);
+                file_manager_not_found(m, r, f->begin);
         else if (r >= 0)
                 file_search_done(&found);
 
@@ -113,7 +113,7 @@ static int on_hangs(sd_event_source *s, uint64_t usec, void *userdata) {
         files->finder = NULL;
         file_watches_end(files->watches);
         if (listener(f))
-                file_manager_not_found(f->manager, -ETIMEDOUT);
+                file_manager_not_found(f->manager, -ETIMEDOUT, f->begin);
         files_schedule(files, 0);
         return 0;
 }

@@ -73,7 +73,7 @@ void file_manager_begin(FileManager *m);
 /* These are its files now: tells the policy what it does not know yet. Takes over what was found. */
 void file_manager_found(FileManager *m, FileSearch *found, uint64_t begin);
 /* They are not found: the search failed, or (-ETIMEDOUT) takes too long. */
-void file_manager_not_found(FileManager *m, int error);
+void file_manager_not_found(FileManager *m, int error, uint64_t begin);
 
 /* finder.c: looks for its files, in another process. One at a time. */
 int file_finder_start(FileManager *m);

@@ -21,6 +21,7 @@ FileManager *file_manager_new(UnitFiles *owner, uint64_t id, const char *name) {
         m->id = id;
         m->name = g_strdup(name);
         m->said = found_files_new();
+        m->not_before = g_get_monotonic_time();
         m->retry_at = UINT64_MAX;
         memset(m->mru, -1, sizeof(m->mru));
         return m;
@@ -171,7 +172,7 @@ static void say_files(FileManager *m) {
         }
 }
 
-static void schedule_retry(FileManager *m, uint64_t now) {
+static void schedule_retry(FileManager *m) {
         if (!m->failed && !m->found.full && !m->found.unwatched) {
                 m->retry_at = UINT64_MAX;
                 m->retry_usec = 0;
@@ -179,17 +180,18 @@ static void schedule_retry(FileManager *m, uint64_t now) {
         }
 
         m->retry_usec = m->retry_usec == 0 ? RETRY_USEC : MIN(2 * m->retry_usec, RETRY_USEC_MAX);
-        m->retry_at = now + m->retry_usec;
+        m->retry_at = MAX(g_get_monotonic_time() + m->retry_usec, m->not_before);
 }
 
 void file_manager_begin(FileManager *m) {
+        uint64_t begin = g_get_monotonic_time();
         int r;
 
         m->dirty = m->failed = false;
         m->retry_at = UINT64_MAX;
         r = file_finder_start(m);
         if (r < 0)
-                file_manager_not_found(m, r);
+                file_manager_not_found(m, r, begin);
 }
 
 static void complain_of_many(FileManager *m) {
@@ -214,14 +216,15 @@ void file_manager_found(FileManager *m, FileSearch *found, uint64_t begin) {
         g_clear_pointer(&m->found.files, g_hash_table_unref); /* what was said of them is kept */
         m->again = m->again && m->failed;
         m->not_before = files_not_before(begin, APPLY_USEC);
-        schedule_retry(m, g_get_monotonic_time());
+        schedule_retry(m);
 }
 
-void file_manager_not_found(FileManager *m, int error) {
+void file_manager_not_found(FileManager *m, int error, uint64_t begin) {
         complain(m, &m->complained, error, error == -ETIMEDOUT ?
                  "A file system does not answer, for CacheFiles= of" :
                  "Cannot look for the files of CacheFiles= of");
         say_replacement(m); /* that needs none */
         m->failed = true;
-        schedule_retry(m, g_get_monotonic_time());
+        m->not_before = files_not_before(begin, APPLY_USEC); /* what fails takes no more of the time */
+        schedule_retry(m);
 }

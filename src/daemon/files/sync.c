@@ -53,7 +53,7 @@ static void sync_manager(Sync *s, uint64_t id, const char *name, const CacheFile
         if (m->again || !cache_files_equal(&m->wanted, wanted)) {
                 cache_files_done(&m->wanted);
                 cache_files_copy(wanted, &m->wanted);
-                m->not_before = 0;
+                m->not_before = MIN(m->not_before, (uint64_t) g_get_monotonic_time());
                 m->complained = false;
                 file_manager_mark_dirty(m);
         }
