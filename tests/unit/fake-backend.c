@@ -271,6 +271,9 @@ static int fake_read_managers(void *userdata, const PolicyLink *link, GArray *re
 static int fake_read_levels(void *userdata, const PolicyLink *link, GArray *ret) {
         FakeKernel *k = userdata;
 
+        if (k->read_levels_error < 0)
+                return k->read_levels_error;
+
         for (guint i = 0; i < k->levels->len; i++)
                 if (g_array_index(k->levels, PolicyFileLevel, i).level != 0)
                         g_array_append_val(ret, g_array_index(k->levels, PolicyFileLevel, i));

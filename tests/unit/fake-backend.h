@@ -47,6 +47,7 @@ typedef struct FakeKernel {
         GArray *levels;      /* of PolicyFileLevel: of all files of which something was said */
         unsigned n_said;
         int say_error;
+        int read_levels_error;
         int mark_error;
 } FakeKernel;
 

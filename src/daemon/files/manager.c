@@ -82,8 +82,10 @@ static void say_replacement(FileManager *m) {
                 bool mru = m->wanted.mru[i] > 0;
                 int r;
 
-                if (m->wanted.mru[i] < 0 && m->mru[i] < 0)
+                if (m->wanted.mru[i] < 0 && m->mru[i] <= 0) { /* it is not MRU by what was said here */
+                        m->mru[i] = -1;
                         continue;
+                }
                 if (m->wanted.mru[i] == m->mru[i] && !m->again)
                         continue;
 
@@ -95,14 +97,19 @@ static void say_replacement(FileManager *m) {
         }
 }
 
-/* As the policy has it: programs may have said something else. */
-static GHashTable *read_levels(const FileManager *m) {
+/* As the policy has it: programs may have said something else. NULL: that is not known now. */
+static GHashTable *read_levels(FileManager *m) {
         g_autoptr(GArray) levels = g_array_new(FALSE, FALSE, sizeof(PolicyFileLevel));
         const Unit *u = m->owner->unit;
         const PolicyBackend *b = u->manager->backend;
-        GHashTable *ret = found_files_new();
+        GHashTable *ret;
 
-        (void) b->read_levels(b->userdata, u->link, levels);
+        if (b->read_levels(b->userdata, u->link, levels) < 0) {
+                m->failed = true;
+                return NULL;
+        }
+
+        ret = found_files_new();
         for (guint i = 0; i < levels->len; i++) {
                 const PolicyFileLevel *l = &g_array_index(levels, PolicyFileLevel, i);
                 FoundFile *f;
@@ -138,8 +145,11 @@ static void take_back(FileManager *m) {
 
                 if (g_hash_table_contains(m->found.files, &said->file))
                         continue;
-                if (!levels && said->level != CACHE_LEVEL_DEFAULT)
+                if (!levels && said->level != CACHE_LEVEL_DEFAULT) {
                         levels = read_levels(m);
+                        if (!levels)
+                                return;
+                }
                 if (said->level != CACHE_LEVEL_DEFAULT &&
                     level_now(levels, &said->file) == said->level &&
                     !say_level(m, &said->file, CACHE_LEVEL_DEFAULT) && m->failed)
@@ -148,7 +158,20 @@ static void take_back(FileManager *m) {
         }
 }
 
+/* The default level as well: a program, or a daemon before this one, may have said another one. */
+static bool has_to_be_said(FileManager *m, const FoundFile *f, const FoundFile *said, GHashTable **levels) {
+        if (said && !m->again)
+                return f->level != said->level;
+        if (f->level != CACHE_LEVEL_DEFAULT)
+                return true;
+
+        if (!*levels)
+                *levels = read_levels(m);
+        return !*levels || level_now(*levels, &f->file) != CACHE_LEVEL_DEFAULT;
+}
+
 static void say_files(FileManager *m) {
+        g_autoptr(GHashTable) levels = NULL;
         GHashTableIter it;
         gpointer p;
 
@@ -157,10 +180,8 @@ static void say_files(FileManager *m) {
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 const FoundFile *f = p;
                 FoundFile *said = g_hash_table_lookup(m->said, &f->file);
-                int before = said ? said->level : CACHE_LEVEL_DEFAULT;
 
-                if ((f->level != before || (m->again && f->level != CACHE_LEVEL_DEFAULT)) &&
-                    !say_level(m, &f->file, f->level))
+                if (has_to_be_said(m, f, said, &levels) && !say_level(m, &f->file, f->level))
                         continue;
                 if (!said) {
                         said = g_memdup2(f, sizeof(FoundFile));
