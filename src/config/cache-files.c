@@ -92,6 +92,19 @@ static void pattern_clear(void *p) {
         free(((FilePattern *) p)->pattern);
 }
 
+GArray *file_patterns_new(void) {
+        GArray *patterns = g_array_new(FALSE, FALSE, sizeof(FilePattern));
+
+        g_array_set_clear_func(patterns, pattern_clear);
+        return patterns;
+}
+
+void file_patterns_add(GArray *patterns, int level, const char *pattern) {
+        FilePattern p = { .level = level, .pattern = g_strdup(pattern) };
+
+        g_array_append_val(patterns, p);
+}
+
 void cache_files_done(CacheFiles *f) {
         if (f->patterns)
                 g_array_unref(f->patterns);
@@ -108,12 +121,9 @@ static void add_patterns(const PolicyWords *w, CacheFiles *f) {
 
         for (guint i = 0; i < policy_words_count(w); i++) {
                 const char *word = policy_words_get(w, i)->text;
-                FilePattern p = { .level = level };
 
-                if (parse_level(word, &level) >= 0)
-                        continue;
-                p.pattern = g_strdup(word);
-                g_array_append_val(f->patterns, p);
+                if (parse_level(word, &level) < 0)
+                        file_patterns_add(f->patterns, level, word);
         }
 }
 
@@ -126,15 +136,8 @@ static void set_levels(const PolicyWords *w, CacheFiles *f) {
         }
 }
 
-static GArray *patterns_new(void) {
-        GArray *patterns = g_array_new(FALSE, FALSE, sizeof(FilePattern));
-
-        g_array_set_clear_func(patterns, pattern_clear);
-        return patterns;
-}
-
 void cache_files_make(const PolicySetting *s, const PolicySetting *otherwise, CacheFiles *ret) {
-        CacheFiles f = { .patterns = patterns_new() };
+        CacheFiles f = { .patterns = file_patterns_new() };
 
         memset(f.mru, -1, sizeof(f.mru));
         add_patterns(choose(s, otherwise, POLICY_KEY_FILES), &f);
@@ -143,14 +146,13 @@ void cache_files_make(const PolicySetting *s, const PolicySetting *otherwise, Ca
 }
 
 void cache_files_copy(const CacheFiles *f, CacheFiles *ret) {
-        CacheFiles copy = { .patterns = patterns_new() };
+        CacheFiles copy = { .patterns = file_patterns_new() };
 
         memcpy(copy.mru, f->mru, sizeof(copy.mru));
         for (guint i = 0; i < f->patterns->len; i++) {
-                FilePattern p = g_array_index(f->patterns, FilePattern, i);
+                const FilePattern *p = &g_array_index(f->patterns, FilePattern, i);
 
-                p.pattern = g_strdup(p.pattern);
-                g_array_append_val(copy.patterns, p);
+                file_patterns_add(copy.patterns, p->level, p->pattern);
         }
         *ret = copy;
 }

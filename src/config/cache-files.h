@@ -22,6 +22,10 @@ typedef struct CacheFiles {
         int8_t mru[CACHE_LEVELS]; /* from the lowest level; negative: nothing is said of it */
 } CacheFiles;
 
+/* An array of FilePattern. */
+GArray *file_patterns_new(void);
+void file_patterns_add(GArray *patterns, int level, const char *pattern);
+
 void cache_files_done(CacheFiles *f);
 #define _cleanup_cache_files_ _cleanup_(cache_files_done)
 

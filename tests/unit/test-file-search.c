@@ -4,11 +4,14 @@
 
 #include "test-util.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/cache-files.h"
 #include "daemon/files/search.h"
@@ -161,6 +164,12 @@ static void test_search(void **state) {
         assert_false(s.full);
 }
 
+static bool may_lack(const FileSearch *s, int level, const char *name) {
+        g_autofree char *path = g_strconcat(dir, name, NULL);
+
+        return file_search_may_lack(s, &(const FoundFile) { .level = level, .path = path });
+}
+
 static void test_many(void **state) {
         _cleanup_file_search_ FileSearch s = {}, late = {};
         g_autofree char *text = NULL, *with_others = NULL, *some = NULL;
@@ -168,7 +177,12 @@ static void test_many(void **state) {
         make_many(dir, 0, MANAGER_FILES_MAX + 1);
         text = found("1 @/many/*", &s);
         assert_true(s.full);
+        assert_int_equal(s.error, 0);
         assert_int_equal(g_hash_table_size(s.files), MANAGER_FILES_MAX);
+        assert_true(may_lack(&s, 1, "/many/x"));
+        assert_false(may_lack(&s, 2, "/many/x"));
+        assert_false(may_lack(&s, 1, "/many/x/y"));
+        assert_false(may_lack(&s, 1, "/f/a"));
 
         /* They are not all there is. */
         make_files(dir);
@@ -178,6 +192,31 @@ static void test_many(void **state) {
         some = found_in(0, "1 @/many/*", &late);
         assert_true(late.full);
         assert_in_range(g_hash_table_size(late.files), 1, 100);
+}
+
+/* What is not found because something failed may be there; what is not there is not. */
+static void test_error(void **state) {
+        _cleanup_file_search_ FileSearch s = {}, none = {};
+        g_autofree char *text = NULL, *nothing = NULL;
+        struct rlimit before, few;
+        int fd = open("/", O_PATH | O_CLOEXEC);
+
+        make_files(dir);
+        assert_true(fd >= 0);
+        assert_int_equal(close(fd), 0);
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+        few = (struct rlimit) { (rlim_t) fd + 2, before.rlim_max };
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        text = found("2 @/f/*", &s);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_string_equal(text, "");
+        assert_int_equal(s.error, -EMFILE);
+        assert_false(s.full);
+        assert_true(may_lack(&s, 2, "/f/a"));
+
+        nothing = found("2 @/none/* 2 @/f/a/b 2 @/f/z", &none);
+        assert_int_equal(none.error, 0);
+        assert_int_equal(none.partial->len, 0);
 }
 
 /* Others need some, too. */
@@ -229,6 +268,7 @@ int main(void) {
                 cmocka_unit_test(test_inherited),
                 cmocka_unit_test_setup_teardown(test_search, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_error, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_watches, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_identify, setup, teardown),
         };

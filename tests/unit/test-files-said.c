@@ -5,6 +5,8 @@
 #include "files-fixture.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "shared/cleanup.h"
 #include "some-files.h"
@@ -69,11 +71,74 @@ static void test_unreadable(void **state) {
         wait_for(is_taken_back);
 }
 
+/* ---- searches that are not complete */
+
+static unsigned count_said(int level) {
+        unsigned n = 0;
+
+        for (guint i = 0; i < fixture->kernel.levels->len; i++)
+                n += g_array_index(fixture->kernel.levels, PolicyFileLevel, i).level == level;
+        return n;
+}
+
+/* What is not found because there is too much may be there. */
+static void test_cut_short(void **state) {
+        Unit *slice = add_slice();
+
+        make_many(files_dir, 0, 1000);
+        set_files(slice, "2", "many/*");
+        assert_int_equal(count_said(2), 1000);
+        set_files(slice, "3", "f/a"); /* for what follows some are left */
+        assert_int_equal(count_said(2), 1000);
+        assert_int_equal(level_of(a_service, "f/a"), 3);
+}
+
+/* But what is found has the room. */
+static void test_room(void **state) {
+        Unit *slice = add_slice();
+
+        make_many(files_dir, 0, MANAGER_FILES_MAX + 100);
+        set_files(slice, "2", "many/*");
+        assert_int_equal(count_said(2), MANAGER_FILES_MAX);
+
+        for (unsigned i = 0; i < MANAGER_FILES_MAX + 100; i++) {
+                g_autofree char *path = g_strdup_printf("%s/many/%u", files_dir, i);
+
+                assert_int_equal(unlink(path), 0);
+        }
+        make_many(files_dir, 10000, 10000 + MANAGER_FILES_MAX - 100);
+        free(test_file(files_dir, "many/last", ""));
+        set(slice, "CacheLevel", "2 mru", 4);
+        assert_int_equal(level_of(a_service, "many/last"), 2);
+        make_many(files_dir, 20000, 20200);
+        set(slice, "CacheLevel", "2 lru", 5);
+        assert_int_equal(count_said(2), MANAGER_FILES_MAX);
+}
+
+/* Nor does it stay if no pattern means it any more. */
+static void test_other_pattern(void **state) {
+        Unit *a;
+
+        (void) add_slice();
+        a = add_child("a.service");
+        set_files(a, "2", "f/a");
+        assert_int_equal(level_of(a_service, "f/a"), 2);
+
+        make_many(files_dir, 0, MANAGER_FILES_MAX + 100);
+        policy_setting_done(&a->file_setting);
+        set_files(a, "3", "many/*");
+        assert_true(count_said(3) >= 900);
+        assert_int_equal(level_of(a_service, "f/a"), 0);
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 FILES_TEST(test_last_word),
                 FILES_TEST(test_level),
                 FILES_TEST(test_unreadable),
+                FILES_TEST(test_cut_short),
+                FILES_TEST(test_room),
+                FILES_TEST(test_other_pattern),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

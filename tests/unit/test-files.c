@@ -90,21 +90,6 @@ static void test_taken_back(void **state) {
                       "policy 'lfu' has no levels for files, which CacheFiles= (/etc/x.slice:3) is about");
 }
 
-/* What is not found because there is too much may be there. */
-static void test_cut_short(void **state) {
-        Unit *slice;
-
-        make_many(files_dir, 0, 100);
-        a_service = make_directory("1/a.service");
-        slice = add_unit("x.slice", "acfs", 1);
-        set_files(slice, "2", "many/*");
-        make_many(files_dir, 100, 2 * MANAGER_FILES_MAX);
-        set(slice, "CacheLevel", "2 mru", 4);
-        assert_true(fixture->kernel.levels->len > 0);
-        for (guint i = 0; i < fixture->kernel.levels->len; i++)
-                assert_int_equal(g_array_index(fixture->kernel.levels, PolicyFileLevel, i).level, 2);
-}
-
 /* What has a policy of its own is no manager. */
 static void test_own_policy(void **state) {
         Unit *slice, *a;
@@ -453,7 +438,6 @@ int main(void) {
         static const struct CMUnitTest tests[] = {
                 FILES_TEST(test_said),
                 FILES_TEST(test_taken_back),
-                FILES_TEST(test_cut_short),
                 FILES_TEST(test_own_policy),
                 FILES_TEST(test_namesake),
                 FILES_TEST(test_alone),

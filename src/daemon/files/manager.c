@@ -129,21 +129,32 @@ static int level_now(GHashTable *levels, const PolicyFile *file) {
         return f ? f->level : CACHE_LEVEL_DEFAULT;
 }
 
-/* What is no longer found, first: there is not room for any number of files. */
-static void take_back(FileManager *m) {
-        g_autoptr(GHashTable) levels = NULL;
+/* With those of which something was said. */
+static unsigned count_files(const FileManager *m) {
+        unsigned n = g_hash_table_size(m->said);
         GHashTableIter it;
         gpointer p;
 
-        /* What a search that was cut short did not find may be there. There is not room for any number. */
-        if (m->found.full && g_hash_table_size(m->said) <= 2 * MANAGER_FILES_MAX)
-                return;
+        g_hash_table_iter_init(&it, m->found.files);
+        while (g_hash_table_iter_next(&it, NULL, &p))
+                n += !g_hash_table_contains(m->said, &((FoundFile *) p)->file);
+        return n;
+}
+
+/* What is no longer found, first: there is not room for any number of files. What may be there nevertheless
+ * stays if there is room. */
+static void take_back(FileManager *m) {
+        g_autoptr(GHashTable) levels = NULL;
+        unsigned n = count_files(m);
+        GHashTableIter it;
+        gpointer p;
 
         g_hash_table_iter_init(&it, m->said);
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 const FoundFile *said = p;
 
-                if (g_hash_table_contains(m->found.files, &said->file))
+                if (g_hash_table_contains(m->found.files, &said->file) ||
+                    (n <= MANAGER_FILES_MAX && file_search_may_lack(&m->found, said)))
                         continue;
                 if (!levels && said->level != CACHE_LEVEL_DEFAULT) {
                         levels = read_levels(m);
@@ -155,6 +166,7 @@ static void take_back(FileManager *m) {
                     !say_level(m, &said->file, CACHE_LEVEL_DEFAULT) && m->failed)
                         continue;
                 g_hash_table_iter_remove(&it);
+                n--;
         }
 }
 
@@ -194,7 +206,7 @@ static void say_files(FileManager *m) {
 }
 
 static void schedule_retry(FileManager *m) {
-        if (!m->failed && !m->found.full && !m->found.unwatched) {
+        if (!m->failed && m->found.partial->len == 0 && !m->found.unwatched) {
                 m->retry_at = UINT64_MAX;
                 m->retry_usec = 0;
                 return;
@@ -215,8 +227,11 @@ void file_manager_begin(FileManager *m) {
                 file_manager_not_found(m, r, begin);
 }
 
-static void complain_of_many(FileManager *m) {
-        if (m->found.full)
+static void complain_of_search(FileManager *m) {
+        if (m->found.error < 0)
+                complain(m, &m->complained, m->found.error,
+                         "Cannot look for all of the files of CacheFiles= of");
+        else if (m->found.full)
                 complain(m, &m->complained, 0,
                          "There are too many files, or there is too much to search, for CacheFiles= of");
         else if (m->found.unwatched)
@@ -231,7 +246,7 @@ void file_manager_found(FileManager *m, FileSearch *found, uint64_t begin) {
         file_search_done(&m->found);
         m->found = *found;
 
-        complain_of_many(m);
+        complain_of_search(m);
         say_replacement(m);
         say_files(m);
         g_clear_pointer(&m->found.files, g_hash_table_unref); /* what was said of them is kept */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ typedef struct Search {
         unsigned n_files_max; /* with those of the patterns before */
         uint64_t deadline;    /* CLOCK_MONOTONIC */
         bool cut;             /* no more of it */
+        bool missed;          /* some of it was not to be had */
 } Search;
 
 /* ---- what was found */
@@ -78,7 +80,42 @@ void file_search_done(FileSearch *s) {
                 g_hash_table_unref(s->files);
         if (s->directories)
                 g_hash_table_unref(s->directories);
+        if (s->partial)
+                g_array_unref(s->partial);
         *s = (FileSearch) {};
+}
+
+bool file_search_may_lack(const FileSearch *s, const FoundFile *f) {
+        for (guint i = 0; i < s->partial->len; i++) {
+                const FilePattern *p = &g_array_index(s->partial, FilePattern, i);
+
+                if (p->level == f->level &&
+                    fnmatch(p->pattern, f->path, FNM_PATHNAME | FNM_PERIOD | FNM_NOESCAPE) == 0)
+                        return true;
+        }
+
+        return false;
+}
+
+static FileSearch file_search_new(void) {
+        return (FileSearch) {
+                .files = found_files_new(),
+                .directories = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, directory_free),
+                .partial = file_patterns_new(),
+        };
+}
+
+/* That there is nothing, or nothing for root, is an answer. All else may be over soon: on a network, or when
+ * there is no memory. */
+static void note_error(Search *s, int error) {
+        static const int answers[] = { ENOENT, ENOTDIR, ELOOP, EACCES, EPERM, ENAMETOOLONG, EINVAL };
+
+        for (size_t i = 0; i < ELEMENTSOF(answers); i++)
+                if (error == answers[i])
+                        return;
+
+        s->missed = true;
+        s->result.error = s->result.error < 0 ? s->result.error : -error;
 }
 
 /* Before it is looked into: what comes after that is not missed. */
@@ -118,9 +155,14 @@ static void add_directory(Search *s, int fd, const char *path, const char *name)
 static void add_file(Search *s, int fd, const char *path) {
         FoundFile *f;
         PolicyFile file;
+        int r;
 
-        if (file_identify(fd, &s->mount, &file) < 0)
+        r = file_identify(fd, &s->mount, &file);
+        if (r < 0) {
+                if (r != -EBADF)
+                        note_error(s, -r);
                 return;
+        }
 
         f = g_hash_table_lookup(s->result.files, &file);
         if (!f && g_hash_table_size(s->result.files) >= s->n_files_max) {
@@ -140,22 +182,23 @@ static void add_file(Search *s, int fd, const char *path) {
 static void search_in(Search *s, int dir_fd, const char *dir, const char *pattern, bool follow);
 
 /* The name, without a pattern in it, in that directory; rest is the pattern behind it, if there is one. */
-static int search_name(Search *s, int dir_fd, const char *dir, const char *name, const char *rest,
-                       bool follow) {
+static void search_name(Search *s, int dir_fd, const char *dir, const char *name, const char *rest,
+                        bool follow) {
         /* Neither waits for what is at the other end of a FIFO or a device. */
         _cleanup_close_ int fd = openat(dir_fd, name, O_PATH | O_CLOEXEC | (rest ? O_DIRECTORY : 0) |
                                                               (rest && follow ? 0 : O_NOFOLLOW));
         g_autofree char *path = NULL;
 
-        if (fd < 0)
-                return -errno;
+        if (fd < 0) {
+                note_error(s, errno);
+                return;
+        }
 
         path = g_strdup_printf("%s/%s", streq(dir, "/") ? "" : dir, name);
         if (rest)
                 search_in(s, fd, path, rest, follow);
         else
                 add_file(s, fd, path);
-        return 0;
 }
 
 static bool may_be(const struct dirent *de, bool directory) {
@@ -173,20 +216,31 @@ static bool is_cut(Search *s) {
         return s->cut;
 }
 
+static struct dirent *next_name(Search *s, DIR *d) {
+        struct dirent *de;
+
+        errno = 0;
+        de = readdir(d);
+        if (!de && errno > 0)
+                note_error(s, errno);
+        return de;
+}
+
 static void search_names(Search *s, int dir_fd, const char *dir, const char *pattern, const char *rest) {
         int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         _cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
         struct dirent *de;
 
         if (!d) {
+                note_error(s, errno);
                 (void) safe_close(fd);
                 return;
         }
 
         /* From here on it is not the administrator who says where it goes: no link is followed. */
-        while ((de = readdir(d)) && !is_cut(s))
+        while ((de = next_name(s, d)) && !is_cut(s))
                 if (may_be(de, rest) && fnmatch(pattern, de->d_name, FNM_PERIOD | FNM_NOESCAPE) == 0)
-                        (void) search_name(s, dir_fd, dir, de->d_name, rest, /* follow= */ false);
+                        search_name(s, dir_fd, dir, de->d_name, rest, /* follow= */ false);
 }
 
 static void search_in(Search *s, int dir_fd, const char *dir, const char *pattern, bool follow) {
@@ -198,32 +252,35 @@ static void search_in(Search *s, int dir_fd, const char *dir, const char *patter
                 search_names(s, dir_fd, dir, name, rest);
         } else {
                 add_directory(s, dir_fd, dir, name);
-                (void) search_name(s, dir_fd, dir, name, rest, follow);
+                search_name(s, dir_fd, dir, name, rest, follow);
         }
 }
 
 void file_search(const CacheFiles *wanted, const SearchLimits *limits, FileSearch *ret) {
         Search s = {
-                .result = {
-                        .files = found_files_new(),
-                        .directories = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, directory_free),
-                },
+                .result = file_search_new(),
                 .mount = FILE_MOUNT_NONE,
                 .limits = limits,
         };
         _cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        int error = errno;
         uint64_t begin = g_get_monotonic_time();
         guint n = wanted->patterns->len;
 
-        for (guint i = 0; root >= 0 && i < n; i++) {
+        for (guint i = 0; i < n; i++) {
                 const FilePattern *p = &g_array_index(wanted->patterns, FilePattern, i);
 
                 s.level = p->level;
                 s.n_directories = s.n_names = 0;
                 s.n_files_max = MANAGER_FILES_MAX - (n - 1 - i) * MIN(FILES_LEFT, MANAGER_FILES_MAX / 2 / n);
                 s.deadline = begin + limits->usec * (i + 1) / n;
-                s.cut = false;
-                search_in(&s, root, "/", p->pattern + 1, /* follow= */ true);
+                s.cut = s.missed = false;
+                if (root >= 0)
+                        search_in(&s, root, "/", p->pattern + 1, /* follow= */ true);
+                else
+                        note_error(&s, error);
+                if (s.cut || s.missed)
+                        file_patterns_add(s.result.partial, p->level, p->pattern);
                 s.result.full = s.result.full || s.cut;
         }
 
@@ -234,10 +291,11 @@ void file_search(const CacheFiles *wanted, const SearchLimits *limits, FileSearc
 
 #define FOUND_FILE "(tuuiay)"
 #define SEARCHED_DIRECTORY "(ayiaay)"
-#define FOUND "(a" FOUND_FILE "a" SEARCHED_DIRECTORY "bb)"
+#define PARTIAL_PATTERN "(iay)"
+#define FOUND "(a" FOUND_FILE "a" SEARCHED_DIRECTORY "a" PARTIAL_PATTERN "bib)"
 
 static GVariant *build(const FileSearch *s) {
-        g_auto(GVariantBuilder) files, directories;
+        g_auto(GVariantBuilder) files, directories, partial;
         GHashTableIter it;
         gpointer p;
 
@@ -260,7 +318,15 @@ static GVariant *build(const FileSearch *s) {
                                               (const char *const *) d->names->pdata, d->names->len));
         }
 
-        return g_variant_ref_sink(g_variant_new(FOUND, &files, &directories, s->full, s->unwatched));
+        g_variant_builder_init(&partial, G_VARIANT_TYPE("a" PARTIAL_PATTERN));
+        for (guint i = 0; i < s->partial->len; i++) {
+                const FilePattern *pattern = &g_array_index(s->partial, FilePattern, i);
+
+                g_variant_builder_add(&partial, "(i^ay)", pattern->level, pattern->pattern);
+        }
+
+        return g_variant_ref_sink(g_variant_new(FOUND, &files, &directories, &partial, s->full, s->error,
+                                                s->unwatched));
 }
 
 int file_search_write(const FileSearch *s, int fd) {
@@ -282,21 +348,19 @@ int file_search_write(const FileSearch *s, int fd) {
 int file_search_read(const void *bytes, size_t size, FileSearch *ret) {
         g_autoptr(GVariant) v = g_variant_ref_sink(
                 g_variant_new_from_data(G_VARIANT_TYPE(FOUND), bytes, size, FALSE, NULL, NULL));
-        g_autoptr(GVariantIter) files = NULL, directories = NULL;
+        g_autoptr(GVariantIter) files = NULL, directories = NULL, partial = NULL;
         gboolean full, unwatched;
         GVariant *names;
         char *path;
-        int number;
+        const char *pattern;
+        int number, error;
         PolicyFile file;
 
         if (!g_variant_is_normal_form(v))
                 return -EBADMSG;
 
-        *ret = (FileSearch) {
-                .files = found_files_new(),
-                .directories = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, directory_free),
-        };
-        g_variant_get(v, FOUND, &files, &directories, &full, &unwatched);
+        *ret = file_search_new();
+        g_variant_get(v, FOUND, &files, &directories, &partial, &full, &error, &unwatched);
         while (g_variant_iter_next(files, "(tuui^ay)", &file.ino, &file.dev, &file.generation, &number,
                                    &path)) {
                 FoundFile *f = g_new(FoundFile, 1);
@@ -316,7 +380,10 @@ int file_search_read(const void *bytes, size_t size, FileSearch *ret) {
                 g_hash_table_replace(ret->directories, d->path, d);
                 g_variant_unref(names);
         }
+        while (g_variant_iter_next(partial, "(i^&ay)", &number, &pattern))
+                file_patterns_add(ret->partial, number, pattern);
         ret->full = full;
+        ret->error = error;
         ret->unwatched = unwatched;
         return 0;
 }

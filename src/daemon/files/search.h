@@ -20,8 +20,10 @@ typedef struct SearchedDirectory {
 typedef struct FileSearch {
         GHashTable *files;       /* PolicyFile -> FoundFile, which is the key as well */
         GHashTable *directories; /* path -> SearchedDirectory */
+        GArray *partial;         /* of FilePattern: those that were not searched for to the end, since */
         bool full;               /* there is more than is looked at, */
-        bool unwatched;          /* or than is watched */
+        int error;               /* or a file system did not let us; 0, or negative */
+        bool unwatched;          /* there is more than is watched */
 } FileSearch;
 
 /* How long, and with how many watches, which are added to that inotify (-EBADF: to none). */
@@ -35,6 +37,8 @@ typedef struct SearchLimits {
  * not in the last place. It waits for file systems as long as these take. */
 void file_search(const CacheFiles *wanted, const SearchLimits *limits, FileSearch *ret);
 void file_search_done(FileSearch *s);
+/* Whether a file that was not found may be there nevertheless, as far as is known. */
+bool file_search_may_lack(const FileSearch *s, const FoundFile *f);
 /* As bytes, for another process. */
 int file_search_write(const FileSearch *s, int fd);
 int file_search_read(const void *bytes, size_t size, FileSearch *ret);
