@@ -9,10 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/files/internal.h"
@@ -67,6 +71,43 @@ static bool mount_hanging(void) {
 
         options = g_strdup_printf("fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
         return mount("hanging", hanging, "fuse", 0, options) >= 0;
+}
+
+/* Another process answers, with that error to all that need not be understood. */
+static pid_t serve(int error) {
+        pid_t pid = fork();
+
+        if (pid == 0)
+                (void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (pid == 0) {
+                static char request[FUSE_MIN_READ_BUFFER + 65536];
+                const struct fuse_in_header *in = (const struct fuse_in_header *) request;
+                struct {
+                        struct fuse_out_header header;
+                        union {
+                                struct fuse_init_out init;
+                                struct fuse_statfs_out statfs;
+                        };
+                } answer = {};
+                struct pollfd p = { .fd = fuse, .events = POLLIN };
+
+                if (poll(&p, 1, -1) < 0 || read(fuse, request, sizeof(request)) < 0)
+                        continue;
+
+                answer.header.unique = in->unique;
+                answer.header.len = sizeof(answer.header);
+                if (in->opcode == FUSE_INIT) {
+                        answer.init.major = FUSE_KERNEL_VERSION;
+                        answer.init.minor = FUSE_KERNEL_MINOR_VERSION;
+                        answer.init.max_write = 4096;
+                        answer.header.len += sizeof(answer.init);
+                } else if (in->opcode == FUSE_STATFS)
+                        answer.header.len += sizeof(answer.statfs);
+                else
+                        answer.header.error = error;
+                (void) !write(fuse, &answer, answer.header.len);
+        }
+        return pid;
 }
 
 /* ---- the daemon */
@@ -158,6 +199,70 @@ static void test_hanging(void **state) {
         run();
 }
 
+static FileManager *search_for(Unit *slice, const char *name, const char *pattern) {
+        uint64_t id = add_manager(name, pattern);
+
+        manager_mark_dirty(fixture->manager, slice);
+        run();
+        return g_hash_table_lookup(slice->files->managers, &id);
+}
+
+static FileManager *search_served(int error) {
+        Unit *slice = add_unit("x.slice", "acfs", 1);
+        pid_t server = serve(error);
+        FileManager *m;
+
+        assert_true(server > 0);
+        m = search_for(slice, "a.service", "hanging/a");
+        assert_non_null(m);
+        assert_int_equal(kill(server, SIGKILL), 0);
+        assert_int_equal(waitpid(server, NULL, 0), server);
+        return m;
+}
+
+/* Nobody tells what others do on the other side. */
+static void test_remote(void **state) {
+        FileManager *m;
+
+        if (!mount_hanging())
+                skip();
+
+        m = search_served(-ENOENT);
+        assert_int_equal(m->found.error, 0);
+        assert_false(m->failed);
+        assert_true(m->retry_at < UINT64_MAX);
+}
+
+/* One that fails is not one without files. */
+static void test_failing(void **state) {
+        FileManager *m;
+
+        if (!mount_hanging())
+                skip();
+
+        m = search_served(-EIO);
+        assert_int_equal(m->found.error, -EIO);
+        assert_int_equal(m->found.partial->len, 1);
+        assert_true(m->retry_at < UINT64_MAX);
+}
+
+/* Policies see the files below. */
+static void test_overlay(void **state) {
+        g_autofree char *options = g_strdup_printf("lowerdir=%s/f:%s/g", dir, dir);
+        FileManager *m;
+        Unit *slice;
+
+        free(test_file(dir, "f/a", "x"));
+        free(test_file(dir, "g/b", "x"));
+        if (!have_mounts || mount("overlay", hanging, "overlay", 0, options) < 0)
+                skip();
+
+        slice = add_unit("x.slice", "acfs", 1);
+        m = search_for(slice, "hidden.service", "hanging/a");
+        assert_true(m->found.overlay);
+        assert_true(m->complained);
+}
+
 static void count_child(const char *name, uint64_t id, void *userdata) {
         (*(unsigned *) userdata)++;
 }
@@ -201,6 +306,9 @@ static void test_mounted(void **state) {
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_hanging, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_remote, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_failing, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_overlay, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_many_children, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_mounted, setup, teardown),
         };

@@ -206,7 +206,7 @@ static void say_files(FileManager *m) {
 }
 
 static void schedule_retry(FileManager *m) {
-        if (!m->failed && m->found.partial->len == 0 && !m->found.unwatched) {
+        if (!m->failed && m->found.partial->len == 0 && !m->found.unwatched && !m->found.remote) {
                 m->retry_at = UINT64_MAX;
                 m->retry_usec = 0;
                 return;
@@ -237,6 +237,10 @@ static void complain_of_search(FileManager *m) {
         else if (m->found.unwatched)
                 complain(m, &m->complained, 0,
                          "Not all directories can be watched, for CacheFiles= of");
+        else if (m->found.overlay)
+                complain(m, &m->complained, 0,
+                         "Policies do not see files on overlayfs, but those below it: name these, in "
+                         "CacheFiles= of");
         else
                 m->complained = false;
 }

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/inotify.h>
+#include <sys/vfs.h>
 
 #include "search.h"
 #include "shared/cleanup.h"
@@ -118,6 +120,27 @@ static void note_error(Search *s, int error) {
         s->result.error = s->result.error < 0 ? s->result.error : -error;
 }
 
+/* 0: not known. */
+static unsigned file_system_of(int fd) {
+        struct statfs sfs;
+
+        return fstatfs(fd, &sfs) < 0 ? 0 : (unsigned) sfs.f_type;
+}
+
+/* Others change it as well: machines on a network, or a program. */
+static bool is_remote(int fd) {
+        static const unsigned remote[] = {
+                AFS_FS_MAGIC, CEPH_SUPER_MAGIC, CIFS_SUPER_MAGIC, CODA_SUPER_MAGIC, FUSE_SUPER_MAGIC,
+                NFS_SUPER_MAGIC, OCFS2_SUPER_MAGIC, SMB2_SUPER_MAGIC, SMB_SUPER_MAGIC, V9FS_MAGIC,
+        };
+        unsigned type = file_system_of(fd);
+
+        for (size_t i = 0; i < ELEMENTSOF(remote); i++)
+                if (type == remote[i])
+                        return true;
+        return false;
+}
+
 /* Before it is looked into: what comes after that is not missed. */
 static int watch(Search *s, int fd) {
         char path[STRLEN("/proc/self/fd/") + DECIMAL_STR_MAX(int)];
@@ -148,6 +171,7 @@ static void add_directory(Search *s, int fd, const char *path, const char *name)
                         .names = g_ptr_array_new_with_free_func(g_free),
                 };
                 g_hash_table_insert(s->result.directories, d->path, d);
+                s->result.remote = s->result.remote || is_remote(fd);
         }
         g_ptr_array_add(d->names, g_strdup(name));
 }
@@ -163,6 +187,7 @@ static void add_file(Search *s, int fd, const char *path) {
                         note_error(s, -r);
                 return;
         }
+        s->result.overlay = s->result.overlay || file_system_of(fd) == OVERLAYFS_SUPER_MAGIC;
 
         f = g_hash_table_lookup(s->result.files, &file);
         if (!f && g_hash_table_size(s->result.files) >= s->n_files_max) {
@@ -292,7 +317,7 @@ void file_search(const CacheFiles *wanted, const SearchLimits *limits, FileSearc
 #define FOUND_FILE "(tuuiay)"
 #define SEARCHED_DIRECTORY "(ayiaay)"
 #define PARTIAL_PATTERN "(iay)"
-#define FOUND "(a" FOUND_FILE "a" SEARCHED_DIRECTORY "a" PARTIAL_PATTERN "bib)"
+#define FOUND "(a" FOUND_FILE "a" SEARCHED_DIRECTORY "a" PARTIAL_PATTERN "bibbb)"
 
 static GVariant *build(const FileSearch *s) {
         g_auto(GVariantBuilder) files, directories, partial;
@@ -326,7 +351,7 @@ static GVariant *build(const FileSearch *s) {
         }
 
         return g_variant_ref_sink(g_variant_new(FOUND, &files, &directories, &partial, s->full, s->error,
-                                                s->unwatched));
+                                                s->unwatched, s->remote, s->overlay));
 }
 
 int file_search_write(const FileSearch *s, int fd) {
@@ -349,7 +374,7 @@ int file_search_read(const void *bytes, size_t size, FileSearch *ret) {
         g_autoptr(GVariant) v = g_variant_ref_sink(
                 g_variant_new_from_data(G_VARIANT_TYPE(FOUND), bytes, size, FALSE, NULL, NULL));
         g_autoptr(GVariantIter) files = NULL, directories = NULL, partial = NULL;
-        gboolean full, unwatched;
+        gboolean full, unwatched, remote, overlay;
         GVariant *names;
         char *path;
         const char *pattern;
@@ -360,7 +385,8 @@ int file_search_read(const void *bytes, size_t size, FileSearch *ret) {
                 return -EBADMSG;
 
         *ret = file_search_new();
-        g_variant_get(v, FOUND, &files, &directories, &partial, &full, &error, &unwatched);
+        g_variant_get(v, FOUND, &files, &directories, &partial, &full, &error, &unwatched,
+                      &remote, &overlay);
         while (g_variant_iter_next(files, "(tuui^ay)", &file.ino, &file.dev, &file.generation, &number,
                                    &path)) {
                 FoundFile *f = g_new(FoundFile, 1);
@@ -385,5 +411,7 @@ int file_search_read(const void *bytes, size_t size, FileSearch *ret) {
         ret->full = full;
         ret->error = error;
         ret->unwatched = unwatched;
+        ret->remote = remote;
+        ret->overlay = overlay;
         return 0;
 }

@@ -23,7 +23,9 @@ typedef struct FileSearch {
         GArray *partial;         /* of FilePattern: those that were not searched for to the end, since */
         bool full;               /* there is more than is looked at, */
         int error;               /* or a file system did not let us; 0, or negative */
-        bool unwatched;          /* there is more than is watched */
+        bool unwatched;          /* there is more than is watched, */
+        bool remote;             /* or others can change some of it without an event */
+        bool overlay;            /* some of it is on overlayfs */
 } FileSearch;
 
 /* How long, and with how many watches, which are added to that inotify (-EBADF: to none). */
