@@ -20,6 +20,10 @@ static Unit *add_slice(void) {
         return add_unit("x.slice", "acfs", 1);
 }
 
+static bool is_taken_back(void) {
+        return level_of(a_service, "f/a") == 0;
+}
+
 static void program_says(const char *name, int level) {
         PolicyFile file = file_of(name);
 
@@ -55,10 +59,6 @@ static void test_level(void **state) {
         assert_int_equal(mru_of(a_service), 1 << 2);
 }
 
-static bool is_taken_back(void) {
-        return level_of(a_service, "f/a") == 0;
-}
-
 /* What a program said is not known then: what the unit said is not forgotten. */
 static void test_unreadable(void **state) {
         Unit *slice = add_slice();
@@ -68,6 +68,57 @@ static void test_unreadable(void **state) {
         set(slice, "CacheFiles", "", 4);
         assert_int_equal(level_of(a_service, "f/a"), 2);
         fixture->kernel.read_levels_error = 0;
+        wait_for(is_taken_back);
+}
+
+/* ---- who is a manager */
+
+/* Who starts anew, or a daemon that does, has files read that may say something else than the slice. */
+static void test_unknown_yet(void **state) {
+        Unit *slice = add_slice(), *a = add_child("a.service");
+        g_autofree char *cgroup = g_steal_pointer(&a->cgroup);
+
+        a->files_known = false;
+        a->fetching = true;
+        program_says("f/a", 1);
+        set_files(slice, "3", "f/a");
+        assert_int_equal(level_of(a_service, "f/a"), 1);
+
+        a->cgroup = g_steal_pointer(&cgroup);
+        a->files_known = true;
+        a->fetching = false;
+        set(a, "CacheFiles", "", 3);
+        assert_int_equal(level_of(a_service, "f/a"), 1);
+}
+
+/* A policy of its own makes it none. */
+static void test_own_policy(void **state) {
+        Unit *slice = add_slice(), *a = add_unit("a.service", NULL, 2);
+
+        g_set_str(&a->cgroup, "/1/a.service");
+        fixture->kernel.cgroups[2].path = a->cgroup;
+        set_files(slice, "2", "f/a");
+        assert_int_equal(level_of(a_service, "f/a"), 2);
+        configure(a, "mru");
+        run();
+        assert_state(a, UNIT_ATTACHED);
+        assert_int_equal(level_of(a_service, "f/a"), 0);
+        configure(a, NULL);
+        run();
+        assert_int_equal(level_of(a_service, "f/a"), 2);
+}
+
+/* So do control groups below. */
+static void test_alone_no_more(void **state) {
+        Unit *u;
+
+        make_files(files_dir);
+        (void) make_directory("1");
+        u = add_unit("a.service", "acfs", 1);
+        set_files(u, "-1", "f/a");
+        a_service = u->cgroup_id;
+        assert_int_equal(level_of(a_service, "f/a"), -1);
+        (void) make_directory("1/below");
         wait_for(is_taken_back);
 }
 
@@ -136,6 +187,9 @@ int main(void) {
                 FILES_TEST(test_last_word),
                 FILES_TEST(test_level),
                 FILES_TEST(test_unreadable),
+                FILES_TEST(test_unknown_yet),
+                FILES_TEST(test_own_policy),
+                FILES_TEST(test_alone_no_more),
                 FILES_TEST(test_cut_short),
                 FILES_TEST(test_room),
                 FILES_TEST(test_other_pattern),

@@ -11,6 +11,9 @@
 /* Control groups that come and go are not looked at more often. */
 #define SYNC_USEC (200 * USEC_PER_MSEC)
 
+/* For a manager that is none any more: what was said for it is taken back. */
+static const PolicySetting nothing;
+
 typedef struct Sync {
         UnitFiles *files;
         GHashTable *seen; /* set of FileManager */
@@ -43,7 +46,7 @@ static void sync_manager(Sync *s, uint64_t id, const char *name, const CacheFile
         }
         if (!m) {
                 m = file_manager_new(s->files, id, name);
-                cache_files_make(&(const PolicySetting) {}, NULL, &m->wanted);
+                cache_files_make(&nothing, NULL, &m->wanted);
                 g_hash_table_insert(s->files->managers, &m->id, m);
                 m->again = true;
         }
@@ -67,15 +70,34 @@ static const Unit *find_child(const Unit *u, const char *name) {
         return child && streq_ptr(child->cgroup, path) ? child : NULL;
 }
 
+/* What it wants is on its way: until then it may be anything. */
+static bool is_coming(Manager *m, const char *name) {
+        const Unit *u = manager_find_unit(m, name);
+
+        return u && u->fetching && (!u->files_known || !u->cgroup);
+}
+
+static void keep_manager(Sync *s, uint64_t id) {
+        FileManager *m = g_hash_table_lookup(s->files->managers, &id);
+
+        if (m)
+                g_hash_table_add(s->seen, m);
+}
+
 static void sync_child(const char *name, uint64_t id, void *userdata) {
         Sync *s = userdata;
         const Unit *u = s->files->unit, *child = find_child(u, name);
         _cleanup_cache_files_ CacheFiles wanted = {};
 
         s->n_children++;
-        if (child && child->link) /* it has a policy itself, its pages are not this one's */
+        if (is_coming(u->manager, name)) {
+                keep_manager(s, id);
                 return;
-        cache_files_make(child ? &child->setting : &u->setting, child ? &u->setting : NULL, &wanted);
+        }
+        if (child && child->link) /* it has a policy itself, its pages are not this one's */
+                cache_files_make(&nothing, NULL, &wanted);
+        else
+                cache_files_make(child ? &child->setting : &u->setting, child ? &u->setting : NULL, &wanted);
         sync_manager(s, id, name, &wanted);
 }
 
@@ -99,6 +121,7 @@ static void make_room(UnitFiles *f, bool sync) {
 
 int unit_files_sync(UnitFiles *f, bool again) {
         _cleanup_hash_table_ GHashTable *seen = g_hash_table_new(NULL, NULL);
+        _cleanup_cache_files_ CacheFiles wanted = {};
         Sync s = { .files = f, .seen = seen, .again = again };
         uint64_t begin = g_get_monotonic_time();
         int r;
@@ -109,13 +132,8 @@ int unit_files_sync(UnitFiles *f, bool again) {
         if (r < 0) /* systemd will say what has become of it */
                 return r;
 
-        if (s.n_children == 0) {
-                _cleanup_cache_files_ CacheFiles wanted = {};
-
-                cache_files_make(&f->unit->setting, NULL, &wanted);
-                sync_manager(&s, f->unit->cgroup_id, f->unit->name, &wanted);
-        }
-
+        cache_files_make(s.n_children == 0 ? &f->unit->setting : &nothing, NULL, &wanted);
+        sync_manager(&s, f->unit->cgroup_id, f->unit->name, &wanted);
         if (g_hash_table_foreach_remove(f->managers, is_unseen, seen) > 0)
                 make_room(f, s.full);
         f->not_before = files_not_before(begin, SYNC_USEC);
