@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/files/internal.h"
+#include "daemon/files/watch.h"
 #include "shared/cleanup.h"
 #include "some-files.h"
 
@@ -67,10 +68,40 @@ static void test_failing(void **state) {
         assert_true(m->retry_at >= m->not_before && m->retry_at < UINT64_MAX);
 }
 
+static bool have_all_ended(void) {
+        return fixture->files->finders->len == 0;
+}
+
+/* Who has control groups come and go cannot have any number of processes hang. */
+static void test_many_hang(void **state) {
+        int r = 0;
+        Unit *slice;
+
+        make_files(files_dir);
+        (void) make_directory("1");
+        slice = add_unit("x.slice", "acfs", 1);
+        set_files(slice, "2", "f/a");
+        for (unsigned i = 0; i < 100 && r >= 0; i++) {
+                uint64_t id = make_directory("1/child");
+
+                assert_int_equal(unit_files_sync(slice->files, /* again= */ false), 0);
+                r = file_finder_start(g_hash_table_lookup(slice->files->managers, &id));
+                fixture->files->finder = NULL; /* as one that hangs is given up */
+                file_watches_end(fixture->files->watches);
+                remove_directory(id);
+                assert_int_equal(unit_files_sync(slice->files, /* again= */ false), 0);
+        }
+        assert_int_equal(r, -EBUSY);
+        assert_int_equal(fixture->files->finders->len, 64);
+
+        wait_for(have_all_ended);
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 FILES_TEST(test_busy),
                 FILES_TEST(test_failing),
+                FILES_TEST(test_many_hang),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -3,6 +3,7 @@
 /* Searches for the files of managers: each in a process of its own, since a file system may not answer, and
  * what it finds comes back when that ends. */
 
+#include <errno.h>
 #include <sys/epoll.h>
 
 #include "files.h"
@@ -15,6 +16,9 @@
 #define SEARCH_USEC USEC_PER_SEC
 /* Who has not ended by then hangs. */
 #define HANGS_USEC (5 * USEC_PER_SEC)
+
+/* Those that hang: control groups that come and go have others begin. */
+#define FINDERS_MAX 64U
 
 struct FileFinder {
         Files *files;
@@ -121,9 +125,13 @@ static int on_hangs(sd_event_source *s, uint64_t usec, void *userdata) {
 int file_finder_start(FileManager *m) {
         Files *files = m->owner->files;
         sd_event *event = files->manager->event;
-        FileFinder *f = g_new0(FileFinder, 1);
+        FileFinder *f;
         int r;
 
+        if (files->finders->len >= FINDERS_MAX)
+                return -EBUSY;
+
+        f = g_new0(FileFinder, 1);
         f->files = files;
         f->manager = m;
         f->helper = HELPER_NONE;

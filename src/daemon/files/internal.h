@@ -75,7 +75,7 @@ void file_manager_found(FileManager *m, FileSearch *found, uint64_t begin);
 /* They are not found: the search failed, or (-ETIMEDOUT) takes too long. */
 void file_manager_not_found(FileManager *m, int error, uint64_t begin);
 
-/* finder.c: looks for its files, in another process. One at a time. */
+/* finder.c: looks for its files, in another process. One at a time. -EBUSY: too many hang. */
 int file_finder_start(FileManager *m);
 /* The manager goes. */
 void file_finder_forget(FileManager *m);
