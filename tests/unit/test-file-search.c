@@ -194,6 +194,17 @@ static void test_many(void **state) {
         assert_in_range(g_hash_table_size(late.files), 1, 100);
 }
 
+/* What the last pattern means has its level, even if not all of it is found. */
+static void test_last_counts(void **state) {
+        g_autofree char *text = NULL;
+
+        make_files(dir);
+        make_many(dir, 0, MANAGER_FILES_MAX + 76);
+        text = found("1 @/many/1* 1 @/f/a 3 @/many/*", NULL);
+        assert_non_null(strstr(text, "1 /f/a, 3 /many/"));
+        assert_null(strstr(text, "1 /many/"));
+}
+
 /* What is not found because something failed may be there; what is not there is not. */
 static void test_error(void **state) {
         _cleanup_file_search_ FileSearch s = {}, none = {};
@@ -268,6 +279,7 @@ int main(void) {
                 cmocka_unit_test(test_inherited),
                 cmocka_unit_test_setup_teardown(test_search, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_last_counts, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_error, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_watches, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_identify, setup, teardown),

@@ -87,12 +87,15 @@ void file_search_done(FileSearch *s) {
         *s = (FileSearch) {};
 }
 
+static bool matches(const FilePattern *p, const FoundFile *f) {
+        return fnmatch(p->pattern, f->path, FNM_PATHNAME | FNM_PERIOD | FNM_NOESCAPE) == 0;
+}
+
 bool file_search_may_lack(const FileSearch *s, const FoundFile *f) {
         for (guint i = 0; i < s->partial->len; i++) {
                 const FilePattern *p = &g_array_index(s->partial, FilePattern, i);
 
-                if (p->level == f->level &&
-                    fnmatch(p->pattern, f->path, FNM_PATHNAME | FNM_PERIOD | FNM_NOESCAPE) == 0)
+                if (p->level == f->level && matches(p, f))
                         return true;
         }
 
@@ -281,6 +284,18 @@ static void search_in(Search *s, int dir_fd, const char *dir, const char *patter
         }
 }
 
+/* What earlier patterns found counts for this one as well, however far its own search came. */
+static void note_partial(Search *s, const FilePattern *p) {
+        GHashTableIter it;
+        gpointer f;
+
+        file_patterns_add(s->result.partial, p->level, p->pattern);
+        g_hash_table_iter_init(&it, s->result.files);
+        while (g_hash_table_iter_next(&it, NULL, &f))
+                if (matches(p, f))
+                        ((FoundFile *) f)->level = p->level;
+}
+
 void file_search(const CacheFiles *wanted, const SearchLimits *limits, FileSearch *ret) {
         Search s = {
                 .result = file_search_new(),
@@ -305,7 +320,7 @@ void file_search(const CacheFiles *wanted, const SearchLimits *limits, FileSearc
                 else
                         note_error(&s, error);
                 if (s.cut || s.missed)
-                        file_patterns_add(s.result.partial, p->level, p->pattern);
+                        note_partial(&s, p);
                 s.result.full = s.result.full || s.cut;
         }
 
