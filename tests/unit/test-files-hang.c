@@ -73,7 +73,8 @@ static bool mount_hanging(void) {
         return mount("hanging", hanging, "fuse", 0, options) >= 0;
 }
 
-/* Another process answers, with that error to all that need not be understood. */
+/* Another process answers, with that error to all that need not be understood. No error: there is a file of
+ * generation 7, whatever its name is, and no handle leads back to it. */
 static pid_t serve(int error) {
         pid_t pid = fork();
 
@@ -87,6 +88,7 @@ static pid_t serve(int error) {
                         union {
                                 struct fuse_init_out init;
                                 struct fuse_statfs_out statfs;
+                                struct fuse_entry_out entry;
                         };
                 } answer = {};
                 struct pollfd p = { .fd = fuse, .events = POLLIN };
@@ -100,10 +102,19 @@ static pid_t serve(int error) {
                         answer.init.major = FUSE_KERNEL_VERSION;
                         answer.init.minor = FUSE_KERNEL_MINOR_VERSION;
                         answer.init.max_write = 4096;
+                        answer.init.flags = FUSE_INIT_EXT;
+                        answer.init.flags2 = FUSE_NO_EXPORT_SUPPORT >> 32;
                         answer.header.len += sizeof(answer.init);
                 } else if (in->opcode == FUSE_STATFS)
                         answer.header.len += sizeof(answer.statfs);
-                else
+                else if (in->opcode == FUSE_LOOKUP && error == 0) {
+                        answer.entry.nodeid = answer.entry.attr.ino = 2;
+                        answer.entry.generation = 7;
+                        answer.entry.attr_valid = answer.entry.entry_valid = 1000;
+                        answer.entry.attr.mode = S_IFREG | 0600;
+                        answer.entry.attr.nlink = 1;
+                        answer.header.len += sizeof(answer.entry);
+                } else
                         answer.header.error = error;
                 (void) !write(fuse, &answer, answer.header.len);
         }
@@ -246,6 +257,20 @@ static void test_failing(void **state) {
         assert_true(m->retry_at < UINT64_MAX);
 }
 
+/* The kernel knows it by the generation, whether a handle could lead back to it or not. */
+static void test_generation(void **state) {
+        const PolicyFileLevel *l;
+
+        if (!mount_hanging())
+                skip();
+
+        (void) search_served(0);
+        assert_int_equal(fixture->kernel.levels->len, 1);
+        l = &g_array_index(fixture->kernel.levels, PolicyFileLevel, 0);
+        assert_int_equal(l->file.ino, 2);
+        assert_int_equal(l->file.generation, 7);
+}
+
 /* Policies see the files below. */
 static void test_overlay(void **state) {
         g_autofree char *options = g_strdup_printf("lowerdir=%s/f:%s/g", dir, dir);
@@ -308,6 +333,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_hanging, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_remote, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_failing, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_generation, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_overlay, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_many_children, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_mounted, setup, teardown),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -68,13 +69,23 @@ static bool look_up_mount(int id, FileMount *m) {
         return false;
 }
 
+/* One that need not lead back to the file, as some file systems have no other. Linux has it since 6.5. */
+static int get_handle(int fd, struct file_handle *h, int *ret_mount) {
+        int r;
+
+        r = name_to_handle_at(fd, "", h, ret_mount, AT_EMPTY_PATH | AT_HANDLE_FID);
+        if (r < 0 && errno == EINVAL)
+                r = name_to_handle_at(fd, "", h, ret_mount, AT_EMPTY_PATH);
+        return r < 0 ? -errno : 0;
+}
+
 int file_identify(int fd, FileMount *mount, PolicyFile *ret) {
         union {
                 struct file_handle h;
                 char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
         } handle = { .h.handle_bytes = MAX_HANDLE_SZ };
         struct stat st;
-        int id;
+        int id, r;
 
         if (fstat(fd, &st) < 0)
                 return -errno;
@@ -86,8 +97,9 @@ int file_identify(int fd, FileMount *mount, PolicyFile *ret) {
                 .dev = encode_device(major(st.st_dev), minor(st.st_dev)),
         };
         /* A file system without handles has no generations, either. */
-        if (name_to_handle_at(fd, "", &handle.h, &id, AT_EMPTY_PATH) < 0)
-                return errno == EOPNOTSUPP ? 0 : -errno;
+        r = get_handle(fd, &handle.h, &id);
+        if (r < 0)
+                return r == -EOPNOTSUPP ? 0 : r;
 
         ret->generation = generation_of(&handle.h);
         if (look_up_mount(id, mount))
