@@ -41,7 +41,7 @@ static void test_unit_sparse(void **state) {
         _cleanup_(sd_json_variant_unrefp) sd_json_variant *v = NULL;
         UnitInfo u;
 
-        v = parse("{\"unit\":\"a.slice\",\"state\":\"unconfigured\",\"cgroupId\":null,\"adopted\":null}");
+        v = parse("{\"unit\":\"a.slice\",\"state\":\"unconfigured\",\"cgroupId\":null}");
         assert_int_equal(unit_info_parse(v, &u), 0);
         assert_null(u.configured);
         assert_null(u.cgroup);
