@@ -12,7 +12,7 @@
 PERCENT=2
 NOOP_PERCENT=8 # no policy that both run, but stock reclaim and a model of it; it was 1.1 to 4.2, as the host was busy
 HALF_BATCH=16
-VERIFIED=90000 # acfs has most; wtinylfu had 175,000, and then the daemon took four times as long to attach it
+VERIFIED=100000 # acfs has most; wtinylfu had 175,000, and then the daemon took four times as long to attach it
 HERE=$(readlink -f "$(dirname "$0")")
 
 # An attachment waits for the verifier, in an emulated machine 20 us for each instruction.
