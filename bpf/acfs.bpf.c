@@ -5,8 +5,9 @@
  * Programs give their files levels, and say of each level whether it is LRU or
  * MRU; of the pages of a manager those of its lowest level go first.  What they say
  * is in lib/managers.bpf.h, and which page that is in lib/levels.bpf.h: the paper's
- * module ACM.  Here is its module BUF, LRU-SP: which manager gives a page.  Programs
- * that have said nothing are one more manager, whose oldest page goes.
+ * module ACM.  Here is its module BUF, LRU-SP: which manager gives a page; what it owes
+ * is in lib/payers.bpf.h.  Programs that have said nothing are one more manager, whose
+ * oldest page goes.
  *
  * Each page has a place in the order in which managers pay: its last use.  Who
  * has the oldest place gives a page, of the lowest level that has any.  If that
