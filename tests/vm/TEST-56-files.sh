@@ -44,9 +44,15 @@ cat late >later.null
 echo $(($(pages) - before))
 E2
 
+# Portions that fit, each five times, but the newest page goes: of what is missed LRU would have four fifths.
 cat >"$DIR/fool" <<'E2'
-until shown t56-fool.service small; do sleep 0.2; done
-while :; do cat useless small small small >fool.null; done
+is_mru() { cachectl files --json=short t56-fool.service | jq -e 'any(.[].managers[].levels[]; .replacement == "mru")'; }
+until is_mru >fool.null; do sleep 0.2; done
+while :; do
+        for portion in portion[123]; do
+                cat "$portion"{,,,,} >fool.null
+        done
+done
 E2
 
 # Says itself of files: level 2, and of level 1 that it is MRU.
@@ -68,7 +74,9 @@ for name in loop keep later fool; do
         ln -s /dev/null "$DIR/$name.null"
 done
 head -c 8M /dev/zero >"$DIR/small"
-head -c 24M /dev/zero >"$DIR/useless"
+for portion in 1 2 3; do
+        head -c 16M /dev/zero >"$DIR/portion$portion"
+done
 head -c 48M /dev/zero >"$DIR/large"
 sync
 
@@ -202,9 +210,15 @@ systemctl stop t56-speak.service
 
 # --- who is revoked
 
-service fool "/bin/bash $DIR/fool" $'CacheFiles=3 /var/lib/t56/useless\nCacheFiles=-1 /var/lib/t56/small'
+service fool "/bin/bash $DIR/fool" 'CacheLevel=0 mru'
 systemctl start t56-fool.service
-is_revoked() { [[ $(unit_key t56.slice 'revoked[0]') == t56-fool.service ]]; }
+# It gets its say back after a while: frozen, it makes no decision.
+is_revoked() {
+        systemctl freeze t56-fool.service
+        [[ $(unit_key t56.slice 'revoked[0]') == t56-fool.service ]] && return
+        systemctl thaw t56-fool.service
+        return 1
+}
 eventually is_revoked
 is "$(unit_key t56.slice 'revoked[0]')" t56-fool.service 'who is wrong too often is revoked'
 like "$(cachectl status t56.slice)" 'Revoked: t56-fool.service' 'the status says so'
@@ -214,6 +228,7 @@ is "$(busctl get-property org.cachebpf1 /org/cachebpf1/unit/t56_2eslice org.cach
 journalctl --quiet --sync
 is "$(journalctl --quiet --output=json MESSAGE_ID=65cfb35b71874cb488e1d87f1d3e63b7 UNIT=t56.slice | tail -n 1 |
         jq -r .MANAGER)" t56-fool.service 'and the journal'
+systemctl thaw t56-fool.service
 systemctl stop t56-fool.service
 nobody_is_revoked() { [[ -z $(unit_key t56.slice 'revoked[0]') ]]; }
 eventually nobody_is_revoked && ok 'nobody is, when it is gone'
