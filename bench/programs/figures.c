@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "bench-util.h"
@@ -19,6 +20,17 @@ void figure(Figures *figures, const char *of, const char *name, const char *text
 
 void figure_number(Figures *figures, const char *name, const char *text, uint64_t value) {
         figure(figures, "", name, text, 0, (double) value);
+}
+
+void figure_list(Figures *figures, const char *name, const char *text, const uint64_t *values, uint64_t n) {
+        if (figures->json)
+                printf("%s\"%s\": [", figures->n == 0 ? "{" : ", ", name);
+        else
+                printf("%-30s", text);
+        for (uint64_t i = 0; i < n; i++)
+                printf("%s%" PRIu64, !figures->json ? " " : i > 0 ? ", " : "", values[i]);
+        printf("%s", figures->json ? "]" : "\n");
+        figures->n++;
 }
 
 void figures_rate(Figures *figures, uint64_t operations, uint64_t nsec) {

@@ -17,6 +17,9 @@ typedef struct Figures {
 void figure(Figures *figures, const char *of, const char *name, const char *text, int digits, double value);
 void figure_number(Figures *figures, const char *name, const char *text, uint64_t value);
 
+/* Several of one kind. */
+void figure_list(Figures *figures, const char *name, const char *text, const uint64_t *values, uint64_t n);
+
 /* How many operations there were, and in what time. */
 void figures_rate(Figures *figures, uint64_t operations, uint64_t nsec);
 

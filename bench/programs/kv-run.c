@@ -39,6 +39,7 @@ typedef struct Run {
 
         uint64_t calendar;                      /* when it began, on the clock that others have, too */
         uint64_t begin, nsec;                   /* the same on ours, and how long it took */
+        Curve curve;
         Histogram latency[_OPERATION_MAX];      /* by kind, in nanoseconds */
         Counters counters;                      /* of the process, and of the disk */
         Counters own;                           /* of the threads that do the operations */
@@ -47,6 +48,7 @@ typedef struct Run {
 
 typedef struct Worker {
         Run *run;
+        Curve *curve;           /* of one of them */
         pthread_t thread;
         Sequence sequence;
         uint64_t warmup, operations;
@@ -152,6 +154,8 @@ static void *worker_main(void *argument) {
                 Operation operation = begin_operation(worker);
 
                 worker->errors += !execute(&run->database, &operation);
+                if (worker->curve)
+                        curve_step(worker->curve);
         }
 
         begin_measurement(run);
@@ -166,6 +170,8 @@ static void *worker_main(void *argument) {
 
                 worker->errors += !execute(&run->database, &operation);
                 histogram_add(&worker->latency[operation.kind], now_nsec() - start);
+                if (worker->curve)
+                        curve_step(worker->curve);
         }
 
         (void) counters_take_thread(&after);
@@ -255,6 +261,11 @@ static int start_and_join(Run *run, Worker *workers) {
                 worker->run = run;
                 worker->warmup = options->warmup / n;
                 worker->operations = options->operations / n + (i < options->operations % n);
+                if (i == 0 && options->curve > 0) {
+                        worker->curve = &run->curve;
+                        run->curve.operations = worker->warmup + worker->operations;
+                        curve_begin(&run->curve);
+                }
                 sequence_init(&worker->sequence, options->workload, &(SequenceOptions) {
                         .records = run->database.records,
                         .universe = options->universe,
@@ -320,6 +331,7 @@ static void print(const Run *run) {
         figure_number(&figures, "get_bytes", "bytes from disk, by operations", run->own.bytes_from_disk);
         figure_number(&figures, "get_requested", "bytes requested, by operations", run->own.bytes_requested);
         figures_waits(&figures, run->options->disk, &run->counters);
+        curve_print(&run->curve, &figures);
         print_pool(&figures, "scan", "scans", &run->pools[POOL_SCANS], &run->pool_counters[POOL_SCANS]);
         print_pool(&figures, "write", "writes", &run->pools[POOL_WRITES], &run->pool_counters[POOL_WRITES]);
         figures_end(&figures);
@@ -337,6 +349,7 @@ int kv_run(const RunOptions *options) {
                 return log_error(-ENOMEM, "out of memory");
 
         run->options = options;
+        run->curve = (Curve) { .disk = options->disk, .parts = options->curve };
         r = counters_take(options->disk, &run->before);
         if (r < 0)
                 return r;
@@ -352,6 +365,8 @@ int kv_run(const RunOptions *options) {
 
         errors = add_up(run, workers) + run->drain_errors;
         errors += close_all(run);
+        if (run->curve.error < 0)
+                return run->curve.error;
         if (errors > 0)
                 return log_error(-EIO, "%s: %" PRIu64 " operations failed or gave a wrong value",
                                  options->directory, errors);

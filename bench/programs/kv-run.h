@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kv-curve.h"
 #include "kv-db.h"
 #include "kv-workload.h"
 
@@ -26,6 +27,7 @@ typedef struct RunOptions {
         uint64_t rate;          /* operations a second, all threads together; 0: as many as can be */
         uint64_t seed;
         uint64_t universe;      /* of the Zipfian ranks; 0: the number of records */
+        uint64_t curve;         /* parts in each of which the reads of the disk are counted; 0: none */
         double theta;
         EngineOptions access;   /* to the database; it is written to only if the workload does, or threads */
         bool json;

@@ -50,6 +50,8 @@ static void help(void) {
                "  --write-threads=N    threads beside the operations, called kv-write, that update one\n"
                "                       record for each operation (0); the database is changed\n"
                "  --disk=NAME          also take the counters of /sys/class/block/NAME/stat\n"
+               "  --curve=N            also the disk's reads in each of N equal parts of the run, with\n"
+               "                       the warm-up; wants --disk (none)\n"
                "  --json               one JSON object instead of text\n"
                "  --help               this text\n",
                program_invocation_short_name);
@@ -138,6 +140,7 @@ static int kv_main(int argc, char *argv[]) {
                 { "open-files",    16,           1000000,              &run.access.open_files   },
                 { "scan-threads",  0,            POOL_THREADS_MAX,     &run.scan_threads        },
                 { "scan-length",   1,            UINT64_C(1000000000), &run.scan_length         },
+                { "curve",         1,            CURVE_PARTS_MAX,      &run.curve               },
                 { "write-threads", 0,            POOL_THREADS_MAX,     &run.write_threads       },
                 { "write-buffer",  65536,        UINT64_C(1) << 30,    &run.access.write_buffer },
                 { "engine",        .parse = parse_engine, .target = &run.engine },
@@ -162,6 +165,9 @@ static int kv_main(int argc, char *argv[]) {
                         }, "directory", &directory);
         if (verb < 0)
                 return verb;
+
+        if (run.curve > 0 && !run.disk)
+                return log_error(-EINVAL, "--curve: --disk has to say of which disk");
 
         load.engine = run.engine;
         load.index_in_cache = run.access.index_in_cache;
