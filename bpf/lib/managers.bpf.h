@@ -395,15 +395,16 @@ static __always_inline __u16 decisions_noted(const struct manager *m)
 }
 
 /*
- * Has it made at most @nr since?  Less than a unit may be counted too much.  If the unit is
- * too small for so many nobody knows; beyond eight times as many it may seem so again.
+ * Has it made at most @nr since?  Less than a unit may be left out: who is wrong each time makes
+ * just as many as pages stay.  If the unit is too small for so many nobody knows; beyond eight
+ * times as many it may seem so again.
  */
 static __always_inline bool decisions_are_at_most(const struct manager *m, __u16 noted, __u64 nr)
 {
 	__u32 unit = noted >> UNIT_SHIFT;
 	__u64 nr_units = ((m->nr_decisions >> 2 * unit) - noted) & UNIT_MASK;
 
-	return nr >> 2 * unit < 4 * UNITS && ((nr_units + 1) << 2 * unit) - 1 <= nr;
+	return nr >> 2 * unit < 4 * UNITS && nr_units << 2 * unit <= nr;
 }
 
 /* @nr_go pages of @m go; may @nr_stay stay for these, and those before? */
