@@ -71,7 +71,8 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 	if (!placeholders || !remembers)
 		return;
 	stayed = placeholder_take(policy, bpf_cachebpf_key(folio));
-	if (stayed)
+	/* of those who say nothing no page stayed: one of theirs has its number now */
+	if (stayed && m->slot < OTHERS)
 		charge(policy, m, stayed);
 }
 

@@ -164,6 +164,28 @@ static void test_owed(void **state) {
         }
 }
 
+/* Who says nothing never owes: a page of theirs can only have the number of one that stayed. */
+static void test_silent_owe_nothing(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict = request(1);
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        come(0);
+        come(4);
+        /* mapped and used, it does not go */
+        assert_true(propose(p, &evict, folio(4), 0, 0));
+        levels_take_back_proposed(p, &evict);
+        host.callback = CALLBACK_REMOVED;
+        placeholder_make(p, folio(5), bpf_cachebpf_number(folio(4)), 0);
+        remembers = true;
+        come(5);
+        assert_int_equal(others.owes, 0);
+
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(0));
+}
+
 /* What was missed leaves its room in a bucket: the oldest is not forgotten for it. */
 static void test_placeholder_room(void **state) {
         _test_host_ h = begin_with(3, 3);
@@ -415,6 +437,7 @@ int main(void) {
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_lent_pays),
                 cmocka_unit_test(test_owed),
+                cmocka_unit_test(test_silent_owe_nothing),
                 cmocka_unit_test(test_placeholder_room),
                 cmocka_unit_test(test_lent_in_order),
                 cmocka_unit_test(test_large_stays),
