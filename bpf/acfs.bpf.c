@@ -122,8 +122,8 @@ __verified_once int replace(struct cachebpf_policy *policy __arg_trusted,
 
 	if (m->owes > 0) {
 		m->owes--;
-		/* what stayed was used, and has another place: none but that of B is given */
-		if (note && place_on(A->list, note) > PAYS)
+		/* what stayed was used, and has another place: none but that of B is given (revoked: its own) */
+		if (note && !m->revoked && place_on(A->list, note) > PAYS)
 			return propose(policy, evict, B, m->stayed, decisions_noted(m));
 	}
 	if (A == B || !swapping)

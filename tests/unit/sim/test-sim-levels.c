@@ -164,6 +164,29 @@ static void test_owed(void **state) {
         }
 }
 
+/* Who is revoked pays what it owes, but decides nothing by that: nobody has to pay for what goes then. */
+static void test_revoked_owes(void **state) {
+        _test_host_ h = begin();
+        static const unsigned order[] = { 0, 4, 1, 2 };
+        struct cachebpf_evict evict = request(1);
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
+        for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+                come(order[i]);
+        acfs_evict(p, &evict);
+        leave(2, CACHEBPF_REMOVED_RECLAIM);
+        come(2);
+        assert_int_equal(manager(1)->owes, 1);
+        host_use(folio(0));
+
+        manager(1)->revoked = 1;
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(1));
+        assert_int_equal(manager(1)->owes, 0);
+        assert_int_equal((uint32_t) note_of(1)->place, 0);
+}
+
 /* Who says nothing never owes: a page of theirs can only have the number of one that stayed. */
 static void test_silent_owe_nothing(void **state) {
         _test_host_ h = begin();
@@ -437,6 +460,7 @@ int main(void) {
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_lent_pays),
                 cmocka_unit_test(test_owed),
+                cmocka_unit_test(test_revoked_owes),
                 cmocka_unit_test(test_silent_owe_nothing),
                 cmocka_unit_test(test_placeholder_room),
                 cmocka_unit_test(test_lent_in_order),
