@@ -36,13 +36,16 @@ __verified_once int charge(struct cachebpf_policy *policy __arg_trusted,
 {
 	struct cachebpf_folio *A;
 	struct note *note;
-	__u32 kind, lists;
+	__u32 list, home, kind, lists;
 	bool stayed;
 
 	for_folio(A, policy, (__u32)placeholder) {
-		kind = kind_of(A->list);
-		lists = A->list - kind;
 		note = folio_data(A, struct note);
+		home = note ? lent_home(note) : 0;
+		/* lent, and used since */
+		list = A->list == returned ? home : A->list;
+		kind = kind_of(list);
+		lists = list - kind;
 		/* another's: that page is gone, or somebody else reads; or it never stayed */
 		if (!note || slot_of_list(lists) != m->slot || !note->place)
 			break;

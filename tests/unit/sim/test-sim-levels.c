@@ -164,6 +164,31 @@ static void test_owed(void **state) {
         }
 }
 
+/* The same if what had stayed was lent: it is on its way back then. */
+static void test_returned_owes(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict = request(1);
+        uint32_t home, high;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        home = lists_of(0, LEVEL_DEFAULT);
+        high = lists_of(0, 4);
+        for (unsigned i = 0; i < 2; i++)
+                come(i);
+        lend(p, folio(0), high, home);
+        has_pages(manager(1), 4, LENT);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(1));
+        leave(1, CACHEBPF_REMOVED_RECLAIM);
+        host_use(folio(0));
+        assert_list(returned, "0");
+        come(1);
+        assert_int_equal(manager(1)->owes, 1);
+        assert_int_equal(manager(1)->nr_wrong, 0);
+        assert_list(home + SWAPPED, "0");
+        assert_int_equal(pages(1, LEVEL_DEFAULT), 2);
+}
+
 /* Who is revoked pays what it owes, but decides nothing by that: nobody has to pay for what goes then. */
 static void test_revoked_owes(void **state) {
         _test_host_ h = begin();
@@ -460,6 +485,7 @@ int main(void) {
                 cmocka_unit_test(test_written),
                 cmocka_unit_test(test_lent_pays),
                 cmocka_unit_test(test_owed),
+                cmocka_unit_test(test_returned_owes),
                 cmocka_unit_test(test_revoked_owes),
                 cmocka_unit_test(test_silent_owe_nothing),
                 cmocka_unit_test(test_placeholder_room),
