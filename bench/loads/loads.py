@@ -4,7 +4,8 @@ machine, "tools/vm bench" and "tools/bench" ask here on the host.
 
     loads.py list           the names
     loads.py demo           those of the demonstration
-    loads.py machine NAME   the disk's time for a request in us, the number of processors, further kernel arguments
+    loads.py machine NAME   the disk's time for a request in us, the number of processors, whose time it has, further
+                            kernel arguments
 
 A load is a class, see Load in workloads.py."""
 
@@ -25,6 +26,7 @@ import workloads_memory
 import workloads_mixed
 import workloads_mlcache
 import workloads_readahead
+import workloads_scale
 import workloads_sql
 import workloads_twitter
 import workloads_ycsb
@@ -55,6 +57,8 @@ LOADS = {
     **{name: (load, reporter(goals.policies_that_read_ahead, "database_bytes"))
        for name, load in workloads_readahead.YCSB_LOADS.items()},
     **{name: (load, reporter(goals.auto)) for name, load in workloads_auto.LOADS.items()},
+    **{name: (load, report_queries) for name, load in workloads_scale.LOADS.items()},
+    "scale-file-search": (workloads_scale.Search, reporter(None, "tree_bytes", "files")),
     "isolation": (workloads_isolation.Isolation, reporter(goals.isolation)),
     "dispatch": (workloads_dispatch.Dispatch, reporter(goals.dispatch)),
     "memory": (workloads_memory.Memory, reporter(goals.memory)),
@@ -81,7 +85,10 @@ def named(*beginnings):
 
 
 # One word for several.
-GROUPS = {name: named(f"{name}-") for name in ("acfs", "mlcache", "auto", "readahead", "readahead-ycsb", "ycsb-cold")}
+GROUPS = {name: named(f"{name}-")
+          for name in ("acfs", "mlcache", "auto", "readahead", "readahead-ycsb", "ycsb-cold", "scale")}
+# Hours in the time of the host: for themselves, not with all others.
+APART = GROUPS["scale"]
 
 # What is in none of them is reported at the end.
 SECTIONS = (
@@ -102,6 +109,7 @@ SECTIONS = (
     Section("Dispatch to user space", "table 1", named("dispatch")),
     Section("Memory", "section 5.3.1", named("memory")),
     Section("Lines of code", "table 3", named("lines")),
+    Section("At scale", "", named("scale-")),
     Section("Programs the papers only name", "", named("pgbench-", "sqlite")),
 )
 
@@ -122,7 +130,7 @@ def main(arguments):
         print(*(LOADS if arguments == ["list"] else DEMO))
     elif len(arguments) == 2 and arguments[0] == "machine" and arguments[1] in LOADS:
         name = arguments[1]
-        print(*machine(name), *(f"null_blk.{parameter}" for parameter in load(name).NULL_BLK))
+        print(*machine(name), load(name).CLOCK, *(f"null_blk.{parameter}" for parameter in load(name).NULL_BLK))
     else:
         print(f"a name is one of: {' '.join(LOADS)}", file=sys.stderr)
         return 2

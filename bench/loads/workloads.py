@@ -56,6 +56,7 @@ class Load:
     LIMIT_THREAD = None     # what begins the measured part; without it what counts is what was read once already
     DISK_US, CPUS = 100, 2  # of the machine: the disk's time for a request, and processors
     NULL_BLK = ()           # further parameters of the disk
+    CLOCK = "laboratory"    # whose time it has, or "host"
 
     def __init__(self, disk, progress):
         self.disk = disk

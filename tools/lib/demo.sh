@@ -4,6 +4,7 @@
 # bench/demo runs them in the laboratory.
 
 DEMO_TIMEOUT=3000
+SCALE_TIMEOUT=14400
 DEMO_DATA=
 
 # make-data wants the build root and, in it, the project's kv.
@@ -61,7 +62,7 @@ ensure_demo() {
 parse_demo() {
         local verb=$1
         shift
-        CHOSEN=() TRACE='' WHOSE_TIME=laboratory DISK_US=''
+        CHOSEN=() TRACE='' WHOSE_TIME='' DISK_US=''
         while [[ $# -gt 0 ]]; do
                 [[ $1 != --*=* ]] || set -- "${1%%=*}" "${1#*=}" "${@:2}"
                 [[ $# -gt 1 ]] || die "$verb: $1 wants a value; see tools/vm --help"
@@ -82,31 +83,33 @@ parse_demo() {
         [[ -z $TRACE || -d $(dirname "$TRACE") ]] || die "--trace: there is no directory $(dirname "$TRACE")"
 }
 
-# machine_of NAME: what bench/loads/loads.py says of the machine for a load; --disk-us comes before it.
+# machine_of NAME: what bench/loads/loads.py says of the machine for a load; --disk-us and --clock come before it.
 machine_of() {
         local machine disk_us
         locked setup ensure_setup
         machine=$(python3 -B "$TOP/bench/loads/loads.py" machine "$1") || exit 2
-        read -r disk_us LOAD_CPUS LOAD_ARGUMENTS <<<"$machine"
+        read -r disk_us LOAD_CPUS LOAD_CLOCK LOAD_ARGUMENTS <<<"$machine"
         LOAD_DISK_US=${DISK_US:-$disk_us}
 }
 
 # run_load NAME: one load in the laboratory, as the options were; leaves result.json, perhaps trace, in
 # $SCRATCH/NAME/demo. Sets RESULT.
 run_load() {
-        local SCRATCH=$SCRATCH/$1 gigabytes arguments
+        local SCRATCH=$SCRATCH/$1 gigabytes arguments clock limit=$DEMO_TIMEOUT
         machine_of "$1"
+        clock=${WHOSE_TIME:-$LOAD_CLOCK}
+        [[ $LOAD_CLOCK != host ]] || limit=$SCALE_TIMEOUT
         read -ra arguments <<<"$LOAD_ARGUMENTS"
         gigabytes=$(($(stat -c %s "$DEMO_DATA") / (1 << 30) + 1))
         machine_defaults
-        LAB=1 CLOCK=$WHOSE_TIME CPUS=$LOAD_CPUS LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$DEMO_TIMEOUT
+        LAB=1 CLOCK=$clock CPUS=$LOAD_CPUS LAB_DISK=$gigabytes MEMORY=$((gigabytes + 2))G TIMEOUT=$limit
         APPEND=("null_blk.completion_nsec=${LOAD_DISK_US}000" "${arguments[@]}") # the last one counts
         DISKS=("$DEMO_DATA:ro")
         mkdir -p "$SCRATCH/demo"
         COLLECT=/run/demo:$SCRATCH/demo
         READER=(tell_time)
         COMMAND=(/usr/lib/cachebpf/bench/demo --only "$1" --json /run/demo/result.json
-                --inputs "$(inputs_key)" --clock "$WHOSE_TIME"
+                --inputs "$(inputs_key)" --clock "$clock"
                 ${TRACE:+--trace /run/demo/trace}
                 "${CHOSEN[@]}")
         run_machine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Bars of ratios to the stock policy, as SVG that stands in the page itself."""
+"""Bars of ratios to the stock policy, and how runs become steady, as SVG that stands in the page itself."""
 
 import html
 
@@ -46,6 +46,30 @@ def bar(row, key, y, scale):
                      f"<title>papers: {paper:.2f}</title></path>")
         end = max(end, x)
     return [*parts, text(end + 8, y + BAR - 3, f"{value:.2f}")]
+
+
+def curves(of):
+    """A line for each variant: the disk's reads in each part of a run. None if there are none."""
+    if not of:
+        return None
+    left, width, height = 60, LABEL + WIDTH - 60, 220
+    most = max(max(curve) for curve in of.values()) or 1
+    parts = [f'<svg viewBox="0 0 {left + width + 110} {TOP + height + BOTTOM}" width="{left + width + 110}" '
+             f'height="{TOP + height + BOTTOM}" role="img" font-family="sans-serif" font-size="12" '
+             f'xmlns="http://www.w3.org/2000/svg">',
+             text(left, 16, "disk reads in each part of the run, with the warm-up", weight="bold")]
+    for share in (0, 0.5, 1):
+        y = TOP + height * (1 - share)
+        parts += [line(left, y, left + width, y, GRID), text(left - 6, y + 4, f"{most * share:,.0f}", "end")]
+    for i, (name, curve) in enumerate(of.items()):
+        color = COLORS.get(name, f"hsl({i * 360 // len(of)},60%,42%)")
+        points = " ".join(f"{left + width * n / max(len(curve) - 1, 1):.1f},{TOP + height * (1 - reads / most):.1f}"
+                          for n, reads in enumerate(curve))
+        y = TOP + 14 * (i + 1)
+        parts += [f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="1.5"/>',
+                  line(left + width + 8, y - 4, left + width + 26, y - 4, f'stroke="{color}" stroke-width="2"'),
+                  text(left + width + 30, y, name)]
+    return "\n".join([*parts, "</svg>"])
 
 
 def chart(experiment, key, title):

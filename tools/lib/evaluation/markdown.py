@@ -55,9 +55,10 @@ def table(experiment):
     return "\n".join(lines)
 
 
-def article(experiment):
+def article(experiment, experiments):
     parts = [f"### {text(told.title(experiment))}", f"`{experiment['command']}`", text(experiment["description"]),
              table(experiment), told.limit(experiment), told.paper_note(experiment),
+             told.small(experiment, experiments),
              "; ".join(told.circumstances(experiment)) + "."]
     return "\n\n".join(part for part in parts if part)
 
@@ -77,5 +78,5 @@ def page(report):
         parts.append(f"## {heading}")
         for overview in told.overviews(experiments):
             parts += [f"### {text(told.title(overview))}", table(overview)]
-        parts += map(article, experiments)
+        parts += [article(experiment, report["experiments"]) for experiment in experiments]
     return "\n\n".join(parts) + "\n"

@@ -72,14 +72,15 @@ def goals(experiments):
     return f"<h2>Goals</h2>\n<ul>{''.join(lines)}</ul>" if lines else ""
 
 
-def article(experiment):
-    drawings = [chart.chart(experiment, key, title) for key, title in experiment["ratios"]]
+def article(experiment, experiments):
+    drawings = [*(chart.chart(experiment, key, title) for key, title in experiment["ratios"]),
+                chart.curves(experiment["curves"])]
     facts = [f"<code>{html.escape(experiment['command'])}</code>",
              *(html.escape(fact) for fact in told.circumstances(experiment))]
     return "\n".join([
         f'<h3 id="{html.escape(experiment["name"])}">{html.escape(told.title(experiment))}</h3>',
         f"<p>{html.escape(experiment['description'])}</p>", table(experiment), note(told.limit(experiment)),
-        note(told.paper_note(experiment)),
+        note(told.paper_note(experiment)), note(told.small(experiment, experiments)),
         f"<div>{''.join(drawing for drawing in drawings if drawing)}</div>",
         f'<p class="note">{"; ".join(facts)}.</p>'])
 
@@ -101,7 +102,7 @@ def page(report):
         parts.append(f"<h2>{html.escape(heading)}</h2>")
         for overview in told.overviews(experiments):
             parts += [f"<h3>{html.escape(told.title(overview))}</h3>", table(overview)]
-        parts += map(article, experiments)
+        parts += [article(experiment, report["experiments"]) for experiment in experiments]
     return "\n".join([*parts, "</body></html>", ""])
 
 

@@ -124,6 +124,8 @@ def experiment_of(result):
         "ratios": ratios,
         "more_is_better": list(document.get("more_is_better", [])), "rows": rows,
         "paper_note": document.get("paper_note"), "limit": document.get(LIMIT),
+        "curves": {name: repetitions[0]["curve"] for name, repetitions in document.get("repetitions", {}).items()
+                   if repetitions[0].get("curve")},
         "goals": result["document"].get("goals", [])}
 
 

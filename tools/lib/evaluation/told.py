@@ -3,6 +3,7 @@
 
 import itertools
 
+import compare
 import results
 import runner
 
@@ -70,6 +71,17 @@ def limit(experiment):
     return (f"Limit: {found['requests']:,} requests for {found['cold_misses']:,} pages were recorded; "
             f"{found['reads']:,} of the reads that count would miss in {found['cache_mib']:.1f} MiB. The disk gave "
             f"{found['recorded_disk_bytes'] / (1 << 20):.1f} MiB in that run.")
+
+
+def small(experiment, experiments):
+    """Of a load at scale: whether the policies that read least are those of the same load in the laboratory."""
+    other = next((one for one in experiments if experiment["name"] == f"scale-{one['name']}"), None)
+    if not other:
+        return None
+    here, there = (compare.winners(one, "disk_mib") for one in (experiment, other))
+    best, others = ", ".join(sorted(here)), ", ".join(sorted(there))
+    return (f"{best} reads least, as in {other['name']}." if here & there else
+            f"{best} reads least, but in {other['name']} {others}: that load is too small to be believed.")
 
 
 def paper_note(experiment):
