@@ -53,6 +53,7 @@ class Load:
     MORE_IS_BETTER = ()
     PAPER, PAPER_NOTE = {}, None
     LIMIT = False           # whether Belady's optimum can be had of the recorded sequence
+    RECORDED = None         # the variant under which a sequence is recorded, if not for that
     LIMIT_THREAD = None     # what begins the measured part; without it what counts is what was read once already
     DISK_US, CPUS = 100, 2  # of the machine: the disk's time for a request, and processors
     NULL_BLK = ()           # further parameters of the disk

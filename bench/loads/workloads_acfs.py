@@ -235,6 +235,7 @@ COMBINATIONS = (("cs2", "gli"), ("cs3", "ldk"), ("gli", "sort"), ("din", "sort")
                 ("din", "cs2", "ldk"), ("cs1", "gli", "ldk"), ("din", "cs3", "gli", "ldk"))
 SINGLE = {f"acfs-{name}": single(name) for name in PAPER_RATIOS}
 TOGETHER = {f"acfs-{'-'.join(names)}": load_of(names, "+".join(names)) for names in COMBINATIONS}
-# Table 3: what it costs a program that says nothing if the other one does.
-BESIDE = {f"acfs-{name}-read300": load_of((name, "read300"), f"Read300 beside {name}", (6.4,))
+# Table 3: what it costs a program that says nothing if the other one does.  In which order they read depends on how
+# fast both are; so that is recorded, and can be played to global LRU.
+BESIDE = {f"acfs-{name}-read300": load_of((name, "read300"), f"Read300 beside {name}", (6.4,), RECORDED=ACFS)
           for name in ("din", "cs2", "gli", "ldk")}
