@@ -108,3 +108,34 @@ void switch_to_mru(Unit *u) {
                 play_window(u, 500, 500, 500, 300);
         assert_runs(u, "mru");
 }
+
+void count_warnings(int level, const LogFields *fields, const char *message, void *userdata) {
+        *(unsigned *) userdata += level <= LOG_WARNING;
+}
+
+void pass_minute(Unit *u) {
+        for (unsigned i = 0; i < 7; i++)
+                play_window(u, 500, 500, 500, 500);
+}
+
+void make_room(Unit *u, const Unit *waiting) {
+        for (unsigned i = 0; played.shadows[u->cgroup_id]; i++) {
+                assert_true(i < 100);
+                pass_window(u, 500);
+                if (played.shadows[u->cgroup_id])
+                        answer_window(u, 500, 489, 500);
+        }
+        assert_non_null(played.shadows[waiting->cgroup_id]);
+}
+
+void start_again(Unit *u, uint64_t cgroup_id) {
+        fixture->kernel.cgroups[u->cgroup_id].exists = false;
+        u->active = false;
+        set_cgroup(u, 0);
+        run();
+        assert_state(u, UNIT_INACTIVE);
+        u->active = true;
+        set_cgroup(u, cgroup_id);
+        run();
+        assert_state(u, UNIT_ATTACHED);
+}

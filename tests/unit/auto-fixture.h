@@ -6,6 +6,7 @@
 #include "daemon/auto/auto.h"
 #include "played-shadows.h"
 #include "reconcile-fixture.h"
+#include "shared/log.h"
 
 #define AUTO_CANDIDATES "stock lru mru:nr_scan=64"
 /* As the candidates above are numbered. */
@@ -32,6 +33,15 @@ void answer_window(Unit *u, unsigned stock, unsigned lru, unsigned mru);
 /* Two windows in which LRU would miss less, or MRU. */
 void switch_to_lru(Unit *u);
 void switch_to_mru(Unit *u);
+
+/* More than a minute passes, in which the unit misses half of its requests. */
+void pass_minute(Unit *u);
+/* Windows in which LRU is a little better, until the unit has made room for another one. */
+void make_room(Unit *u, const Unit *waiting);
+/* The unit stops, and has another control group then. */
+void start_again(Unit *u, uint64_t cgroup_id);
+/* For log_set_hook(); userdata is unsigned. */
+void count_warnings(int level, const LogFields *fields, const char *message, void *userdata);
 
 static inline PlayedShadows *shadows_of(const Unit *u) {
         return played.shadows[u->cgroup_id];
