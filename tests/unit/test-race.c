@@ -492,6 +492,32 @@ static void test_excluded(void **state) {
         assert_int_equal(race.present, LRU);
 }
 
+static bool settles(RaceWindow w) {
+        assert_stays(w, RACE_BEST);
+        return last.settled;
+}
+
+/* Who is silent or cold may be better, and a switch may be taken back for 16 windows. */
+static void test_settled(void **state) {
+        RaceWindow w = window(500, 500, 500, 500);
+
+        assert_true(settles(w));
+        w.silent[FIFO] = true;
+        assert_false(settles(w));
+        race_exclude(&race, FIFO);
+        assert_true(settles(w));
+        assert_true(race_readmit(&race));
+        assert_false(race_readmit(&race));
+        for (unsigned i = 0; i < 4; i++)
+                assert_false(settles(window(500, 500, 500, 500)));
+        assert_true(settles(window(500, 500, 500, 500)));
+
+        switch_to_lru();
+        for (unsigned i = 1; i < 16; i++)
+                assert_false(settles(window(300, 500, 300, 500)));
+        assert_true(settles(window(300, 500, 300, 500)));
+}
+
 static void test_words(void **state) {
         static const char *const names[] = { "stock", "lru", "fifo" };
         g_autofree char *stays = NULL, *more = NULL, *switches = NULL, *back = NULL, *leaves = NULL;
@@ -564,6 +590,7 @@ int main(void) {
                 race_test(test_guard_without_shadow),
                 race_test(test_ban_by_caller),
                 race_test(test_excluded),
+                race_test(test_settled),
                 race_test(test_words),
         };
 

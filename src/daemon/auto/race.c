@@ -152,11 +152,16 @@ void race_exclude(Race *race, size_t candidate) {
         race->candidates[candidate].out = true;
 }
 
-void race_readmit(Race *race) {
+bool race_readmit(Race *race) {
+        bool any = false;
+
         assert(race);
 
-        for (size_t i = 0; i < race->n_candidates; i++)
+        for (size_t i = 0; i < race->n_candidates; i++) {
+                any = any || race->candidates[i].out;
                 race->candidates[i].out = false;
+        }
+        return any;
 }
 
 /* The candidate comes, with the present one before it. */
@@ -269,6 +274,14 @@ static RaceReason find_reason(const Race *race, size_t best) {
                                                                         RACE_BECAUSE_OF_FIGURES;
 }
 
+/* Whether nothing is left to be found out. */
+static bool is_settled(const Race *race, const RaceWindow *w) {
+        for (size_t i = 0; i < race->n_candidates; i++)
+                if (w->silent[i] && !race->candidates[i].out)
+                        return false;
+        return race->guarded <= 0;
+}
+
 void race_step(Race *race, const RaceWindow *window, RaceStep *ret) {
         RaceReason obstacle;
         RaceWindow warm, *w = &warm;
@@ -304,9 +317,10 @@ void race_step(Race *race, const RaceWindow *window, RaceStep *ret) {
                 .from = race->present,
                 .to = best,
         };
-        if (best == race->present)
+        if (best == race->present) {
                 ret->from_ratio = ret->to_ratio = race->candidates[best].ratio;
-        else {
+                ret->settled = is_settled(race, w);
+        } else {
                 ret->from_ratio = race->candidates[best].present_missed / race->candidates[best].turns;
                 ret->to_ratio = race->candidates[best].missed / race->candidates[best].turns;
         }

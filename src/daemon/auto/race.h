@@ -104,6 +104,7 @@ typedef struct RaceStep {
                                   * what the unit missed */
         double to_ratio;         /* of the other's; ROLL_BACK: what the unit would have missed with it */
         unsigned banned;         /* ROLL_BACK: for so many windows */
+        bool settled;            /* BEST: all that are not out were heard, and no guard lasts */
 } RaceStep;
 
 typedef struct RaceCandidate {
@@ -159,8 +160,8 @@ void race_step(Race *race, const RaceWindow *window, RaceStep *ret);
 unsigned race_ban(Race *race, size_t candidate);
 /* The same for good, as another try would come to the same; … */
 void race_exclude(Race *race, size_t candidate);
-/* … until something is different. */
-void race_readmit(Race *race);
+/* … until something is different. Returns whether there is such a one. */
+bool race_readmit(Race *race);
 
 /* A sentence for status and journal, with the names of the candidates; to be freed. */
 char *race_step_to_string(const RaceStep *step, const char *const *names);
