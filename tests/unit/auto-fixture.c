@@ -74,9 +74,9 @@ void answer_window(Unit *u, unsigned stock, unsigned lru, unsigned mru) {
                 .lost = played.lost,
                 .one_in = REQUESTS / SAMPLED,
                 .candidates = {
-                        { .misses = SAMPLED / 1000 * stock, .valid = true },
-                        { .misses = SAMPLED / 1000 * lru, .valid = true },
-                        { .misses = SAMPLED / 1000 * mru, .valid = true },
+                        { .misses = SAMPLED / 1000 * stock, .valid = !(played.silent & 1U << STOCK) },
+                        { .misses = SAMPLED / 1000 * lru, .valid = !(played.silent & 1U << LRU) },
+                        { .misses = SAMPLED / 1000 * mru, .valid = !(played.silent & 1U << MRU) },
                 },
         };
 

@@ -31,6 +31,7 @@ typedef struct PlayedHost {
         uint64_t capacity;
         bool patient;              /* what was begun for another capacity goes on */
         uint64_t lost;             /* events, in each window */
+        unsigned silent;           /* candidates that do not answer, as bits */
 } PlayedHost;
 
 extern PlayedHost played;

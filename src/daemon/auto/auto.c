@@ -16,7 +16,7 @@ struct Auto {
         const AutoBackend *backend;
         ShadowHost *host;        /* NULL: nothing can be chosen here */
         GHashTable *racers;      /* Unit -> Racer, owned */
-        GHashTable *resting;     /* Unit -> Racer, owned: they wait for their next turn, or for misses */
+        GHashTable *resting;     /* Unit -> Racer, owned: by rest.h, or they wait for their next turn */
         GHashTable *noted;       /* set of Unit: it changed, and has CachePolicy=auto or had it */
         sd_event_source *timer;  /* on while there are such */
         uint64_t retry_at;       /* CLOCK_MONOTONIC; UINT64_MAX: all have begun */
@@ -76,7 +76,8 @@ static int begin(Auto *a, Unit *u, uint64_t now) {
 }
 
 /* Takes a racer that is none of the others any more. */
-static void rest(Auto *a, Racer *racer, const char *why, uint64_t now) {
+static void rest(Auto *a, Racer *racer, uint64_t now) {
+        g_autofree char *why = rest_to_string(&racer->rest);
         Unit *u = racer->unit;
 
         g_hash_table_insert(a->resting, u, racer);
@@ -86,11 +87,11 @@ static void rest(Auto *a, Racer *racer, const char *why, uint64_t now) {
         u->choice->verdict = g_strdup_printf("stays with %s, %s", unit_chosen_name(u), why);
 }
 
-/* Whether its race rests until there is something to be gained. */
-static bool is_idle(const Auto *a, const Unit *u) {
+/* Whether its race rests until there may be something to be gained. */
+static bool is_resting(const Auto *a, const Unit *u) {
         const Racer *resting = g_hash_table_lookup(a->resting, u);
 
-        return resting && racer_is_idle(resting) && racer_fits(resting);
+        return resting && racer_rests(resting);
 }
 
 /* There is no race that says what else to try, but for one that rests. */
@@ -129,7 +130,7 @@ static void look_at(Auto *a, Unit *u) {
 
         if (r)
                 racer_reconciled(r, g_get_monotonic_time());
-        else if (u->choice && u->state == UNIT_ATTACHED && !is_idle(a, u))
+        else if (u->choice && u->state == UNIT_ATTACHED && !is_resting(a, u))
                 (void) begin(a, u, g_get_monotonic_time());
         else if (u->choice && u->choice->chosen != RACE_STOCK && !u->link &&
                  (u->state == UNIT_FAILED || u->state == UNIT_LOST))
@@ -171,8 +172,10 @@ static void reloaded(void *userdata) {
         while (g_hash_table_iter_next(&it, NULL, &r))
                 racer_reloaded(r);
         g_hash_table_iter_init(&it, a->resting);
-        while (g_hash_table_iter_next(&it, NULL, &r))
+        while (g_hash_table_iter_next(&it, NULL, &r)) {
                 racer_reloaded(r);
+                a->retry_at = 0; /* it may not rest any more */
+        }
 }
 
 /* By then each unit is what its state says. */
@@ -216,7 +219,7 @@ static GPtrArray *list_waiting(Auto *a) {
                 const Unit *u = p;
 
                 if (!u->choice || u->state != UNIT_ATTACHED || g_hash_table_contains(a->racers, u) ||
-                    is_idle(a, u))
+                    is_resting(a, u))
                         continue;
                 if (is_in_motion(a, u))
                         g_hash_table_add(a->noted, p); /* it is looked at then */
@@ -239,16 +242,16 @@ static bool make_room(Auto *a, const Unit *waiting, uint64_t now) {
         while (g_hash_table_iter_next(&it, NULL, &p)) {
                 Racer *r = p;
 
-                if (!racer_fits(r) || !racer_is_settled(r))
+                if (!racer_fits(r) || !racer_is_calm(r))
                         n_candidates += r->candidates->len;
-                else if (!calmest || r->n_calm > calmest->n_calm)
+                else if (!calmest || r->rest.n_calm > calmest->rest.n_calm)
                         calmest = r;
         }
         if (!calmest || n_candidates > SHADOWS_PROCESSES_MAX)
                 return false;
 
         (void) g_hash_table_steal(a->racers, calmest->unit);
-        rest(a, calmest, "policies of other units are compared", now);
+        rest(a, calmest, now);
         return true;
 }
 
@@ -281,7 +284,7 @@ static void begin_again(Auto *a, uint64_t now) {
         tell_waiting(a);
 }
 
-/* Those that begin to miss something; they wait for their turn from now on. */
+/* Those whose rest is over; they wait for their turn from now on. */
 static GPtrArray *list_awake(Auto *a, uint64_t now) {
         GPtrArray *list = g_ptr_array_new();
         GHashTableIter it;
@@ -289,7 +292,7 @@ static GPtrArray *list_awake(Auto *a, uint64_t now) {
 
         g_hash_table_iter_init(&it, a->resting);
         while (g_hash_table_iter_next(&it, &u, &r))
-                if (racer_is_idle(r) && !is_in_motion(a, u) && racer_wakes(r, now))
+                if (racer_rests(r) && !is_in_motion(a, u) && racer_wakes(r, now))
                         g_ptr_array_add(list, u);
         return list;
 }
@@ -305,9 +308,10 @@ void auto_tick(Auto *a, uint64_t now) {
         g_hash_table_iter_init(&it, a->racers);
         while (g_hash_table_iter_next(&it, NULL, &r)) {
                 racer_tick(r, now);
-                if (racer_is_idle(r) && racer_fits(r)) {
+                if (racer_rests(r)) {
                         g_hash_table_iter_steal(&it);
-                        rest(a, r, "which misses so little that none could be better", now);
+                        rest(a, r, now);
+                        a->retry_at = now; /* another one may have its place */
                 }
         }
 

@@ -101,7 +101,7 @@ static bool fits_capacity(Racer *r) {
         if (fits > 0)
                 return true;
 
-        r->n_calm = 0;
+        rest_unsettle(&r->rest);
         if (fits < 0)
                 show_unsampled(r, fits);
         else if (wait > 0) {
@@ -142,7 +142,7 @@ static void on_window(Shadows *s, const ShadowsWindow *w, void *userdata) {
         }
 
         race_step(&r->race, &r->window, &step);
-        r->n_calm = step.action == RACE_STAY ? r->n_calm + 1 : 0;
+        rest_take_step(&r->rest, &r->window, &step);
         verdict = race_step_to_string(&step, names);
         log_debug("%s: %s.", r->unit->name, verdict);
         show(r, verdict);
@@ -156,7 +156,7 @@ static void on_reseeded(Shadows *s, void *userdata) {
         Racer *r = ASSERT_PTR(userdata);
 
         race_reseed(&r->race);
-        r->n_calm = 0;
+        rest_unsettle(&r->rest);
         if (racer_fits(r))
                 show_waiting(r, "its shadows began anew, as the size of the cache or of the sample changed");
         r->ending = false; /* what they were asked before, they do not answer any more */
@@ -183,23 +183,20 @@ static int look(Racer *r, uint64_t now, Meter *ret) {
         return false;
 }
 
-/* Whether the unit missed less than that part of what it asked for since the window began. */
-static bool missed_less_than(const Racer *r, const Meter *m, double part) {
-        uint64_t requests = m->requests - r->begin.requests, misses = m->misses - r->begin.misses;
-
-        return misses == 0 || misses < part * requests;
-}
-
-static void end_window(Racer *r, const Meter *m, uint64_t now) {
-        int e;
-
-        r->window = (RaceWindow) {
+static RaceWindow window_until(const Racer *r, const Meter *m) {
+        return (RaceWindow) {
                 .present = r->present,
                 .n_cached = m->n_cached,
                 .requests = m->requests - r->begin.requests,
                 .misses = m->misses - r->begin.misses,
         };
-        r->n_idle = missed_less_than(r, m, r->race.margin / 2) ? r->n_idle + 1 : 0;
+}
+
+static void end_window(Racer *r, const Meter *m, uint64_t now) {
+        int e;
+
+        r->window = window_until(r, m);
+        rest_count(&r->rest, &r->window, r->race.margin);
         e = r->backend->shadows_end_window(r->shadows);
         if (e < 0)
                 log_debug_errno(e, "%s: Cannot end a window, ignoring it: %m", r->unit->name);
@@ -246,6 +243,8 @@ void racer_tick(Racer *r, uint64_t now) {
 }
 
 bool racer_wakes(Racer *r, uint64_t now) {
+        bool wakes = false;
+        RaceWindow w;
         Meter m;
         int over;
 
@@ -253,11 +252,13 @@ bool racer_wakes(Racer *r, uint64_t now) {
                 return false;
 
         over = look(r, now, &m);
-        if (over > 0 && !missed_less_than(r, &m, r->race.margin))
-                r->n_idle = 0;
+        if (over > 0) {
+                w = window_until(r, &m);
+                wakes = rest_ends(&r->rest, &w, r->race.margin);
+        }
         if (over)
                 begin_window(r, now);
-        return !racer_is_idle(r);
+        return wakes;
 }
 
 /* ---- switches */
@@ -306,6 +307,7 @@ void racer_ejected(Racer *r) {
                                            strna(r->unit->reason));
 
         show(r, verdict);
+        rest_switched(&r->rest);
         r->came = RACE_STOCK;
         unit_reset_retry(r->unit);
         unit_choose(r->unit, next, verdict);
@@ -343,7 +345,8 @@ void racer_reconciled(Racer *r, uint64_t now) {
 }
 
 void racer_reloaded(Racer *r) {
-        race_readmit(&r->race);
+        if (race_readmit(&r->race))
+                rest_unsettle(&r->rest);
         if (r->shadows && racer_fits(r))
                 show(r, NULL);
 }
@@ -359,6 +362,7 @@ static void init_race(Racer *r, const Racer *before) {
 
         r->race = before->race;
         race_reseed(&r->race);
+        r->rest.n_doubled = before->rest.n_doubled;
 }
 
 int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, const Racer *before,

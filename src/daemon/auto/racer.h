@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend.h"
-#include "race.h"
+#include "rest.h"
 #include "shared/cleanup.h"
 
 /* The race of one unit with CachePolicy=auto: its windows, and what the core hears of them. */
@@ -11,8 +11,7 @@ typedef struct Racer {
         const AutoBackend *backend;
         Shadows *shadows;        /* NULL: it rests */
         Race race;
-        unsigned n_calm;         /* windows in a row that changed nothing */
-        unsigned n_idle;         /* windows in a row in which next to nothing was missed */
+        Rest rest;
         GPtrArray *candidates;   /* as they were at the beginning */
         uint64_t cgroup_id;
         guint present;           /* the candidate that runs, as the race knows */
@@ -44,10 +43,9 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Racer *, racer_free);
 
 /* Whether it goes on: neither candidates nor control group are others now. */
 bool racer_fits(const Racer *r);
-/* So many windows, or none can pass now: other units may have its place. */
-#define RACER_SETTLED 32U
-static inline bool racer_is_settled(const Racer *r) {
-        return r->n_calm >= RACER_SETTLED || r->untold < 0 || r->unit->state != UNIT_ATTACHED;
+/* Nothing changed for some windows, or none can pass now: other units may have its place. */
+static inline bool racer_is_calm(const Racer *r) {
+        return r->rest.n_calm >= REST_CALM_WINDOWS || r->untold < 0 || r->unit->state != UNIT_ATTACHED;
 }
 
 /* Whether the kernel ended the policy, which is not the stock one; … */
@@ -67,12 +65,9 @@ void racer_reloaded(Racer *r);
 /* Time has passed: ends the window if it is over. */
 void racer_tick(Racer *r, uint64_t now);
 
-/* In so many windows the unit missed less than half of the margin: none can be better by all of it, and to
- * sample what the unit reads is of no use. */
-#define RACER_IDLE 8U
-static inline bool racer_is_idle(const Racer *r) {
-        return r->n_idle >= RACER_IDLE;
+/* Whether it rests for a reason of its own, or is to. Else, without shadows, it waits for its turn. */
+static inline bool racer_rests(const Racer *r) {
+        return r->rest.reason != REST_NOT && racer_fits(r);
 }
-/* It rests as it is idle, and time has passed: whether the unit misses as much as the margin now. Then it is
- * idle no more. */
+/* So it does, and time has passed: whether it goes on. */
 bool racer_wakes(Racer *r, uint64_t now);
