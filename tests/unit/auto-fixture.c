@@ -109,6 +109,14 @@ void switch_to_mru(Unit *u) {
         assert_runs(u, "mru");
 }
 
+void refuse_mru(Unit *u) {
+        fixture->kernel.update_error = -EINVAL;
+        for (unsigned i = 0; i < 2; i++)
+                play_window(u, 500, 500, 500, 300);
+        fixture->kernel.update_error = 0;
+        assert_true(u->choice->figures[MRU].out);
+}
+
 void count_warnings(int level, const LogFields *fields, const char *message, void *userdata) {
         *(unsigned *) userdata += level <= LOG_WARNING;
 }

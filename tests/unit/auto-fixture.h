@@ -33,6 +33,8 @@ void answer_window(Unit *u, unsigned stock, unsigned lru, unsigned mru);
 /* Two windows in which LRU would miss less, or MRU. */
 void switch_to_lru(Unit *u);
 void switch_to_mru(Unit *u);
+/* The same, but the kernel refuses MRU, and would again: it is out for good. */
+void refuse_mru(Unit *u);
 
 /* More than a minute passes, in which the unit misses half of its requests. */
 void pass_minute(Unit *u);

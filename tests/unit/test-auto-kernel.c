@@ -57,11 +57,7 @@ static void test_refused(void **state) {
 static void test_refused_for_good(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
 
-        fixture->kernel.update_error = -EINVAL;
-        for (unsigned i = 0; i < 2; i++)
-                play_window(u, 500, 500, 500, 300);
-        fixture->kernel.update_error = 0;
-        assert_true(u->choice->figures[MRU].out);
+        refuse_mru(u);
         for (unsigned i = 0; i < 8; i++)
                 play_window(u, 500, 500, 500, 300);
         assert_runs(u, "noop");

@@ -288,11 +288,7 @@ static void test_ejected_before_it_rests(void **state) {
 static void test_reload_while_it_is_settled(void **state) {
         Unit *u = add_auto_unit("a.slice", 1);
 
-        fixture->kernel.update_error = -EINVAL;
-        for (unsigned i = 0; i < 2; i++)
-                play_window(u, 500, 500, 500, 300);
-        fixture->kernel.update_error = 0;
-        assert_true(u->choice->figures[MRU].out);
+        refuse_mru(u);
         (void) settle(u, 500);
 
         manager_notify(fixture->manager, reloaded);

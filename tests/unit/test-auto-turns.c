@@ -95,11 +95,7 @@ static void test_those_who_wait_are_counted(void **state) {
 static void test_next_turn(void **state) {
         Unit *a = add_auto_unit("a.slice", 1), *b;
 
-        fixture->kernel.update_error = -EINVAL;
-        for (unsigned i = 0; i < 2; i++)
-                play_window(a, 500, 500, 500, 300);
-        fixture->kernel.update_error = 0;
-        assert_true(a->choice->figures[MRU].out);
+        refuse_mru(a);
 
         played.room = 1;
         b = add_auto_unit("b.slice", 2);
