@@ -73,19 +73,19 @@ void CACHEBPF_OP(acfs_added, struct cachebpf_policy *policy, struct cachebpf_fol
 	stayed = placeholder_take(policy, bpf_cachebpf_key(folio));
 	/* of those who say nothing no page stayed: one of theirs has its number now */
 	if (stayed && m->slot < OTHERS)
-		charge(policy, m, stayed);
+		charge(policy, m, stayed, true);
 }
 
 void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
 	struct note *note = folio_data(folio, struct note);
-	bool proposed = folio->list == leaving;
+	bool proposed = folio->list == leaving || folio->list == kept;
 
 	if (!nr_managers || !note)
 		return;
 	count(proposed ? proposed_home(note) : home_of(folio->list, note), -(__s64)folio_pages(folio));
-	if (why != CACHEBPF_REMOVED_RECLAIM || !proposed || !(__u32)note->place)
+	if (why != CACHEBPF_REMOVED_RECLAIM || !proposed || !placeholders || !(__u32)note->place)
 		return;
 	remembers = true;
 	counter_add(&placeholders_made, 1);
@@ -133,7 +133,7 @@ __verified_once int replace(struct cachebpf_policy *policy __arg_trusted,
 		levels_swap(policy, m, A, B);
 		counter_add(&overruled, folio_pages(A));
 	}
-	return propose(policy, evict, B, placeholders ? bpf_cachebpf_number(A) : 0, decisions_noted(m));
+	return propose(policy, evict, B, bpf_cachebpf_number(A), decisions_noted(m));
 }
 
 /* What else goes of an MRU level of which no page was used since it came or was swapped. */
@@ -289,7 +289,8 @@ void CACHEBPF_OP(acfs_evict, struct cachebpf_policy *policy, struct cachebpf_evi
 		return;
 	}
 	levels_take_back(policy, evict);
-	levels_take_back_proposed(policy, evict);
+	take_back_proposed(policy, evict, leaving);
+	take_back_proposed(policy, evict, kept);
 	acfs_pay_all(policy, evict, places);
 	places->taken = 0;
 }

@@ -59,8 +59,8 @@ struct candidates {
 };
 
 static __u32 first_list, returned;
-/* what is proposed, until it is gone */
-static __u32 leaving;
+/* what is proposed, until it is gone; and what was used meanwhile, so that the kernel keeps it */
+static __u32 leaving, kept;
 /* the last use of the newest page */
 static __s64 now;
 
@@ -148,24 +148,27 @@ static __always_inline __u64 forget_if_empty(struct cachebpf_policy *policy, str
  * Lists of @m with other places, or lent pages, that are empty now need not be looked at.
  * By the others it is known how many pages may have stayed.
  */
-static __noinline void levels_forget_empty(struct cachebpf_policy *policy, struct manager *m)
+__verified_once int levels_forget_empty(struct cachebpf_policy *policy __arg_trusted,
+					struct manager *m __arg_nonnull)
 {
 	__u64 most = 0;
 	__u32 level;
 
 	/* mostly there are none */
 	if (!(m->lists & ~LISTS_OF_USED))
-		return;
+		return 0;
 	bpf_for(level, 0, NR_LEVELS) {
 		most = max(most, forget_if_empty(policy, m, level, SWAPPED));
 		most = max(most, forget_if_empty(policy, m, level, LENT));
 	}
 	set_unit(m, most);
+	return 0;
 }
 
 static int levels_create(struct cachebpf_policy *policy)
 {
-	int i, err = list_create(policy, &leaving, CACHEBPF_LIST_STAMPED) ?:
+	int i, err = list_create(policy, &kept, IN_ORDER) ?:
+		     list_create(policy, &leaving, IN_ORDER | LIST_USED_TO(kept)) ?:
 		     list_create(policy, &returned, IN_ORDER);
 	__u32 list = 0, used = 0;
 
@@ -372,43 +375,6 @@ static __noinline void levels_take_back(struct cachebpf_policy *policy, struct c
 		if (folio->list != returned)
 			continue;
 		bpf_cachebpf_list_move(policy, folio, is_of_level(home) ? home : list_of_others(), TAIL);
-	}
-}
-
-/*
- * What was proposed and not taken is as good as used now: mostly it is, by a mapping.  But
- * of an MRU level it must not be the next one to go.
- */
-static __noinline void levels_take_back_proposed(struct cachebpf_policy *policy,
-						 struct cachebpf_evict *evict)
-{
-	struct cachebpf_folio *folio;
-	struct manager *m;
-	struct note *note;
-	__u32 home, level;
-
-	for_each_folio(folio, evict, leaving, 0, 0) {
-		note = folio_data(folio, struct note);
-		home = note ? proposed_home(note) : 0;
-		/* another request was faster */
-		if (!note || folio->list != leaving)
-			continue;
-		/* advice moved it meanwhile, and the note means something else */
-		if (!is_of_level(home)) {
-			bpf_cachebpf_list_move(policy, folio, list_of_others(), TAIL);
-			continue;
-		}
-		home -= kind_of(home);
-		level = (home - first_list) / NR_LISTS;
-		m = manager_in(level / NR_LEVELS);
-		if (m && m->mru >> level % NR_LEVELS & 1) {
-			note->place = now;
-			bpf_cachebpf_list_insert(policy, folio, home + SWAPPED, NR_SORTED);
-			has_pages_on(home + SWAPPED);
-		} else {
-			note->last_use = now;
-			bpf_cachebpf_list_move(policy, folio, home + USED, TAIL);
-		}
 	}
 }
 

@@ -64,6 +64,8 @@ struct manager {
 	/* of the last one, which page had stayed, and when it was missed */
 	__u32 stayed;
 	__s64 missed_at;
+	/* of its last NR_DECISIONS decisions at most, those that it made again since a page was kept */
+	__u32 nr_kept;
 };
 
 /* by the id of its control group; some more than slots, for those who begin at the same time */
@@ -353,6 +355,7 @@ static bool may_decide(struct manager *m, __u32 percent)
 	m->nr_decisions++;
 	if (++m->nr_recent % NR_DECISIONS)
 		return has_say;
+	m->nr_kept = 0;
 	if (percent && m->nr_recent_wrong * 100 > percent * m->nr_recent) {
 		/* each time for twice as long */
 		m->penalty = min(max(2 * m->penalty, PENALTY_MIN), PENALTY_MAX);

@@ -15,6 +15,8 @@
 #define PAYS		1
 /* pages that a manager owes at most, or it would pay for all that was missed while there was room */
 #define MAX_OWED	64
+/* of as many decisions as are judged together at first, those that are made again as a page was kept */
+#define MAX_KEPT	(NR_DECISIONS / 2)
 
 CACHEBPF_COUNTER(placeholders_hit, "placeholders", "of what was missed soon: its manager pays next");
 CACHEBPF_COUNTER(wrong, "decisions", "of managers: LRU would still have what is missed");
@@ -26,13 +28,14 @@ static __always_inline __s64 turn_of(const struct manager *m, __s64 place)
 }
 
 /*
- * The page A, which a placeholder tells of, stayed in the stead of one that @m misses: @m pays next,
- * and A gets the place of what goes.  By the paper that is before the one that is missed comes; here
- * it is at the next request, so MRU leaves out what came or was used since.  Used meanwhile, A keeps
- * its new place, as it would have by then, and @m pays all the same.
+ * The page A, which @placeholder tells of, stayed in the stead of one that is @missed by @m,
+ * or that is still here: @m pays next, and A gets the place of what goes.  By the paper that is
+ * before the one that is missed comes; here it is at the next request, so MRU leaves out what
+ * came or was used since.  Used meanwhile, A keeps its new place, as it would have by then, and
+ * @m pays all the same.
  */
 __verified_once int charge(struct cachebpf_policy *policy __arg_trusted,
-			     struct manager *m __arg_nonnull, __u64 placeholder)
+			     struct manager *m __arg_nonnull, __u64 placeholder, bool missed)
 {
 	struct cachebpf_folio *A;
 	struct note *note;
@@ -49,12 +52,13 @@ __verified_once int charge(struct cachebpf_policy *policy __arg_trusted,
 		/* another's: that page is gone, or somebody else reads; or it never stayed */
 		if (!note || slot_of_list(lists) != m->slot || !note->place)
 			break;
-		counter_add(&placeholders_hit, 1);
 		stayed = kind == SWAPPED || (kind == LENT && note->place & STAYED);
-		if (stayed && lru_would_have(policy, m, lists + kind, placeholder >> 32)) {
+		if (missed && stayed && lru_would_have(policy, m, lists + kind, placeholder >> 32)) {
 			counter_add(&wrong, 1);
 			was_wrong(m);
 		}
+		if (missed)
+			counter_add(&placeholders_hit, 1);
 		if (m->owes < MAX_OWED)
 			m->owes++;
 		m->stayed = placeholder;
@@ -68,6 +72,51 @@ __verified_once int charge(struct cachebpf_policy *policy __arg_trusted,
 		}
 		bpf_cachebpf_list_move(policy, A, lists + kind, HEAD);
 		has_pages(m, level_of_list(lists), kind);
+	}
+	return 0;
+}
+
+/*
+ * What is on @list was proposed and not taken.  That is as good as used now: mostly it is, by
+ * a mapping.  But of an MRU level it must not be the next one to go.  Where it was @kept for
+ * that another page stayed for nothing, and its manager decides once more, but now and then:
+ * who uses all that it has would have reclaim wait for it.  The paper knows no such pages.
+ */
+__verified_once int take_back_proposed(struct cachebpf_policy *policy __arg_trusted,
+					struct cachebpf_evict *evict __arg_trusted, __u32 list)
+{
+	struct cachebpf_folio *folio;
+	__u32 home, level, stayed;
+	struct manager *m;
+	struct note *note;
+
+	for_each_folio(folio, evict, list, 0, 0) {
+		note = folio_data(folio, struct note);
+		home = note ? proposed_home(note) : 0;
+		/* another request was faster */
+		if (!note || folio->list != list)
+			continue;
+		/* advice moved it meanwhile, and the note means something else */
+		if (!is_of_level(home)) {
+			bpf_cachebpf_list_move(policy, folio, list_of_others(), TAIL);
+			continue;
+		}
+		home -= kind_of(home);
+		level = (home - first_list) / NR_LISTS;
+		m = manager_in(level / NR_LEVELS);
+		stayed = note->place;
+		if (m && m->mru >> level % NR_LEVELS & 1) {
+			note->place = now;
+			bpf_cachebpf_list_insert(policy, folio, home + SWAPPED, NR_SORTED);
+			has_pages_on(home + SWAPPED);
+		} else {
+			note->last_use = now;
+			bpf_cachebpf_list_move(policy, folio, home + USED, TAIL);
+		}
+		if (m && list == kept && stayed && m->nr_kept < MAX_KEPT) {
+			m->nr_kept++;
+			charge(policy, m, stayed, false);
+		}
 	}
 	return 0;
 }

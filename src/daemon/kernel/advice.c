@@ -35,6 +35,7 @@ typedef struct ManagerRecord {
         int32_t owes;
         uint32_t stayed;
         int64_t missed_at;
+        uint32_t n_kept;
 } ManagerRecord;
 
 typedef struct PriorityKey {
@@ -49,7 +50,7 @@ typedef struct Speech {
         uint32_t unused;
 } Speech;
 
-static_assert(sizeof(ManagerRecord) == 64 && sizeof(PriorityKey) == 24 && sizeof(Speech) == 32,
+static_assert(sizeof(ManagerRecord) == 72 && sizeof(PriorityKey) == 24 && sizeof(Speech) == 32,
               "they are as the policy has them");
 
 /* ---- speaking */

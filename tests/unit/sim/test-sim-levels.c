@@ -41,13 +41,13 @@ static void test_lent(void **state) {
         assert_list(leaving, "3");
 
         /* it did not go: that is as good as a use, but does not make it the next one where that would be */
-        levels_take_back_proposed(p, &evict);
+        take_back_proposed(p, &evict, leaving);
         assert_list(home + USED, "0123");
         assert_list(leaving, "");
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 1), 0);
         lend(p, folio(3), low, home);
         assert_true(propose(p, &(struct cachebpf_evict) { .nr_wanted = 1 }, folio(3), 0, 0));
-        levels_take_back_proposed(p, &evict);
+        take_back_proposed(p, &evict, leaving);
         assert_list(home + SWAPPED, "3");
         assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
         assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
@@ -222,7 +222,7 @@ static void test_silent_owe_nothing(void **state) {
         come(4);
         /* mapped and used, it does not go */
         assert_true(propose(p, &evict, folio(4), 0, 0));
-        levels_take_back_proposed(p, &evict);
+        take_back_proposed(p, &evict, leaving);
         host.callback = CALLBACK_REMOVED;
         placeholder_make(p, folio(5), bpf_cachebpf_number(folio(4)), 0);
         remembers = true;
@@ -386,6 +386,49 @@ static void test_proposed_and_put(void **state) {
         }
 }
 
+/* What is used between its proposal and the next request was kept: its manager decides once more. */
+static void test_kept(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict = request(1);
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, LEVEL_DEFAULT, 1), 0);
+        for (unsigned i = 0; i < 4; i++) {
+                come(i);
+                host_use(folio(i));
+        }
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(3));
+        assert_int_equal(note_of(0)->place, note_of(3)->last_use);
+        host_use(folio(3));
+        assert_list(kept, "3");
+
+        /* the page that stayed gets the place of the one that goes in its stead, and nothing is wrong */
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(2));
+        assert_int_equal(note_of(0)->place, note_of(2)->last_use);
+        assert_list(kept, "");
+        assert_int_equal(manager(1)->owes, 0);
+        assert_int_equal(manager(1)->nr_wrong, 0);
+
+        /* but it is not waited for a manager for ever */
+        manager(1)->nr_kept = MAX_KEPT;
+        host_use(folio(2));
+        take_back_proposed(p, &evict, kept);
+        assert_int_equal(manager(1)->owes, 0);
+        manager(1)->nr_recent = NR_DECISIONS - 1;
+        (void) may_decide(manager(1), 0);
+        assert_int_equal(manager(1)->nr_kept, 0);
+
+        /* used when another request had it, and gone for all that */
+        evict = request(1);
+        acfs_evict(p, &evict);
+        host_use(folio(1));
+        assert_list(kept, "1");
+        leave(1, CACHEBPF_REMOVED_RECLAIM);
+        assert_int_equal(pages(1, LEVEL_DEFAULT), 3);
+}
+
 /* Of an MRU level whose pages all have another place the newest one goes: that is a decision like others. */
 static void test_revoked(void **state) {
         _test_host_ h = begin();
@@ -494,6 +537,7 @@ int main(void) {
                 cmocka_unit_test(test_long_ago),
                 cmocka_unit_test(test_noted),
                 cmocka_unit_test(test_proposed_and_put),
+                cmocka_unit_test(test_kept),
                 cmocka_unit_test(test_revoked),
                 cmocka_unit_test(test_one_order),
                 cmocka_unit_test(test_nested),
