@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/daemon.sh"
 
-CALLS=${CALLS:-4000} # with anything in them
+CALLS=${CALLS:-20000} # with anything in them
 
 cat >advise.py <<'E'
 # What is said of a file, and what comes of it; negative answers are errno.
@@ -132,6 +132,7 @@ def main(what, path, *more):
     elif what == "generations":
         print(*generations(fd, more[0], int(more[1])))
     elif what == "random":
+        read(fd)
         draw = random.Random(54)
         said = [fadvise(fd, draw.getrandbits(64) - (1 << 63), draw.getrandbits(63), OWN | draw.getrandbits(16))
                 for _ in range(int(more[0]))]
@@ -246,8 +247,12 @@ is "$(python3 speak_for.py "/usr/lib/cachebpf/policies/acfs.bpf.o" "$(cgroup_of 
         "$(printf '0 0 4 -22 -22 -2\n(0, 0, 4, 1, 0, 0, 0, 0, 0, 0) (4,)\n{0} ENOSPC 0 None None')" \
         'the daemon can speak for others'
 
-is "$(say wild random large "$CALLS")" "$CALLS True" 'whatever is said there is an answer'
+# a quarter of them concerns the whole file
+head -c 256K /dev/zero >few
+sync few
+echo 1 >/proc/sys/vm/drop_caches
+is "$(say wild random few "$CALLS")" "$CALLS True" 'whatever is said there is an answer'
 is "$(policy_key t54.slice policy)" acfs 'and the policy stays'
 books_agree 'the kernel has lost nothing'
-rm small large shared
+rm small large shared few
 done_testing
