@@ -84,8 +84,8 @@ void CACHEBPF_OP(acfs_removed, struct cachebpf_policy *policy, struct cachebpf_f
 
 	if (!nr_managers || !note)
 		return;
-	count(proposed ? proposed_home(note) : home_of(folio->list, note), -(__s64)folio_pages(folio));
-	if (why != CACHEBPF_REMOVED_RECLAIM || !proposed || !placeholders || !(__u32)note->place)
+	count(proposed ? proposed_home(note->place) : home_of(folio->list, note), -(__s64)folio_pages(folio));
+	if (why != CACHEBPF_REMOVED_RECLAIM || !proposed || !(__u32)note->place)
 		return;
 	remembers = true;
 	counter_add(&placeholders_made, 1);
@@ -133,7 +133,7 @@ __verified_once int replace(struct cachebpf_policy *policy __arg_trusted,
 		levels_swap(policy, m, A, B);
 		counter_add(&overruled, folio_pages(A));
 	}
-	return propose(policy, evict, B, bpf_cachebpf_number(A), decisions_noted(m));
+	return propose(policy, evict, B, placeholders ? bpf_cachebpf_number(A) : 0, decisions_noted(m));
 }
 
 /* What else goes of an MRU level of which no page was used since it came or was swapped. */

@@ -213,9 +213,9 @@ static __always_inline __u32 home_of(__u32 list, const struct note *note)
 }
 
 /* The same for one that is proposed, see acfs. */
-static __always_inline __u32 proposed_home(const struct note *note)
+static __always_inline __u32 proposed_home(__s64 place)
 {
-	return note->place >> 48 & 0x7fff;
+	return place >> 48 & 0x7fff;
 }
 
 /*

@@ -21,6 +21,8 @@
 #define NR_FILES	1024
 /* after so many it is seen how many were wrong; of these periods it has no say in so many */
 #define NR_DECISIONS	256
+/* and as many of these it may make again, as a page was kept */
+#define MAX_KEPT	128
 /* with those before, up to so many, of which half is forgotten then */
 #define MAX_DECISIONS	1024
 /* decisions are noted in 13 bits, and 3 for what units they are in */
@@ -60,12 +62,12 @@ struct manager {
 	__u16 paid;
 	__u64 nr_decisions, nr_wrong;
 	/* pages that it has to give for others that it misses; below 0 if two processors counted one */
-	__s32 owes;
+	__s16 owes;
+	/* of its last decisions, NR_DECISIONS at most, those that it makes again, as a page was kept */
+	__u16 nr_kept;
 	/* of the last one, which page had stayed, and when it was missed */
 	__u32 stayed;
 	__s64 missed_at;
-	/* of its last NR_DECISIONS decisions at most, those that it made again since a page was kept */
-	__u32 nr_kept;
 };
 
 /* by the id of its control group; some more than slots, for those who begin at the same time */
@@ -347,14 +349,17 @@ SEC("syscall") int managers_say(struct managers_say *said)
 	return answer == CACHEBPF_ADVICE_WALK ? 0 : answer;
 }
 
-/* One more decision of @m, of which at most @percent may be wrong, 0: all; has it a say? */
+/*
+ * One more decision of @m, of which at most @percent may be wrong, 0: all; has it a say?  Not if
+ * what it names is kept again and again: reclaim would wait for it, or others pay.
+ */
 static bool may_decide(struct manager *m, __u32 percent)
 {
 	bool has_say = !m->revoked;
 
 	m->nr_decisions++;
 	if (++m->nr_recent % NR_DECISIONS)
-		return has_say;
+		return has_say && m->nr_kept < MAX_KEPT;
 	m->nr_kept = 0;
 	if (percent && m->nr_recent_wrong * 100 > percent * m->nr_recent) {
 		/* each time for twice as long */

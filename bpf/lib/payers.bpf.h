@@ -15,8 +15,6 @@
 #define PAYS		1
 /* pages that a manager owes at most, or it would pay for all that was missed while there was room */
 #define MAX_OWED	64
-/* of as many decisions as are judged together at first, those that are made again as a page was kept */
-#define MAX_KEPT	(NR_DECISIONS / 2)
 
 CACHEBPF_COUNTER(placeholders_hit, "placeholders", "of what was missed soon: its manager pays next");
 CACHEBPF_COUNTER(wrong, "decisions", "of managers: LRU would still have what is missed");
@@ -79,23 +77,26 @@ __verified_once int charge(struct cachebpf_policy *policy __arg_trusted,
 /*
  * What is on @list was proposed and not taken.  That is as good as used now: mostly it is, by
  * a mapping.  But of an MRU level it must not be the next one to go.  Where it was @kept for
- * that another page stayed for nothing, and its manager decides once more, but now and then:
- * who uses all that it has would have reclaim wait for it.  The paper knows no such pages.
+ * that nothing went for the page that stayed, and its manager decides once more.  The paper
+ * knows no such pages.
  */
 __verified_once int take_back_proposed(struct cachebpf_policy *policy __arg_trusted,
 					struct cachebpf_evict *evict __arg_trusted, __u32 list)
 {
 	struct cachebpf_folio *folio;
-	__u32 home, level, stayed;
+	__u32 home, level, nr_pages;
 	struct manager *m;
 	struct note *note;
+	__s64 place;
 
 	for_each_folio(folio, evict, list, 0, 0) {
 		note = folio_data(folio, struct note);
-		home = note ? proposed_home(note) : 0;
-		/* another request was faster */
+		place = note ? note->place : 0;
+		/* another request may be about to take it back as well: not to be looked at twice */
+		barrier_var(place);
 		if (!note || folio->list != list)
 			continue;
+		home = proposed_home(place);
 		/* advice moved it meanwhile, and the note means something else */
 		if (!is_of_level(home)) {
 			bpf_cachebpf_list_move(policy, folio, list_of_others(), TAIL);
@@ -104,19 +105,22 @@ __verified_once int take_back_proposed(struct cachebpf_policy *policy __arg_trus
 		home -= kind_of(home);
 		level = (home - first_list) / NR_LISTS;
 		m = manager_in(level / NR_LEVELS);
-		stayed = note->place;
+		nr_pages = folio_pages(folio);
 		if (m && m->mru >> level % NR_LEVELS & 1) {
 			note->place = now;
+			/* when it was used last is not known: MRU takes others, see newest_on() */
+			note->last_use = 0;
 			bpf_cachebpf_list_insert(policy, folio, home + SWAPPED, NR_SORTED);
 			has_pages_on(home + SWAPPED);
 		} else {
 			note->last_use = now;
 			bpf_cachebpf_list_move(policy, folio, home + USED, TAIL);
 		}
-		if (m && list == kept && stayed && m->nr_kept < MAX_KEPT) {
-			m->nr_kept++;
-			charge(policy, m, stayed, false);
-		}
+		if (!m || list != kept || !(__u32)place)
+			continue;
+		m->paid -= min(m->paid, nr_pages);
+		m->nr_kept++;
+		charge(policy, m, place, false);
 	}
 	return 0;
 }

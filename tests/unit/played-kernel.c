@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +18,6 @@
 #include "played-ring.h"
 #include "shared/string-util.h"
 #include "test-util.h"
-
-/* what a map has of a manager: all but its id, which is the key */
-#define MANAGER_SIZE (sizeof(struct PlayedManager) - offsetof(struct PlayedManager, slot))
 
 PlayedKernel kernel;
 
@@ -214,7 +210,7 @@ static bool is_map(int fd, const char *name) {
 static int advice_map_info(int fd, struct bpf_map_info *info) {
         info->type = is_pages(fd) ? BPF_MAP_TYPE_ARRAY : BPF_MAP_TYPE_HASH;
         info->key_size = is_managers(fd) ? 8 : is_priorities(fd) ? 24 : 4;
-        info->value_size = is_managers(fd) ? MANAGER_SIZE : is_priorities(fd) ? 4 : 8;
+        info->value_size = is_managers(fd) ? 64 : is_priorities(fd) ? 4 : 8;
         if (kernel.map_differs)
                 info->key_size += 8;
         return 0;
@@ -248,7 +244,7 @@ static int advice_map_lookup(int fd, const void *key, void *value) {
 
         for (unsigned i = 0; i < ELEMENTSOF(kernel.managers); i++)
                 if (is_managers(fd) && memcmp(kernel.managers + i, key, 8) == 0) {
-                        memcpy(value, &kernel.managers[i].slot, MANAGER_SIZE);
+                        memcpy(value, &kernel.managers[i].slot, 64);
                         return 0;
                 } else if (is_priorities(fd) && memcmp(kernel.priorities + i, key, 24) == 0) {
                         memcpy(value, &kernel.priorities[i].level, 4);

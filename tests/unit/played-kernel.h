@@ -44,7 +44,7 @@ typedef struct PlayedKernel {
         struct PlayedManager {
                 uint64_t id;
                 uint32_t slot, lists, mru, nr_files, revoked, recent[2], inherits;
-                uint64_t nr_decisions, nr_wrong, owes, missed_at, nr_kept;
+                uint64_t nr_decisions, nr_wrong, owes, missed_at;
         } managers[2];
         struct PlayedPriority {
                 uint64_t ino;

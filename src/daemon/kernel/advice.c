@@ -32,10 +32,10 @@ typedef struct ManagerRecord {
         uint16_t paid;
         uint64_t n_decisions;
         uint64_t n_wrong;
-        int32_t owes;
+        int16_t owes;
+        uint16_t n_kept;
         uint32_t stayed;
         int64_t missed_at;
-        uint32_t n_kept;
 } ManagerRecord;
 
 typedef struct PriorityKey {
@@ -50,7 +50,7 @@ typedef struct Speech {
         uint32_t unused;
 } Speech;
 
-static_assert(sizeof(ManagerRecord) == 72 && sizeof(PriorityKey) == 24 && sizeof(Speech) == 32,
+static_assert(sizeof(ManagerRecord) == 64 && sizeof(PriorityKey) == 24 && sizeof(Speech) == 32,
               "they are as the policy has them");
 
 /* ---- speaking */

@@ -36,7 +36,7 @@ static void test_lent(void **state) {
         other = request(1);
         assert_false(propose(p, &other, folio(3), 6, 0));
         assert_int_equal(other.nr_proposed, 0);
-        assert_int_equal(proposed_home(note_of(3)), home);
+        assert_int_equal(proposed_home(note_of(3)->place), home);
         assert_int_equal((uint32_t) note_of(3)->place, 5);
         assert_list(leaving, "3");
 
@@ -411,11 +411,12 @@ static void test_kept(void **state) {
         assert_int_equal(manager(1)->owes, 0);
         assert_int_equal(manager(1)->nr_wrong, 0);
 
-        /* but it is not waited for a manager for ever */
-        manager(1)->nr_kept = MAX_KEPT;
+        /* but it is not waited for a manager for ever: its oldest page goes then */
         host_use(folio(2));
-        take_back_proposed(p, &evict, kept);
-        assert_int_equal(manager(1)->owes, 0);
+        manager(1)->nr_kept = MAX_KEPT - 1;
+        evict = request(1);
+        acfs_evict(p, &evict);
+        assert_ptr_equal(evict.candidates[0].folio, folio(0));
         manager(1)->nr_recent = NR_DECISIONS - 1;
         (void) may_decide(manager(1), 0);
         assert_int_equal(manager(1)->nr_kept, 0);
@@ -427,6 +428,30 @@ static void test_kept(void **state) {
         assert_list(kept, "1");
         leave(1, CACHEBPF_REMOVED_RECLAIM);
         assert_int_equal(pages(1, LEVEL_DEFAULT), 3);
+}
+
+/* Of an MRU level whose pages all have other places, too, what was kept is the last one to be named. */
+static void test_kept_again(void **state) {
+        _test_host_ h = begin();
+        uint32_t home = lists_of(0, LEVEL_DEFAULT);
+        struct cachebpf_evict evict;
+
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, LEVEL_DEFAULT, 1), 0);
+        for (unsigned i = 0; i < 4; i++) {
+                come(i);
+                host_use(folio(i));
+                put(p, folio(i), home);
+        }
+        has_pages(manager(1), LEVEL_DEFAULT, SWAPPED);
+        for (unsigned i = 0; i < 3; i++) {
+                evict = request(1);
+                acfs_evict(p, &evict);
+                assert_ptr_equal(evict.candidates[0].folio, folio(3 - i));
+                if (i == 0)
+                        host_use(folio(3));
+                else
+                        leave(3 - i, CACHEBPF_REMOVED_RECLAIM);
+        }
 }
 
 /* Of an MRU level whose pages all have another place the newest one goes: that is a decision like others. */
@@ -538,6 +563,7 @@ int main(void) {
                 cmocka_unit_test(test_noted),
                 cmocka_unit_test(test_proposed_and_put),
                 cmocka_unit_test(test_kept),
+                cmocka_unit_test(test_kept_again),
                 cmocka_unit_test(test_revoked),
                 cmocka_unit_test(test_one_order),
                 cmocka_unit_test(test_nested),

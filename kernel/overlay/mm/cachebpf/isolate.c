@@ -192,6 +192,23 @@ static void note_first_use(struct folio *folio)
 	rcu_read_unlock();
 }
 
+/* A use of @folio was noted on this processor: whoever finds it on the LRU again is to know. */
+static void apply_uses_of(struct folio *folio)
+{
+	struct cachebpf_policy *policy;
+	struct cachebpf_folio *f;
+
+	rcu_read_lock();
+	f = cachebpf_table_lookup(folio_pfn(folio));
+	policy = f ? cachebpf_owner_of(f) : NULL;
+	if (policy && policy->orders_uses) {
+		preempt_disable();
+		cachebpf_apply_uses(policy);
+		preempt_enable();
+	}
+	rcu_read_unlock();
+}
+
 /**
  * __cachebpf_folios_kept - what shrink_folio_list() had and did not take
  * @folios: on their way back to the LRU; of anon ones there are no entries
@@ -204,18 +221,23 @@ static void note_first_use(struct folio *folio)
  */
 void __cachebpf_folios_kept(struct list_head *folios)
 {
-	struct folio *folio;
+	struct folio *folio, *used = NULL;
 
 	list_for_each_entry(folio, folios, lru) {
 		/* these are activated for other reasons */
 		if (!folio_mapped(folio) || folio_test_dirty(folio) || folio_test_writeback(folio))
 			continue;
 		if (lru_gen_enabled() ? folio_test_referenced(folio) && !is_fresh(folio) :
-					folio_test_active(folio))
+					folio_test_active(folio)) {
 			__cachebpf_folio_accessed(folio);
-		else if (folio_test_referenced(folio))
+			used = folio;
+		} else if (folio_test_referenced(folio)) {
 			note_first_use(folio);
+		}
 	}
+	/* those of one lruvec have one policy */
+	if (used)
+		apply_uses_of(used);
 }
 
 /**

@@ -85,8 +85,8 @@ static void move_elsewhere(struct notes *n, struct cachebpf_node *node, u16 nr, 
 
 	if (!entries || f->owner != n->policy->id || f->list != nr || node_of(n, pfn) != node)
 		return;
-	cachebpf_unlink(node, f, pfn);
-	cachebpf_link(node, f, pfn, node->lists[nr]->elsewhere, tail);
+	/* whoever removes it looks without the lock: it is on a list all the time */
+	cachebpf_relink(node, f, pfn, node->lists[nr]->elsewhere, tail);
 	cachebpf_stamp_new(n->policy, node, f);
 }
 
