@@ -260,17 +260,19 @@ static __always_inline void count_move(struct cachebpf_folio *folio, const struc
  * Put @folio into the level @lists, at the place of its last use; the caller says
  * has_pages().  What is on USED came there by a use: the oldest is at its head.
  */
-static void put(struct cachebpf_policy *policy, struct cachebpf_folio *folio, __u32 lists)
+__verified_once int put(struct cachebpf_policy *policy __arg_trusted,
+			struct cachebpf_folio *folio __arg_trusted, __u32 lists)
 {
 	struct note *note = folio_data(folio, struct note);
 	__u32 list = folio->list;
 
 	/* what is proposed just now is left alone */
 	if (!note || list == lists + USED || list == lists + SWAPPED || !can_be_told_of(list))
-		return;
+		return 0;
 	count_move(folio, note, lists);
 	note->place = note->last_use;
 	bpf_cachebpf_list_insert(policy, folio, lists + SWAPPED, NR_SORTED);
+	return 0;
 }
 
 /* Lend it to that level; its use returns it to @home. */

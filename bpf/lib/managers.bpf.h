@@ -353,13 +353,13 @@ SEC("syscall") int managers_say(struct managers_say *said)
  * One more decision of @m, of which at most @percent may be wrong, 0: all; has it a say?  Not if
  * what it names is kept again and again: reclaim would wait for it, or others pay.
  */
-static bool may_decide(struct manager *m, __u32 percent)
+__verified_once int may_decide(struct manager *m __arg_nonnull, __u32 percent)
 {
-	bool has_say = !m->revoked;
+	bool has_say = !(m->revoked | m->nr_kept / MAX_KEPT);
 
 	m->nr_decisions++;
 	if (++m->nr_recent % NR_DECISIONS)
-		return has_say && m->nr_kept < MAX_KEPT;
+		return has_say;
 	m->nr_kept = 0;
 	if (percent && m->nr_recent_wrong * 100 > percent * m->nr_recent) {
 		/* each time for twice as long */
