@@ -55,6 +55,28 @@ while :; do
 done
 E2
 
+cat >"$DIR/circle" <<'E2'
+for _ in 1 2 3 4 5; do cat medium >circle.null; done
+pages
+E2
+
+# Reads a file once, and then uses the pages of another one by a mapping.
+cat >"$DIR/mapper" <<'E2'
+import mmap, os, sys, time
+
+os.chdir(os.path.dirname(sys.argv[0]))
+with open("portion1", "rb") as f:
+    while f.read(1 << 20):
+        pass
+with open("mapped", "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as pages:
+    while True:
+        for at in range(0, len(pages), 4096):
+            pages[at]
+        with open("uses", "w"):
+            pass
+        time.sleep(0.02)
+E2
+
 # Says itself of files: level 2, and of level 1 that it is MRU.
 cat >"$DIR/speak.py" <<'E2'
 import ctypes, os, sys, time
@@ -69,7 +91,7 @@ print([say(path, 1, 2) for path in sys.argv[1:]], say(sys.argv[1], 3, 1, 1), flu
 time.sleep(1000000)
 E2
 
-for name in loop keep later fool; do
+for name in loop keep later fool circle; do
         sed -i "1i . $DIR/lib.sh" "$DIR/$name"
         ln -s /dev/null "$DIR/$name.null"
 done
@@ -77,6 +99,8 @@ head -c 8M /dev/zero >"$DIR/small"
 for portion in 1 2 3; do
         head -c 16M /dev/zero >"$DIR/portion$portion"
 done
+head -c 16M /dev/zero >"$DIR/medium"
+head -c 1200K /dev/zero >"$DIR/mapped"
 head -c 48M /dev/zero >"$DIR/large"
 sync
 
@@ -128,6 +152,25 @@ compare "$plain" -gt 1800 'a file that was read before a large one is gone'
 compare "$kept" -lt 100 'unless CacheFiles= gives it a higher priority'
 late=$(run later $'CacheFiles=3 /var/lib/t56/[l]ate')
 compare "$late" -lt 100 'the same of a file that is created later'
+
+# --- what it is not good for
+
+beside_mapper() { # [SETTINGS]: what a program misses that says nothing and whose file would fit
+        service mapper "/usr/bin/python3 $DIR/mapper" "${1:-}"
+        echo 1 >/proc/sys/vm/drop_caches
+        systemctl start t56-mapper.service
+        eventually test -e "$DIR/uses"
+        service circle "/bin/bash $DIR/circle" Type=oneshot
+        systemctl start t56-circle.service
+        cat "$DIR/circle.out"
+        systemctl stop t56-mapper.service
+        rm "$DIR/uses"
+}
+
+lru=$(beside_mapper)
+mru=$(beside_mapper 'CacheLevel=0 mru')
+diag "pages of 5 times 4096: $lru beside one that uses 300 by a mapping, $mru if its newest pages are to go first"
+compare "$mru" -lt $((lru * 3 / 2)) 'others do not pay for pages that are in use'
 
 # --- what is shown
 
