@@ -43,7 +43,7 @@ enum { USED, SWAPPED, LENT, NR_LISTS };
 struct note {
 	/* on SWAPPED: its place; on LENT, see lent_by(); else the policy's */
 	__s64 place;
-	/* the kernel's */
+	/* the kernel's; 0: it was kept, and MRU names others first */
 	__s64 last_use;
 };
 

@@ -56,7 +56,7 @@ done
 E2
 
 cat >"$DIR/circle" <<'E2'
-for _ in 1 2 3 4 5; do cat medium >circle.null; done
+for _ in 1 2 3 4 5; do cat portion2 >circle.null; done
 pages
 E2
 
@@ -99,7 +99,6 @@ head -c 8M /dev/zero >"$DIR/small"
 for portion in 1 2 3; do
         head -c 16M /dev/zero >"$DIR/portion$portion"
 done
-head -c 16M /dev/zero >"$DIR/medium"
 head -c 1200K /dev/zero >"$DIR/mapped"
 head -c 48M /dev/zero >"$DIR/large"
 sync
@@ -153,7 +152,7 @@ compare "$kept" -lt 100 'unless CacheFiles= gives it a higher priority'
 late=$(run later $'CacheFiles=3 /var/lib/t56/[l]ate')
 compare "$late" -lt 100 'the same of a file that is created later'
 
-# --- what it is not good for
+# --- others
 
 beside_mapper() { # [SETTINGS]: what a program misses that says nothing and whose file would fit
         service mapper "/usr/bin/python3 $DIR/mapper" "${1:-}"
