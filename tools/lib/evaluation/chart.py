@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Bars of ratios to the stock policy, and how runs become steady, as SVG that stands in the page itself."""
+"""Bars of ratios to the stock policy, how runs become steady, and the figures of the first page, as SVG that stands in
+the page itself."""
 
 import html
 
+import front
 import results
 
 LABEL, WIDTH, BAR, GAP, TOP, BOTTOM = 120, 300, 14, 6, 30, 26
@@ -10,6 +12,9 @@ LABEL, WIDTH, BAR, GAP, TOP, BOTTOM = 120, 300, 14, 6, 30, 26
 COLORS = {results.BASE: "#999", results.LIMIT: "#bcd3a8"}
 BAR_COLOR = "#4a78b0"
 SPREAD, GRID, ONE = 'stroke="#111" stroke-width="2"', 'stroke="#e4e4e4"', 'stroke="#444" stroke-dasharray="3 2"'
+FIGURE_WIDTH, FIGURE_BARS = 360, 215
+SERIES = (BAR_COLOR, "#c07a20", "#6c9a4a")
+HALO = 'stroke="#fff" stroke-width="3" paint-order="stroke"'
 PAPER = 'fill="#fff" stroke="#c07a20" stroke-width="1.5"'
 
 
@@ -19,6 +24,11 @@ def text(x, y, content, anchor="start", weight="normal"):
 
 def line(x, y, other_x, other_y, looks):
     return f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{other_x:.1f}" y2="{other_y:.1f}" {looks}/>'
+
+
+def opening(width, height):
+    return (f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+            f'font-family="sans-serif" font-size="12" xmlns="http://www.w3.org/2000/svg">')
 
 
 def step_of(most):
@@ -54,9 +64,7 @@ def curves(of):
         return None
     left, width, height = 60, LABEL + WIDTH - 60, 220
     most = max(max(curve) for curve in of.values()) or 1
-    parts = [f'<svg viewBox="0 0 {left + width + 110} {TOP + height + BOTTOM}" width="{left + width + 110}" '
-             f'height="{TOP + height + BOTTOM}" role="img" font-family="sans-serif" font-size="12" '
-             f'xmlns="http://www.w3.org/2000/svg">',
+    parts = [opening(left + width + 110, TOP + height + BOTTOM),
              text(left, 16, "disk reads in each part of the run, with the warm-up", weight="bold")]
     for share in (0, 0.5, 1):
         y = TOP + height * (1 - share)
@@ -81,8 +89,7 @@ def chart(experiment, key, title):
     scale, height = WIDTH / most, TOP + len(rows) * (BAR + GAP) + BOTTOM
     bottom = height - BOTTOM
     better = "more" if key in experiment["more_is_better"] else "less"
-    parts = [f'<svg viewBox="0 0 {LABEL + WIDTH + 50} {height}" width="{LABEL + WIDTH + 50}" height="{height}" '
-             f'role="img" font-family="sans-serif" font-size="12" xmlns="http://www.w3.org/2000/svg">',
+    parts = [opening(LABEL + WIDTH + 50, height),
              text(LABEL, 16, f"{title} / {experiment.get('base', results.BASE)} ({better} is better)", weight="bold")]
     step = step_of(most)
     for i in range(int(most / step) + 1):
@@ -93,3 +100,32 @@ def chart(experiment, key, title):
         parts += bar(row, key, TOP + i * (BAR + GAP), scale)
     parts.append(line(LABEL + scale, TOP - 4, LABEL + scale, bottom, ONE))
     return "\n".join([*parts, "</svg>"])
+
+
+def figure(of):
+    """One of the first page: narrow enough for a telephone, so labels are above their bars."""
+    names = [name for name in of.bars if len(of.bars) > 1]
+    top, high, gap = 18 if names else 4, 9, 10
+    most = max(value for row in of.rows for value in (*row.values, row.high, of.one) if value is not None) or 1
+    scale, y, parts = FIGURE_BARS / most, top, []
+    for i, name in enumerate(names):
+        parts += [f'<rect x="{i * 90}" y="0" width="10" height="10" fill="{SERIES[i]}"/>', text(i * 90 + 14, 10, name)]
+    for row in of.rows:
+        parts.append(text(0, y + 11, row.label))
+        if row.remark:
+            parts.append(text(FIGURE_WIDTH, y + 11, row.remark, "end"))
+        y += 16
+        for value, color in zip(row.values, SERIES):
+            if value is None:
+                continue
+            end, told = max(value, 0) * scale, front.shown(value, of.unit)
+            parts.append(f'<rect x="0" y="{y}" width="{end:.1f}" height="{high}" fill="{color}"/>')
+            if row.low is not None:
+                parts.append(line(row.low * scale, y + high / 2, row.high * scale, y + high / 2, SPREAD))
+                end, told = row.high * scale, f"{told}, {front.span(row, of.unit)}"
+            if of.one is not None:
+                parts.append(line(of.one * scale, y - 2, of.one * scale, y + high + 2, ONE))
+            parts.append(f'<g {HALO}>{text(end + 5, y + high, told)}</g>')
+            y += high + 3
+        y += gap
+    return "\n".join([opening(FIGURE_WIDTH, y - gap + 4), *parts, "</svg>"])

@@ -3,6 +3,7 @@
 
 import textwrap
 
+import front
 import told
 
 WIDTH = 120
@@ -12,8 +13,6 @@ HEADING = """\
 # The evaluation
 
 {made}
-
-{notes}
 """
 
 
@@ -58,18 +57,33 @@ def table(experiment):
 def article(experiment, experiments):
     parts = [f"### {text(told.title(experiment))}", f"`{experiment['command']}`", text(experiment["description"]),
              table(experiment), told.limit(experiment), told.paper_note(experiment),
-             told.small(experiment, experiments),
+             "\n\n".join(told.remarks(experiment)), told.small(experiment, experiments),
              "; ".join(told.circumstances(experiment)) + "."]
     return "\n\n".join(part for part in parts if part)
 
 
+def first_page(figure):
+    """One of its figures."""
+    columns = {figure.of: [text(row.label) for row in figure.rows],
+               **{name: [front.shown(row.values[i], figure.unit) for row in figure.rows]
+                  for i, name in enumerate(figure.bars)},
+               "range": [front.span(row, figure.unit) for row in figure.rows],
+               "measured": [text(row.remark) for row in figure.rows]}
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    return "\n\n".join([f"### {figure.title}", textwrap.fill(figure.text, WIDTH),
+                        "\n".join([line(columns), "|---" * len(columns) + "|", *map(line, zip(*columns.values()))])])
+
+
 def page(report):
-    parts = [HEADING.format(
-        made=textwrap.fill(f"Made {report['made']} of the sources {report['host']['sources']} by `tools/bench`; not "
-                           "to be edited. [bench/README.md](../bench/README.md) says what is measured and why.", WIDTH),
-        notes=textwrap.fill(f"{told.NOTES} The *limit* {told.LIMIT_NOTE}", WIDTH)).rstrip()]
+    made = (f"Made {report['made']} of the sources {report['host']['sources']} by `tools/bench`; not to be edited. "
+            "[bench/README.md](../bench/README.md) says what is measured and why.")
+    parts = [HEADING.format(made=textwrap.fill(made, WIDTH)).rstrip()]
     if told.versions(report):
         parts.append(told.versions(report))
+    figures = front.figures(report["experiments"])
+    if figures:
+        parts += ["## In short", *map(first_page, figures)]
+    parts += ["## What the tables say", textwrap.fill(f"{told.NOTES} The *limit* {told.LIMIT_NOTE}", WIDTH)]
     goals = told.goals(report["experiments"])
     if goals:
         parts += ["## Goals", "\n".join(f"- {'reached' if reached else '**missed**'}: {text(goal)}"

@@ -5,6 +5,7 @@ import html
 import pathlib
 
 import chart
+import front
 import markdown
 import results
 import runner
@@ -20,6 +21,7 @@ tr.base td { color: #555; } tr.limit td { font-style: italic; } td.best { font-w
 td.paper, th.paper, span.paper { color: #96601c; }
 td small { color: #777; } code { background: #f2f2f2; padding: .1em .3em; } .note { color: #555; font-size: 90%; }
 .wide { overflow-x: auto; } .missed { color: #a00; } svg { max-width: 100%; height: auto; }
+.front { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(360px, 100%), 1fr)); gap: 0 2.5em; }
 """
 
 PAPERS_NOTE = """\
@@ -72,6 +74,12 @@ def goals(experiments):
     return f"<h2>Goals</h2>\n<ul>{''.join(lines)}</ul>" if lines else ""
 
 
+def first_page(experiments):
+    figures = [f"<section><h2>{html.escape(figure.title)}</h2>\n{note(figure.text)}\n{chart.figure(figure)}</section>"
+               for figure in front.figures(experiments)]
+    return f'<div class="front">{"".join(figures)}</div>' if figures else ""
+
+
 def article(experiment, experiments):
     drawings = [*(chart.chart(experiment, key, title) for key, title in experiment["ratios"]),
                 chart.curves(experiment["curves"])]
@@ -80,21 +88,25 @@ def article(experiment, experiments):
     return "\n".join([
         f'<h3 id="{html.escape(experiment["name"])}">{html.escape(told.title(experiment))}</h3>',
         f"<p>{html.escape(experiment['description'])}</p>", table(experiment), note(told.limit(experiment)),
-        note(told.paper_note(experiment)), note(told.small(experiment, experiments)),
+        note(told.paper_note(experiment)), note(" ".join(told.remarks(experiment))),
+        note(told.small(experiment, experiments)),
         f"<div>{''.join(drawing for drawing in drawings if drawing)}</div>",
         f'<p class="note">{"; ".join(facts)}.</p>'])
 
 
 def page(report):
     host = report["host"]
-    parts = ["<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8"/><title>cachebpf: the evaluation</title>',
-             f"<style>{STYLE}</style></head><body>", "<h1>cachebpf: the evaluation</h1>",
+    parts = ["<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8"/>',
+             '<meta name="viewport" content="width=device-width, initial-scale=1"/>',
+             f"<title>cachebpf: the evaluation</title><style>{STYLE}</style></head><body>",
+             "<h1>cachebpf: the evaluation</h1>",
              f"<p>Made {html.escape(report['made'])} of the sources {html.escape(str(host['sources']))}; the jobs took "
              f"{runner.clock(report['seconds'])} altogether. Host: {host['processors']} × "
              f"{html.escape(host['processor'])}, {html.escape(host['system'])}, "
              f"Linux {html.escape(host['kernel'])}.</p>"]
     if told.versions(report):
         parts.append(f'<p class="missed">{told.versions(report)}</p>')
+    parts += [first_page(report["experiments"]), "<h2>What the tables say</h2>"]
     parts.append(f'<p class="note">{html.escape(told.NOTES)} {PAPERS_NOTE} The <i>limit</i> '
                  f"{html.escape(told.LIMIT_NOTE)}</p>")
     parts.append(goals(report["experiments"]))

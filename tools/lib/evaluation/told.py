@@ -8,6 +8,7 @@ import results
 import runner
 
 ENOUGH_FOR_OVERVIEW = 3     # experiments of a section
+WIDE = 0.2      # of a spread
 
 NOTES = """\
 Each figure is the median of its repetitions, which take turns among the variants; the small one behind it is half of \
@@ -82,6 +83,25 @@ def small(experiment, experiments):
     best, others = ", ".join(sorted(here)), ", ".join(sorted(there))
     return (f"{best} reads least, as in {other['name']}." if here & there else
             f"{best} reads least, but in {other['name']} {others}: that load is too small to be believed.")
+
+
+def odd_rows(experiment):
+    """Figures that need a word beside them: pairs of it and whether a row has such."""
+    limits = next((row["ratios"] for row in experiment["rows"] if row["name"] == results.LIMIT), {})
+    yield ("the disk gave more than was asked for, by readahead, so the hit ratio is below 0",
+           lambda row: row["values"].get("hit_ratio", {"median": 0})["median"] < 0)
+    yield ("less is read than the limit, as that is of another sequence: threads went on while others waited",
+           lambda row: any(row["ratios"].get(key, ratio) < ratio for key, ratio in limits.items()))
+    yield (f"repetitions, or the passes of a search, differ from each other by more than {2 * WIDE:.0%}",
+           lambda row: any((value["spread"] or 0) > WIDE for value in row["values"].values()))
+
+
+def remarks(experiment):
+    """One sentence for each oddity that is there."""
+    for word, is_so in odd_rows(experiment):
+        names = [row["name"] for row in experiment["rows"] if is_so(row)]
+        if names:
+            yield f"{', '.join(names)}: {word}."
 
 
 def paper_note(experiment):
