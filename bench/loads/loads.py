@@ -21,6 +21,7 @@ import workloads
 import workloads_acfs
 import workloads_auto
 import workloads_dispatch
+import workloads_interrupts
 import workloads_isolation
 import workloads_memory
 import workloads_mixed
@@ -62,6 +63,7 @@ LOADS = {
     "isolation": (workloads_isolation.Isolation, reporter(goals.isolation)),
     "dispatch": (workloads_dispatch.Dispatch, reporter(goals.dispatch)),
     "memory": (workloads_memory.Memory, reporter(goals.memory)),
+    "interrupts": (workloads_interrupts.Interrupts, reporter(None)),
 }
 DEMO = ("search", "kv")
 
@@ -106,6 +108,7 @@ SECTIONS = (
     Section("Readahead", "", named("readahead-")),
     Section("Compaction and admission", "application-informed admission", ("admission",)),
     Section("Overhead", "table 4", ("cost",)),
+    Section("Interrupts", "", ("interrupts",)),
     Section("Dispatch to user space", "table 1", named("dispatch")),
     Section("Memory", "section 5.3.1", named("memory")),
     Section("Lines of code", "table 3", named("lines")),
