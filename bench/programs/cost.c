@@ -25,8 +25,6 @@
 #define PAGE_SIZE 4096U
 #define BLOCK_SIZE 8192U
 #define MAX_THREADS 64U
-/* before each pause */
-#define CALM_READS 128U
 
 typedef struct Kind {
         const char *name;
@@ -49,10 +47,18 @@ static struct {
         uint64_t operations;
         uint64_t warmup;
         uint64_t calm;
+        uint64_t calm_reads;    /* before each pause */
         uint64_t threads;
         uint64_t blocks;
         const Kind *kind;
-} arg = { .bytes = UINT64_C(64) << 20, .operations = 50000, .warmup = 30000, .threads = 1, .blocks = 1 };
+} arg = {
+        .bytes = UINT64_C(64) << 20,
+        .operations = 50000,
+        .warmup = 30000,
+        .calm_reads = 128,
+        .threads = 1,
+        .blocks = 1,
+};
 
 static int fd = -1;
 static pthread_barrier_t measured;
@@ -98,14 +104,14 @@ static int advise(uint64_t operations) {
         return 0;
 }
 
-/* Some thousands of reads a second, until a daemon that looks on has seen what there is to see. */
+/* Some reads before each pause, by default thousands a second, until a daemon that looks on has seen what there is to see. */
 static int read_calmly(struct reader *r) {
         const struct timespec pause = { .tv_nsec = 10000000 };
         uint64_t end = now_nsec() + arg.calm * NSEC_PER_SEC;
         int ret = 0;
 
         while (now_nsec() < end && ret == 0) {
-                ret = read_randomly(r, CALM_READS);
+                ret = read_randomly(r, arg.calm_reads);
                 (void) nanosleep(&pause, NULL);
         }
         return ret;
@@ -170,7 +176,7 @@ static int measure(void) {
 
 static void help(void) {
         printf("%s hit|miss|planned FILE [--bytes=N] [--operations=N] [--warmup=N] [--threads=N]\n"
-               "          [--calm=SECONDS]\n"
+               "          [--calm=SECONDS [--calm-reads=N]]\n"
                "%s temporary|priority FILE [--bytes=N] [--blocks=N]\n\n"
                "Reads pages of the first N bytes of FILE at random, or moves all of their blocks of 8 KiB\n"
                "into another level, N with each call, and prints the processor time of one read or call.\n",
@@ -191,6 +197,7 @@ static int parse_arguments(int argc, char *argv[]) {
                 { "operations", 1,         UINT32_MAX,     &arg.operations },
                 { "warmup",     0,         UINT32_MAX,     &arg.warmup     },
                 { "calm",       0,         3600,           &arg.calm       },
+                { "calm-reads", 1,         UINT32_MAX,     &arg.calm_reads },
                 { "threads",    1,         MAX_THREADS,    &arg.threads    },
                 { "blocks",     1,         UINT32_MAX,     &arg.blocks     },
         };
