@@ -34,6 +34,11 @@ CACHEBPF_COUNTER(placeholders_made, "placeholders", "for what went instead of th
 
 /* there are, or were, placeholders */
 static bool remembers;
+/* requests that are being answered, and those since one was the only one */
+static __u32 under_way, nr_crowded;
+
+/* requests in turn that find others under way */
+#define MAX_CROWDED	64
 
 /* How a run of pages has ended: the request is not full, it is, or there is nothing to begin with. */
 enum { AGAIN, FULL, ANY };
@@ -280,6 +285,19 @@ __verified_once int acfs_pay_all(struct cachebpf_policy *policy __arg_trusted,
 	return 0;
 }
 
+/*
+ * Is this request the only one, beside @others?  What they propose is not to be taken back, or
+ * nobody would pay for it.  But tasks may be stopped in the middle of one: that is not waited for
+ * for ever.
+ */
+static bool is_alone(__u32 others)
+{
+	if (others && ++nr_crowded < MAX_CROWDED)
+		return false;
+	nr_crowded = 0;
+	return true;
+}
+
 void CACHEBPF_OP(acfs_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
 	struct places *places = nr_managers ? take_places() : NULL;
@@ -289,9 +307,11 @@ void CACHEBPF_OP(acfs_evict, struct cachebpf_policy *policy, struct cachebpf_evi
 		return;
 	}
 	levels_take_back(policy, evict);
-	take_back_proposed(policy, evict, leaving);
+	if (is_alone(__sync_fetch_and_add(&under_way, 1)))
+		take_back_proposed(policy, evict, leaving);
 	take_back_proposed(policy, evict, kept);
 	acfs_pay_all(policy, evict, places);
+	__sync_fetch_and_add(&under_way, -1);
 	places->taken = 0;
 }
 

@@ -503,7 +503,8 @@ static void levels_swap(struct cachebpf_policy *policy, struct manager *m, struc
 	__u32 list = A->list;
 	__s64 place;
 
-	if (!a || !b)
+	/* used just now, or another request has it */
+	if (!a || !b || slot_of_list(list) != m->slot)
 		return;
 	place = place_on(B->list, b);
 	if (kind_of(list) == LENT) {
@@ -518,7 +519,7 @@ static void levels_swap(struct cachebpf_policy *policy, struct manager *m, struc
 	}
 }
 
-/* In evict_folios(): as long as nobody has spoken. */
+/* In evict_folios(): as long as nobody has spoken, or if too many requests wait for this processor. */
 static __noinline void levels_evict_others(struct cachebpf_evict *evict)
 {
 	struct cachebpf_folio *folio;

@@ -160,39 +160,47 @@ static long forget_file(void *map, struct named_file *name, __u32 *level, void *
 	return 0;
 }
 
-/*
- * Take their slots from those who are gone, and forget what they have said.  Their pages
- * stay where they are: nobody has to wait while thousands are moved, and here they could
- * not be found.  Nobody asks for them any more, and they are older than those of whoever
- * has the slot next.  So they do no harm if they go in the stead of his; and if he says
- * MRU, by which they would stay, owner_of() finds them when they are to pay: then they go.
- */
-static void forget_gone(void)
+/* Forget what the manager @id has said, who is gone. */
+static void manager_forget(__u64 id)
 {
-	__u32 slot;
-	__u64 *id;
-	bool any = false;
+	struct manager *m = bpf_map_lookup_elem(&cachebpf_managers, &id);
+	bool any = m && m->nr_files;
 
-	bpf_for(slot, 0, NR_MANAGERS) {
-		__u32 at = slot;
-		__u64 gone;
-
-		id = bpf_map_lookup_elem(&cachebpf_slots, &at);
-		gone = id ? *id : 0;
-		if (!gone || !is_gone(gone))
-			continue;
-		/* another thread may see the same, and somebody have the slot already */
-		if (__sync_val_compare_and_swap(id, gone, 0) != gone)
-			continue;
-		bpf_map_delete_elem(&cachebpf_managers, &gone);
-		any = true;
-	}
-	/* whoever is refused may ask as often as he likes: this takes long */
+	bpf_map_delete_elem(&cachebpf_managers, &id);
 	if (any)
 		bpf_for_each_map_elem(&cachebpf_priorities, forget_file, NULL, 0);
 }
 
-/* Returns OTHERS if there is no slot. */
+/*
+ * Take a slot for @id from somebody who is gone.  His pages stay where they are: nobody has
+ * to wait while thousands are moved, and here they could not be found.  Nobody asks for them
+ * any more, and they are older than those of @id.  So they do no harm if they go in the stead
+ * of his; and if he says MRU, by which they would stay, owner_of() finds them when they are to
+ * pay: then they go.  All others who are gone stay managers, for who else would pay with their
+ * pages?  Slots take turns: he who has had his for the longest time has the fewest of them left.
+ * Returns OTHERS if nobody is gone.
+ */
+static __u32 inherit_slot(__u64 id)
+{
+	__u32 i;
+
+	bpf_for(i, 0, NR_MANAGERS) {
+		__u32 at = (nr_managers + i) % NR_MANAGERS;
+		__u64 *whose = bpf_map_lookup_elem(&cachebpf_slots, &at);
+		__u64 gone = whose ? *whose : 0;
+
+		if (!gone || !is_gone(gone))
+			continue;
+		/* another thread may see the same */
+		if (__sync_val_compare_and_swap(whose, gone, id) != gone)
+			continue;
+		manager_forget(gone);
+		return at;
+	}
+	return OTHERS;
+}
+
+/* Returns OTHERS if there is no slot that nobody had yet. */
 static __u32 take_slot(__u64 id)
 {
 	__u32 slot;
@@ -223,10 +231,8 @@ static __s32 manager_begin(__u64 id)
 	if (err)
 		return err == -MANAGERS_EEXIST ? -MANAGERS_EAGAIN : -MANAGERS_ENOSPC;
 	slot = take_slot(id);
-	if (slot == OTHERS) {
-		forget_gone();
-		slot = take_slot(id);
-	}
+	if (slot == OTHERS)
+		slot = inherit_slot(id);
 	m = bpf_map_lookup_elem(&cachebpf_managers, &id);
 	if (slot == OTHERS || !m) {
 		bpf_map_delete_elem(&cachebpf_managers, &id);

@@ -107,10 +107,11 @@ __verified_once int take_back_proposed(struct cachebpf_policy *policy __arg_trus
 		m = manager_in(level / NR_LEVELS);
 		nr_pages = folio_pages(folio);
 		if (m && m->mru >> level % NR_LEVELS & 1) {
+			/* it has the newest place; until it is there, it has to know where it belongs */
+			bpf_cachebpf_list_move(policy, folio, home + SWAPPED, TAIL);
 			note->place = now;
 			/* when it was used last is not known: MRU takes others, see newest_on() */
 			note->last_use = 0;
-			bpf_cachebpf_list_insert(policy, folio, home + SWAPPED, NR_SORTED);
 			has_pages_on(home + SWAPPED);
 		} else {
 			note->last_use = now;

@@ -312,6 +312,30 @@ static void test_written(void)
 	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 0);
 }
 
+/* What is cut off a large folio that was not used counts as well. */
+static void test_cut_off(void)
+{
+	struct file *file = file_new(xfs_dir(), "f", LONG_WINDOW);
+	long long unused;
+	size_t pages;
+
+	set_up();
+	plan_with(0, LONG_WINDOW, 0);
+	read_once(file, 0, 1);
+	REQUIRE(comes_to(file, LONG_WINDOW));
+	REQUIRE(cg_stat(readers, "managed_folios") < (long long)LONG_WINDOW / 2);
+	file_forget(file);
+	unused = cg_stat(readers, "readahead_unused");
+	EXPECT_OP(unused, >, LONG_WINDOW / 2);
+
+	read_once(file, 0, 1);
+	REQUIRE(comes_to(file, LONG_WINDOW));
+	for (pages = LONG_WINDOW - 7; pages > 7; pages -= 7)
+		REQUIRE(!truncate(file->path, pages * PAGE));
+	file_forget(file);
+	EXPECT_EQ(cg_stat(readers, "readahead_unused"), 2 * unused);
+}
+
 static const struct test tests[] = {
 	{ "walks pass over it three times",			test_spared },
 	{ "walks that rotate do as well",			test_rotated },
@@ -327,6 +351,7 @@ static const struct test tests[] = {
 	{ "even if a policy says that it was used",		test_made_up },
 	{ "what a fault brings in is used",			test_mapped },
 	{ "what was written goes in its turn",			test_written },
+	{ "what a truncation cuts off is not used",		test_cut_off },
 };
 
 SUBJECT(unread);

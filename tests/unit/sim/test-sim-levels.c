@@ -516,37 +516,6 @@ static void test_one_order(void **state) {
         assert_int_equal(pages(1, LEVEL_DEFAULT), 0);
 }
 
-/* Requests that preempt each other have memory of their own each, and all gets free again. */
-static void test_nested(void **state) {
-        _test_host_ h = begin();
-        struct places *one, *two;
-        struct cachebpf_evict evict;
-
-        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
-        come(0);
-        come(4);
-        one = take_places();
-        two = take_places();
-        assert_non_null(one);
-        assert_non_null(two);
-        assert_ptr_not_equal(one, two);
-        one->taken = 0;
-        assert_ptr_equal(take_places(), one);
-        take_places();
-        assert_non_null(take_places());
-
-        /* there is no more: then it is the others' turn */
-        assert_null(take_places());
-        evict = request(1);
-        acfs_evict(p, &evict);
-        assert_ptr_equal(evict.candidates[0].folio, folio(4));
-        one->taken = 0;
-        evict = request(1);
-        acfs_evict(p, &evict);
-        assert_int_equal(one->taken, 0);
-        assert_ptr_equal(evict.candidates[0].folio, folio(0));
-}
-
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_lent),
@@ -566,7 +535,6 @@ int main(void) {
                 cmocka_unit_test(test_kept_again),
                 cmocka_unit_test(test_revoked),
                 cmocka_unit_test(test_one_order),
-                cmocka_unit_test(test_nested),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

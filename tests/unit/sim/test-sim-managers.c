@@ -60,15 +60,16 @@ static void test_slots(void **state) {
         assert_int_equal(name_file(NR_MANAGERS + 1, 1, 3), -ENOSPC);
         assert_null(manager(NR_MANAGERS + 1));
 
-        /* those who are gone make room, with what they have said */
+        /* those who are gone make room, with what they have said, one after the other */
         host.gone[5 - 1] = host.gone[9 - 1] = true;
         assert_int_equal(name_file(NR_MANAGERS + 1, 1, 2), CACHEBPF_ADVICE_WALK);
         assert_null(manager(5));
-        assert_null(manager(9));
+        assert_non_null(manager(9));
         assert_int_equal(say(5, ADVICE_GET_PRIORITY, 0, 0), LEVEL_DEFAULT);
         assert_int_equal(manager(NR_MANAGERS + 1)->slot, 4);
         assert_int_equal(say(NR_MANAGERS + 2, ADVICE_SET_REPLACEMENT, 1, 1), 0);
         assert_int_equal(manager(NR_MANAGERS + 2)->slot, 8);
+        assert_null(manager(9));
         assert_int_equal(say(NR_MANAGERS + 3, ADVICE_SET_REPLACEMENT, 1, 1), -ENOSPC);
         assert_int_equal(say(NR_MANAGERS, ADVICE_SET_REPLACEMENT, 1, 1), 0);
 }
@@ -168,6 +169,31 @@ static void test_inherited(void **state) {
         assert_int_equal(pages(1, LEVEL_DEFAULT), 4);
 }
 
+/* Of several who are gone one makes room; what the others had goes before all that is newer. */
+static void test_gone_pay(void **state) {
+        _test_host_ h = begin();
+        struct cachebpf_evict evict;
+
+        /* slot 0 is that of 3, slot 1 that of 2, which has pages */
+        assert_int_equal(say(3, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        assert_int_equal(say(2, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        for (uint64_t id = 4; id <= NR_MANAGERS + 1; id++)
+                assert_int_equal(say(id, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        for (unsigned i = 4; i < 8; i++)
+                come(i);
+        host.gone[2 - 1] = host.gone[3 - 1] = true;
+        assert_int_equal(say(1, ADVICE_SET_REPLACEMENT, 1, 0), 0);
+        assert_int_equal(manager(1)->slot, 0);
+        for (unsigned i = 0; i < 4; i++)
+                come(i);
+
+        evict = request(4);
+        acfs_evict(p, &evict);
+        assert_int_equal(evict.nr_folios, 4);
+        for (unsigned i = 0; i < 4; i++)
+                assert_ptr_equal(evict.candidates[i].folio, folio(4 + i));
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_speak),
@@ -177,6 +203,7 @@ int main(void) {
                 cmocka_unit_test(test_files),
                 cmocka_unit_test(test_pages),
                 cmocka_unit_test(test_inherited),
+                cmocka_unit_test(test_gone_pay),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -243,7 +243,7 @@ static void sort_in(struct move *m, struct cachebpf_node *node, struct cachebpf_
 	}
 	end_run(m, node);
 	m->nr_pages += 1UL << f->order;
-	cachebpf_unlink(node, f, pfn);
+	cachebpf_take_off(node, f, pfn);
 	cachebpf_link_sorted(node, f, m->to, 0, CACHEBPF_MAX_SORTED);
 	m->run.last = node->lists[m->to]->tail;
 	/* that takes as long as many others */

@@ -532,6 +532,8 @@ void __cachebpf_folio_split(struct folio *head, struct folio *tail)
 	if (!tail->mapping) {
 		cachebpf_count(policy, CACHEBPF_STAT_REMOVED + CACHEBPF_REMOVED_TRUNCATE,
 			       folio_nr_pages(tail));
+		if (unlikely(f->unread))
+			cachebpf_unread_gone(policy, tail, CACHEBPF_REMOVED_TRUNCATE);
 		if (unlikely(f->sampled))
 			cachebpf_tell_gone(policy, f, tail->index - head->index,
 					   folio_nr_pages(tail));

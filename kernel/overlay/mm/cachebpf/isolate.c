@@ -192,20 +192,28 @@ static void note_first_use(struct folio *folio)
 	rcu_read_unlock();
 }
 
-/* A use of @folio was noted on this processor: whoever finds it on the LRU again is to know. */
-static void apply_uses_of(struct folio *folio)
+/*
+ * @folio was used.  Whoever finds it on the LRU again is to know, so the note does not
+ * wait for others; nor does one that would make a batch full, of which some may be lost.
+ */
+static void use_at_once(struct folio *folio)
 {
 	struct cachebpf_policy *policy;
 	struct cachebpf_folio *f;
+	bool orders_uses;
 
 	rcu_read_lock();
 	f = cachebpf_table_lookup(folio_pfn(folio));
 	policy = f ? cachebpf_owner_of(f) : NULL;
-	if (policy && policy->orders_uses) {
-		preempt_disable();
+	orders_uses = policy && policy->orders_uses;
+	/* notes are of one processor */
+	preempt_disable();
+	if (orders_uses)
 		cachebpf_apply_uses(policy);
-		preempt_enable();
-	}
+	__cachebpf_folio_accessed(folio);
+	if (orders_uses)
+		cachebpf_apply_uses(policy);
+	preempt_enable();
 	rcu_read_unlock();
 }
 
@@ -221,23 +229,18 @@ static void apply_uses_of(struct folio *folio)
  */
 void __cachebpf_folios_kept(struct list_head *folios)
 {
-	struct folio *folio, *used = NULL;
+	struct folio *folio;
 
 	list_for_each_entry(folio, folios, lru) {
 		/* these are activated for other reasons */
 		if (!folio_mapped(folio) || folio_test_dirty(folio) || folio_test_writeback(folio))
 			continue;
 		if (lru_gen_enabled() ? folio_test_referenced(folio) && !is_fresh(folio) :
-					folio_test_active(folio)) {
-			__cachebpf_folio_accessed(folio);
-			used = folio;
-		} else if (folio_test_referenced(folio)) {
+					folio_test_active(folio))
+			use_at_once(folio);
+		else if (folio_test_referenced(folio))
 			note_first_use(folio);
-		}
 	}
-	/* those of one lruvec have one policy */
-	if (used)
-		apply_uses_of(used);
 }
 
 /**

@@ -192,7 +192,7 @@ __bpf_kfunc int bpf_cachebpf_list_insert(struct cachebpf_policy *policy,
 	if (is_own(policy, folio)) {
 		from = folio->list;
 		if (from != CACHEBPF_NO_LIST)
-			cachebpf_unlink(node, folio, cachebpf_folio_pfn(folio));
+			cachebpf_take_off(node, folio, cachebpf_folio_pfn(folio));
 		cachebpf_link_sorted(node, folio, list_id, 0, min(nr_max, CACHEBPF_MAX_SORTED));
 		if (from == CACHEBPF_NO_LIST || from == CACHEBPF_UNLISTED)
 			cachebpf_stamp_new(policy, node, folio);

@@ -164,7 +164,8 @@ static bool approach(struct gap *gap, const struct cachebpf_folio *f, int key, u
 static struct cachebpf_folio *last_sorted(struct cachebpf_list *list, u16 list_id,
 					  const struct cachebpf_folio *f, u32 pfn)
 {
-	struct cachebpf_folio *last = list->sorted ? cachebpf_table_lookup(list->sorted) : NULL;
+	struct cachebpf_folio *last = list->sorted && list->sorted != pfn ?
+				      cachebpf_table_lookup(list->sorted) : NULL;
 
 	/* the lock does not order what claim_entry() has written before, see is_own() */
 	if (last && smp_load_acquire(&last->owner) == f->owner && last->list == list_id &&
@@ -188,7 +189,7 @@ static void find_gap(struct cachebpf_list *list, struct cachebpf_folio *last,
 /**
  * cachebpf_link_sorted - put a folio on a list that is in order
  * @node: the node, locked
- * @f: the folio's entry, in use and on no list
+ * @f: the folio's entry, in use and on no list, whatever it says
  * @list_id: the list
  * @key: which half of the policy's data the order is of
  * @nr_max: folios to look at

@@ -152,8 +152,9 @@ static __always_inline void cachebpf_link(struct cachebpf_node *node, struct cac
 	WRITE_ONCE(f->list, list_id);
 }
 
-static __always_inline void cachebpf_unlink(struct cachebpf_node *node, struct cachebpf_folio *f,
-					    u32 pfn)
+/* Take @f from its list, for another one: until that has it, it says that it is on this one still. */
+static __always_inline void cachebpf_take_off(struct cachebpf_node *node, struct cachebpf_folio *f,
+					      u32 pfn)
 {
 	struct cachebpf_list *list = cachebpf_list_of(node, f->list);
 
@@ -161,6 +162,12 @@ static __always_inline void cachebpf_unlink(struct cachebpf_node *node, struct c
 	list->nr_folios--;
 	list->nr_pages -= 1UL << f->order;
 	node->nr_pages -= 1UL << f->order;
+}
+
+static __always_inline void cachebpf_unlink(struct cachebpf_node *node, struct cachebpf_folio *f,
+					    u32 pfn)
+{
+	cachebpf_take_off(node, f, pfn);
 	WRITE_ONCE(f->list, CACHEBPF_NO_LIST);
 }
 
