@@ -104,7 +104,8 @@ static int advise(uint64_t operations) {
         return 0;
 }
 
-/* Some reads before each pause, by default thousands a second, until a daemon that looks on has seen what there is to see. */
+/* Some reads before each pause, by default thousands a second, until a daemon that looks on has seen what
+ * there is to see. */
 static int read_calmly(struct reader *r) {
         const struct timespec pause = { .tv_nsec = 10000000 };
         uint64_t end = now_nsec() + arg.calm * NSEC_PER_SEC;

@@ -102,6 +102,11 @@ static int check(const PolicyCandidate *c, const PolicyWord *w, GPtrArray *polic
         if (streq(c->policy, CANDIDATE_STOCK) && strchr(w->text, ':'))
                 return problemf(ret_problem, "'%s' (" SOURCE_FORMAT "): the stock policy has no options",
                                 w->text, SOURCE_ARGUMENTS(w->file, w->line));
+        if ((strchr(w->text, ':') && !*c->options) ||
+            g_strv_contains((const char *const *) c->options, ""))
+                return problemf(ret_problem, "'%s' (" SOURCE_FORMAT "): after each colon and comma an "
+                                "option is wanted, as NAME=VALUE", w->text,
+                                SOURCE_ARGUMENTS(w->file, w->line));
         if (policy_setting_check(&c->setting, policies, dirs, &p, &config, ret_problem) < 0)
                 return -EINVAL;
         if (!g_strv_contains(simulated, p->name))

@@ -138,8 +138,9 @@ static void test_rests_when_settled(void **state) {
         switch_to_lru(u);
         assert_int_equal(settle(u, 500), REST_CALM_WINDOWS);
         assert_string_equal(u->choice->verdict,
-                            "stays with lru, which has been the best for 32 windows: policies are compared "
-                            "again when it misses more or less than now, or after 256 windows");
+                            "stays with lru, as no other one gains more than the margin: policies are "
+                            "compared again when it misses more or less than now, when a ban ends, or 256 "
+                            "windows later");
         assert_false(u->choice->figures[MRU].known);
 
         /* What happens to the unit begins no race. */
@@ -162,7 +163,7 @@ static void test_rests_longer(void **state) {
         (void) settle(u, 500);
         assert_int_equal(sleep_for(u, 500), REST_FIRST);
         assert_int_equal(settle(u, 500), REST_CALM_WINDOWS);
-        assert_contains(u->choice->verdict, "or after 512 windows");
+        assert_contains(u->choice->verdict, "or 512 windows later");
         assert_int_equal(sleep_for(u, 500), 2 * REST_FIRST);
 
         warm_up(u);
@@ -187,7 +188,7 @@ static void test_wakes_by_misses(void **state) {
 
         /* Less is something else, too. */
         (void) settle(u, 600);
-        assert_contains(u->choice->verdict, "or after 256 windows");
+        assert_contains(u->choice->verdict, "or 256 windows later");
         assert_int_equal(sleep_for(u, 500), 2);
 }
 
@@ -248,7 +249,7 @@ static void test_who_settles_makes_room(void **state) {
         assert_contains(a->choice->verdict, "too many candidates");
         (void) settle(b, 500);
         assert_non_null(played.shadows[1]);
-        assert_contains(b->choice->verdict, "the best for 32 windows");
+        assert_contains(b->choice->verdict, "no other one gains");
 }
 
 /* Another policy runs then, which has to prove itself. */
@@ -315,6 +316,91 @@ static void test_margin_changes_while_it_is_settled(void **state) {
         assert_non_null(played.shadows[1]);
 }
 
+/* The policy that was chosen is worse than its shadow: the switch is taken back. */
+static void disappoint(Unit *u) {
+        for (unsigned i = 0; i < 12 && u->choice->chosen != MRU; i++)
+                play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "mru");
+        for (unsigned i = 0; i < 8 && u->choice->chosen == MRU; i++)
+                play_window(u, 900, 500, 500, 300);
+        assert_runs(u, "noop");
+}
+
+/* A ban passes while the race rests, and then it goes on. */
+static void test_bans_pass(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+        unsigned banned;
+
+        for (unsigned i = 0; i < 2; i++) {
+                disappoint(u);
+                /* LRU is a little better, so nothing rests */
+                for (unsigned n = 0; n == 0 || u->choice->figures[MRU].banned > 0; n++)
+                        play_window(u, 500 + n % 2, 500, 489, 500);
+        }
+        disappoint(u);
+        assert_contains(u->choice->because, "out for 64 windows");
+
+        /* it is shown all the time */
+        assert_int_equal(settle(u, 500), REST_CALM_WINDOWS);
+        banned = u->choice->figures[MRU].banned;
+        assert_in_range(banned, 1, 64 - REST_CALM_WINDOWS);
+        pass_window(u, 500);
+        assert_int_equal(u->choice->figures[MRU].banned, banned - 1);
+        assert_in_range(sleep_for(u, 500), banned - 2, banned);
+        for (unsigned i = 0; i < 20 && u->choice->chosen != MRU; i++)
+                play_window(u, 500, 500, 500, 300);
+        assert_runs(u, "mru");
+}
+
+/* What is out for good is shown while the race rests. */
+static void test_out_is_shown(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        refuse_mru(u);
+        (void) settle(u, 500);
+        assert_null(played.shadows[1]);
+        assert_true(u->choice->figures[MRU].out);
+}
+
+/* While a switch waits for systemd no window ends: the guard is there when it comes, and nothing rests. */
+static void test_switch_waits(void **state) {
+        Unit *u = add_auto_unit("a.slice", 1);
+
+        play_window(u, 500, 500, 500, 300);
+        u->fetching = true;
+        manager_mark_dirty(fixture->manager, u);
+        play_window(u, 500, 500, 500, 300);
+        assert_int_equal(u->choice->chosen, MRU);
+        assert_runs(u, "noop");
+        for (unsigned i = 0; i < 2 * REST_IDLE_WINDOWS; i++)
+                pass_window(u, 0);
+        assert_non_null(played.shadows[1]);
+        u->fetching = false;
+        manager_mark_dirty(fixture->manager, u);
+        run();
+        assert_runs(u, "mru");
+        for (unsigned i = 0; i < 15; i++)
+                play_window(u, 900, 500, 500, 300);
+        assert_runs(u, "noop");
+}
+
+/* A unit the size of whose cache swings makes room as any other one. */
+static void test_swings(void **state) {
+        Unit *a = add_auto_unit("a.slice", 1);
+
+        played.room = 1;
+        played.patient = true;
+        (void) add_auto_unit("b.slice", 2);
+        for (unsigned i = 0; i < 100 && !played.shadows[2]; i++) {
+                played.capacity = i % 30 == 0 ? 2000 : 1000;
+                pass_window(a, 500);
+                if (!played.shadows[2])
+                        answer_window(a, 500, 500, 500);
+        }
+        assert_int_equal(a->choice->n_switches, 0);
+        assert_non_null(played.shadows[2]);
+}
+
 int main(void) {
         static const struct CMUnitTest tests[] = {
                 AUTO_TEST(test_rests_without_misses),
@@ -332,6 +418,10 @@ int main(void) {
                 AUTO_TEST(test_reload_while_it_is_settled),
                 AUTO_TEST(test_starts_again_while_it_is_settled),
                 AUTO_TEST(test_margin_changes_while_it_is_settled),
+                AUTO_TEST(test_bans_pass),
+                AUTO_TEST(test_out_is_shown),
+                AUTO_TEST(test_switch_waits),
+                AUTO_TEST(test_swings),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

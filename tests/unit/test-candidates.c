@@ -157,6 +157,12 @@ static void test_problems(void **state) {
         check_problem("CacheCandidates", "lru:small_percent=0",
                       "'small_percent=0' (/etc/x.slice:4): tunable 'small_percent' of policy 'lru' takes a "
                       "number from 1 to 90");
+        check_problem("CacheCandidates", "s3fifo:small_percent=20,",
+                      "'s3fifo:small_percent=20,' (/etc/x.slice:4): after each colon and comma an option is "
+                      "wanted, as NAME=VALUE");
+        check_problem("CacheCandidates", "lru:",
+                      "'lru:' (/etc/x.slice:4): after each colon and comma an option is wanted, as "
+                      "NAME=VALUE");
         check_problem("CacheCandidates", "mlcache",
                       "policy 'mlcache' (/etc/x.slice:4) cannot be a candidate: a sample of pages does not "
                       "tell what it decides by");

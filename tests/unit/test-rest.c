@@ -89,6 +89,16 @@ static void test_idle_without_requests(void **state) {
         assert_false(rest_ends(&rest, &none, MARGIN));
 }
 
+/* Next to nothing was asked for, whatever became of that. */
+static void test_idle_with_some_requests(void **state) {
+        static const RaceWindow one = { .requests = 1, .misses = 1 };
+
+        for (unsigned i = 0; i < REST_IDLE_WINDOWS; i++)
+                rest_count(&rest, &one, MARGIN);
+        assert_int_equal(rest.reason, REST_IDLE);
+        assert_false(rest_ends(&rest, &one, MARGIN));
+}
+
 static void test_settles(void **state) {
         assert_int_equal(settle(500, 500), 32);
 }
@@ -246,8 +256,8 @@ static void test_words(void **state) {
         sleep_for(500);
         take(500, &unconfirmed);
         settle(500, 500);
-        assert_says("which has been the best for 32 windows: policies are compared again when it misses "
-                    "more or less than now, or after 512 windows");
+        assert_says("as no other one gains more than the margin: policies are compared again when it misses "
+                    "more or less than now, when a ban ends, or 512 windows later");
         sleep_for(500);
         for (unsigned i = 0; i < REST_IDLE_WINDOWS; i++)
                 take(0, &settled);
@@ -260,6 +270,7 @@ int main(void) {
         static const struct CMUnitTest tests[] = {
                 rest_test(test_idle),
                 rest_test(test_idle_without_requests),
+                rest_test(test_idle_with_some_requests),
                 rest_test(test_settles),
                 rest_test(test_silent_windows),
                 rest_test(test_begins_to_settle_again),

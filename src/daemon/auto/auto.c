@@ -128,6 +128,10 @@ static void look_at(Auto *a, Unit *u) {
                 r = NULL;
         }
 
+        /* one that rests and fits no more is replaced, if there is another race */
+        if (!u->choice)
+                g_hash_table_remove(a->resting, u);
+
         if (r)
                 racer_reconciled(r, g_get_monotonic_time());
         else if (u->choice && u->state == UNIT_ATTACHED && !is_resting(a, u))
@@ -138,7 +142,8 @@ static void look_at(Auto *a, Unit *u) {
 }
 
 static void note(Auto *a, Unit *u) {
-        if (a->host && (u->choice || g_hash_table_contains(a->racers, u)))
+        if (a->host && (u->choice || g_hash_table_contains(a->racers, u) ||
+                        g_hash_table_contains(a->resting, u)))
                 g_hash_table_add(a->noted, u);
 }
 
@@ -244,7 +249,7 @@ static bool make_room(Auto *a, const Unit *waiting, uint64_t now) {
 
                 if (!racer_fits(r) || !racer_is_calm(r))
                         n_candidates += r->candidates->len;
-                else if (!calmest || r->rest.n_calm > calmest->rest.n_calm)
+                else if (!calmest || r->rest.n_same > calmest->rest.n_same)
                         calmest = r;
         }
         if (!calmest || n_candidates > SHADOWS_PROCESSES_MAX)

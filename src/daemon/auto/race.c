@@ -84,15 +84,20 @@ static void hush_cold_shadows(Race *race, RaceWindow *w) {
         }
 }
 
-static void pass_bans(Race *race) {
+bool race_pass_bans(Race *race) {
+        bool ended = false;
+
+        assert(race);
+
         for (size_t i = 0; i < race->n_candidates; i++) {
                 RaceCandidate *c = race->candidates + i;
 
                 if (c->banned > 0)
-                        c->banned--;
+                        ended |= --c->banned == 0 && !c->out;
                 else if (c->n_bans > 0 && ++c->since_ban >= RACE_BAN_FORGET)
                         c->n_bans = 0;
         }
+        return ended;
 }
 
 static void add_regret(RaceCandidate *c, double turns, double missed, double present_missed, double margin) {
@@ -294,7 +299,7 @@ void race_step(Race *race, const RaceWindow *window, RaceStep *ret) {
 
         warm = *window;
         hush_cold_shadows(race, w);
-        pass_bans(race);
+        (void) race_pass_bans(race);
         /* somebody else has changed the policy, or a switch did not succeed */
         if (race->present != w->present)
                 run(race, w->present);

@@ -162,6 +162,8 @@ unsigned race_ban(Race *race, size_t candidate);
 void race_exclude(Race *race, size_t candidate);
 /* … until something is different. Returns whether there is such a one. */
 bool race_readmit(Race *race);
+/* A window has passed, of which nothing is known of shadows. Returns whether a ban has ended. */
+bool race_pass_bans(Race *race);
 
 /* A sentence for status and journal, with the names of the candidates; to be freed. */
 char *race_step_to_string(const RaceStep *step, const char *const *names);

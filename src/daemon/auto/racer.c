@@ -223,7 +223,9 @@ void racer_tick(Racer *r, uint64_t now) {
         Meter m;
         int over;
 
-        if (!racer_fits(r) || r->unit->state != UNIT_ATTACHED || r->ending || now < r->look_usec)
+        /* no window ends while a switch is on its way: what runs then is not what was chosen */
+        if (!racer_fits(r) || r->unit->state != UNIT_ATTACHED || r->unit->choice->chosen != r->present ||
+            r->ending || now < r->look_usec)
                 return;
 
         if (r->untold) {
@@ -255,6 +257,11 @@ bool racer_wakes(Racer *r, uint64_t now) {
         if (over > 0) {
                 w = window_until(r, &m);
                 wakes = rest_ends(&r->rest, &w, r->race.margin);
+                if (race_pass_bans(&r->race) && !wakes) {
+                        rest_unsettle(&r->rest);
+                        wakes = r->rest.reason == REST_NOT;
+                }
+                show(r, NULL);
         }
         if (over)
                 begin_window(r, now);
@@ -403,7 +410,7 @@ int racer_new(Unit *u, const AutoBackend *b, ShadowHost *host, uint64_t now, con
 
 void racer_rest(Racer *r) {
         r->shadows = r->backend->shadows_free(r->shadows);
-        memset(r->unit->choice->figures, 0, sizeof(r->unit->choice->figures));
+        show(r, NULL); /* without what they missed */
 }
 
 Racer *racer_free(Racer *r) {

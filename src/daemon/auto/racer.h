@@ -45,7 +45,7 @@ DEFINE_TRIVIAL_CLEANUP_FUNC(Racer *, racer_free);
 bool racer_fits(const Racer *r);
 /* Nothing changed for some windows, or none can pass now: other units may have its place. */
 static inline bool racer_is_calm(const Racer *r) {
-        return r->rest.n_calm >= REST_CALM_WINDOWS || r->untold < 0 || r->unit->state != UNIT_ATTACHED;
+        return r->rest.n_same >= REST_CALM_WINDOWS || r->untold < 0 || r->unit->state != UNIT_ATTACHED;
 }
 
 /* Whether the kernel ended the policy, which is not the stock one; … */

@@ -5,8 +5,9 @@
 
 #include "rest.h"
 
+/* A window in which the unit asked for next to nothing says nothing else. */
 static bool missed_less_than(const RaceWindow *w, double part) {
-        return w->misses == 0 || w->misses < part * w->requests;
+        return w->misses == 0 || w->requests < RACE_SAMPLE_MIN || w->misses < part * w->requests;
 }
 
 void rest_count(Rest *r, const RaceWindow *w, double margin) {
@@ -30,7 +31,7 @@ void rest_unsettle(Rest *r) {
 
 void rest_switched(Rest *r) {
         rest_unsettle(r);
-        r->n_doubled = 0;
+        r->n_same = r->n_doubled = 0;
 }
 
 /* Of the settled windows, with one that is the last of these. */
@@ -51,6 +52,7 @@ void rest_take_step(Rest *r, const RaceWindow *w, const RaceStep *step) {
                 return;
         }
 
+        r->n_same++;
         r->n_calm++;
         if (!step->settled)
                 return;
@@ -110,9 +112,9 @@ char *rest_to_string(const Rest *r) {
         case REST_IDLE:
                 return g_strdup("which misses so little that none could be better");
         case REST_SETTLED:
-                return g_strdup_printf("which has been the best for %u windows: policies are compared again "
-                                       "when it misses more or less than now, or after %u windows",
-                                       r->n_calm, length_of(r));
+                return g_strdup_printf("as no other one gains more than the margin: policies are compared "
+                                       "again when it misses more or less than now, when a ban ends, or %u "
+                                       "windows later", length_of(r));
         case REST_NOT:
                 break;
         }

@@ -14,8 +14,9 @@
  * one is one of these. … */
 #define REST_CALM_WINDOWS 32U
 #define REST_SETTLED_WINDOWS 16U
-/* … It rests until two windows in a row in which the unit misses more than it did in those, or less: by so
- * many margins, or that part of it if this is more, and so many standard deviations of those beyond that. */
+/* … It rests until a ban ends, or two windows in a row in which the unit misses more than it did in those,
+ * or less: by so many margins, or that part of it if this is more, and so many standard deviations of those
+ * beyond that. */
 #define REST_MARGINS 2
 #define REST_PART 0.1
 #define REST_DEVIATIONS 3
@@ -34,6 +35,7 @@ typedef enum RestReason {
 typedef struct Rest {
         RestReason reason;   /* why it rests, or is to */
         unsigned n_idle;     /* windows in a row in which next to nothing was missed */
+        unsigned n_same;     /* windows since another policy was chosen */
         unsigned n_calm;     /* windows in a row that changed nothing; … */
         unsigned n_settled;  /* … those of them in which none was better; … */
         double ratio;        /* … what the unit missed in those, an average, … */

@@ -93,7 +93,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *userd
 
                 p->child = NULL;
                 shadow_process_fail(p, why);
-                p->func(p, NULL, p->userdata);
+                (void) p->func(p, NULL, p->userdata);
         }
         /* Takes the last reference: child_done() follows. */
         return sd_event_source_set_floating(source, false);
@@ -113,15 +113,15 @@ static int on_answer(sd_event_source *source, int fd, uint32_t revents, void *us
                 return 0;
         if (n <= 0) /* it ends */
                 return sd_event_source_set_enabled(source, SD_EVENT_OFF);
-        if (n != sizeof(m.answer) || m.answer.misses > m.answer.requests) {
+        if (n != sizeof(m.answer) || m.answer.misses > m.answer.requests ||
+            !p->func(p, &m.answer, p->userdata)) {
                 shadow_process_fail(p, "talks nonsense");
-                p->func(p, NULL, p->userdata);
+                (void) p->func(p, NULL, p->userdata);
                 return 0;
         }
 
         p->pause_usec = PAUSE_MIN_USEC;
         p->failing = false;
-        p->func(p, &m.answer, p->userdata);
         return 0;
 }
 

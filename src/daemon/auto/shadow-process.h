@@ -10,8 +10,9 @@
  * it: what it does not read in time it misses. */
 typedef struct ShadowProcess ShadowProcess;
 
-/* It answered; or, NULL, it ended, or will. Neither is told from within a call of these functions. */
-typedef void (*shadow_process_func_t)(ShadowProcess *p, const ShadowAnswer *answer, void *userdata);
+/* It answered; or, NULL, it ended, or will. Neither is told from within a call of these functions. Returns
+ * whether it was asked for the answer: else it is as good as nonsense. */
+typedef bool (*shadow_process_func_t)(ShadowProcess *p, const ShadowAnswer *answer, void *userdata);
 
 /* Does not start it. Options are "NAME=VALUE"; NULL: there are none. The unit is for messages. Returns NULL
  * if there is no memory. */

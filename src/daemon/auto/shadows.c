@@ -98,17 +98,19 @@ static void tell_soon(Shadows *s) {
         (void) sd_event_source_set_enabled(s->tell, SD_EVENT_ONESHOT);
 }
 
-static void stop_waiting(Shadows *s, size_t i) {
+/* Returns whether the answer of that one was waited for. */
+static bool stop_waiting(Shadows *s, size_t i) {
         uint64_t bit = UINT64_C(1) << i;
 
         if (!(s->waiting & bit))
-                return;
+                return false;
         s->waiting &= ~bit;
         if (s->waiting == 0)
                 tell_soon(s);
+        return true;
 }
 
-static void on_answer(ShadowProcess *p, const ShadowAnswer *answer, void *userdata) {
+static bool on_answer(ShadowProcess *p, const ShadowAnswer *answer, void *userdata) {
         Shadows *s = userdata;
         size_t i = 0;
 
@@ -119,7 +121,7 @@ static void on_answer(ShadowProcess *p, const ShadowAnswer *answer, void *userda
                 s->ended.candidates[i].valid = false;
         else
                 s->ended.candidates[i].misses = answer->misses;
-        stop_waiting(s, i);
+        return stop_waiting(s, i);
 }
 
 static int on_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
