@@ -332,6 +332,26 @@ static void test_may_hang(void **state) {
         }
 }
 
+/* A directory of the path has become a link to what may hang: nobody is to look there. */
+static void test_link_to_hang(void **state) {
+        _cleanup_free_ char *a = make_file("fuse/a", 1), *mountinfo = NULL;
+        g_autofree char *text = g_strdup_printf("21 20 8:17 / / rw - ext4 x rw\n"
+                                                "22 21 0:99 / %s/fuse rw - fuse.sshfs x rw\n", dir),
+                        *link = g_build_filename(dir, "app", NULL),
+                        *path = g_build_filename(link, "a", NULL);
+        struct libmnt_table *table;
+        struct stat st = {};
+
+        mountinfo = test_file(dir, "mountinfo2", text);
+        assert_int_equal(symlink("fuse", link), 0);
+        assert_int_equal(mounts_read(mountinfo, &table), 0);
+        assert_int_equal(recorded_path_open(table, a, &st), -EXDEV);
+        assert_int_equal(st.st_ino, 0);
+        assert_int_equal(recorded_path_open(table, path, &st), -ENOTDIR);
+        assert_int_equal(st.st_ino, 0); /* it was not looked at */
+        mnt_unref_table(table);
+}
+
 static void test_read(void **state) {
         _cleanup_free_ char *a = make_file("a", 40), *b = make_file("b", 2), *c = make_file("c", 1),
                             *d = make_file("d", 1), *mounts = mount_as("ext4", "/");
@@ -382,6 +402,11 @@ static void test_room(void **state) {
         used_file(&r, "/a", a, DEVICE, 0, n_pages);
         locate(&r, "ext4", "/");
 
+        set_rooms(0, 0);
+        assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
+        assert_true(n.full);
+        assert_int_equal(n.n_pages, 0);
+
         set_rooms(1000, 501);
         assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
         assert_int_equal(n.n_pages, n_pages);
@@ -407,6 +432,7 @@ int main(void) {
                 DIR_TEST(test_may_hang),
                 DIR_TEST(test_read),
                 DIR_TEST(test_room),
+                DIR_TEST(test_link_to_hang),
         };
 
         cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -277,6 +277,58 @@ static void test_restarts(void **state) {
         assert_null(strstr(said + 1, "Recorded"));
 }
 
+/* A whole minute waits to be saved behind another save; then the unit starts again, and crashes. */
+static void test_brief_behind(void **state) {
+        g_autofree char *line = NULL;
+        Unit *u = make_unit(UNIT);
+        int fd;
+
+        assert_true(g_file_get_contents(mounts, &line, NULL, NULL));
+        assert_int_equal(unlink(mounts), 0);
+        assert_int_equal(mkfifo(mounts, 0600), 0);
+        make_cgroup("one");
+        enter_cgroup(u, "one");
+        settle();
+        played.pages = 0x1;
+        replay_minute_over(replay, u); /* hangs */
+        make_cgroup("two");
+        enter_cgroup(u, "two");
+        run();
+        played.pages = 0x7;
+        replay_minute_over(replay, u); /* waits: 3 pages */
+        make_cgroup("three");
+        enter_cgroup(u, "three");
+        run();
+        played.pages = 0x1;
+        u->cgroup = mfree(u->cgroup); /* ends early: 1 page */
+        u->cgroup_id = 0;
+        u->active = false;
+        manager_mark_dirty(fixture->manager, u);
+        run();
+
+        fd = open(mounts, O_WRONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(unlink(mounts), 0);
+        free(test_file(dir, "mountinfo", line));
+        assert_int_equal(write(fd, line, strlen(line)), strlen(line));
+        assert_int_equal(close(fd), 0);
+        settle();
+        assert_non_null(strstr(log_lines->str, "uses 3 pages"));
+}
+
+/* A slice whose memory is full of cache, as any with a limit is after a while. */
+static void test_full_slice(void **state) {
+        Unit *u = make_unit(UNIT);
+
+        free(test_file(dir, "system.slice/memory.max", "1073741824\n"));
+        free(test_file(dir, "system.slice/memory.high", "max\n"));
+        free(test_file(dir, "system.slice/memory.current", "1073737728\n"));
+        free(test_file(dir, "system.slice/memory.stat",
+                       "anon 10000000\nfile 1063737728\ninactive_file 1000000000\nactive_file 63737728\n"));
+        start_unit(u, "one");
+        assert_true(played.pages_max > 1000);
+}
+
 /* ---- forgetting */
 
 typedef struct Forgotten {
@@ -360,6 +412,8 @@ int main(void) {
                 REPLAY_TEST(test_stopping),
                 REPLAY_TEST(test_late),
                 REPLAY_TEST(test_restarts),
+                REPLAY_TEST(test_brief_behind),
+                REPLAY_TEST(test_full_slice),
                 REPLAY_TEST(test_forget),
                 REPLAY_TEST(test_forget_read),
         };

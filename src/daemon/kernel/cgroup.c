@@ -196,9 +196,21 @@ static uint64_t read_rest(const char *root, const char *path, const char *name, 
         return current >= limit ? 0 : limit - current;
 }
 
+static int parse_inactive(const char *key, const char *value, void *userdata) {
+        if (streq(key, "inactive_file"))
+                (void) safe_atou64(value, userdata);
+        return 0;
+}
+
+/* What is cached and not in use makes room. */
 static uint64_t read_own_room(const char *root, const char *path) {
-        return read_rest(root, path, "memory.current",
-                         MIN(read_number(root, path, "memory.max"), read_number(root, path, "memory.high")));
+        uint64_t limit = MIN(read_number(root, path, "memory.max"), read_number(root, path, "memory.high")),
+                 rest = read_rest(root, path, "memory.current", limit), inactive = 0;
+        _cleanup_free_ char *text = NULL;
+
+        if (limit != UINT64_MAX && cgroup_read_file(root, path, /* id= */ 0, "memory.stat", &text) >= 0)
+                (void) flat_keyed_foreach(text, parse_inactive, &inactive);
+        return MIN(limit, rest + MIN(inactive, UINT64_MAX - rest));
 }
 
 static uint64_t read_own_tasks_room(const char *root, const char *path) {

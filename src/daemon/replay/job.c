@@ -29,7 +29,7 @@
 ReplayJob *replay_job_new(ReplayJobKind kind, const char *unit, const char *dir) {
         ReplayJob *j = g_new0(ReplayJob, 1);
 
-        job_init(&j->job, kind, /* patient= */ kind == REPLAY_SAVE || kind == REPLAY_LOOK, unit, dir);
+        job_init(&j->job, kind, /* patient= */ kind != REPLAY_READ && kind != REPLAY_FORGET, unit, dir);
         return j;
 }
 
@@ -70,7 +70,7 @@ static int save(const ReplayJob *j, const char *name, ReplayResult *ret) {
         dir = kept_open(j->job.dir);
         if (dir < 0)
                 return dir;
-        if (j->brief && is_more_kept(j, dir, name, ret->kept.n_pages))
+        if (j->job.kind == REPLAY_SAVE_BRIEF && is_more_kept(j, dir, name, ret->kept.n_pages))
                 return -EALREADY;
         r = replay_file_save(dir, name, &recording);
         return r < 0 ? r : kept_limit(dir, FILES_MAX, TOTAL_SIZE_MAX);
@@ -199,6 +199,7 @@ static void run(int fd, void *userdata) {
                 result.error = read_ahead(j, name, &result);
                 break;
         case REPLAY_SAVE:
+        case REPLAY_SAVE_BRIEF:
                 result.error = save(j, name, &result);
                 break;
         case REPLAY_FORGET:

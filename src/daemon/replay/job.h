@@ -5,10 +5,11 @@
 #include "read.h"
 
 typedef enum ReplayJobKind {
-        REPLAY_READ,   /* reads ahead what is recorded, in the control group of the unit */
-        REPLAY_SAVE,   /* what the unit used becomes its recording */
-        REPLAY_FORGET, /* removes the recording */
-        REPLAY_LOOK,   /* what is recorded */
+        REPLAY_READ,       /* reads ahead what is recorded, in the control group of the unit */
+        REPLAY_SAVE,       /* what the unit used becomes its recording */
+        REPLAY_SAVE_BRIEF, /* the same, but it ended early: a recording of more pages stays */
+        REPLAY_FORGET,     /* removes the recording */
+        REPLAY_LOOK,       /* what is recorded */
 } ReplayJobKind;
 
 /* Why nothing is read ahead in a control group. */
@@ -44,7 +45,6 @@ typedef struct ReplayJob {
 
         /* to save */
         Uses uses;
-        bool brief;          /* the unit ended early: a recording of more pages stays */
 } ReplayJob;
 
 ReplayJob *replay_job_new(ReplayJobKind kind, const char *unit, const char *dir);

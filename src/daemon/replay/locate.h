@@ -13,8 +13,8 @@ char *path_of_fd(int fd, char ret[static FD_PATH_SIZE]);
 int mounts_read(const char *mountinfo, struct libmnt_table **ret);
 
 /* Opens what may be a file of a recording, by O_PATH: nothing is read, and no device or FIFO hears of it. No
- * part of the path may be a symbolic link. -EBADF: it is no regular file; -EXDEV: it is on a file system
- * that may hang, and was not looked at. */
+ * part of the path may be a symbolic link: -ENOTDIR. -EBADF: it is no regular file; -EXDEV: it is on a file
+ * system that may hang, and was not looked at. */
 int recorded_path_open(struct libmnt_table *mounts, const char *path, struct stat *ret);
 /* The same for a file of a recording that is located. -ESTALE: it is another one by now. */
 int recorded_file_open(struct libmnt_table *mounts, const RecordedFile *f);

@@ -117,6 +117,7 @@ int recording_read(const Recording *recording, const char *mountinfo, uint64_t (
         GThread *threads[N_THREADS - 1];
         int r;
 
+        x.counts.full = x.keep == 0;
         r = mounts_read(mountinfo, &x.mounts);
         if (r < 0)
                 return r;

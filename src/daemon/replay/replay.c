@@ -80,6 +80,7 @@ static void job_ended(Job *job, int r, const void *bytes, void *userdata) {
                 report_read(u, j, r, result);
                 break;
         case REPLAY_SAVE:
+        case REPLAY_SAVE_BRIEF:
                 was_saved(x, u, j, r, result);
                 break;
         case REPLAY_FORGET:
@@ -151,11 +152,11 @@ static void end_recording(Replay *r, Unit *u, Keep keep) {
         if (k < 0 || keep == KEEP_NOT)
                 return;
 
-        j = replay_job_new(REPLAY_SAVE, u->name, r->manager->paths.replay);
+        j = replay_job_new(keep == KEEP ? REPLAY_SAVE : REPLAY_SAVE_BRIEF, u->name,
+                           r->manager->paths.replay);
         j->uses = TAKE_STRUCT(uses);
-        j->brief = keep == KEEP_BRIEF;
         j->mounts = r->manager->paths.mounts;
-        jobs_drop(r->jobs, u->name, 1U << REPLAY_SAVE);
+        jobs_drop(r->jobs, u->name, 1U << REPLAY_SAVE_BRIEF | (keep == KEEP ? 1U << REPLAY_SAVE : 0));
         jobs_add(r->jobs, &j->job);
 }
 
@@ -339,6 +340,7 @@ void replay_forget(Replay *r, const char *unit, job_forgotten_t forgotten, void 
         if (u)
                 end_recording(r, u, KEEP_NOT);
         stop_jobs(r, unit, REPLAY_SAVE);
+        stop_jobs(r, unit, REPLAY_SAVE_BRIEF);
         stop_jobs(r, unit, REPLAY_READ); /* or this would wait for it */
         j->job.forgotten = forgotten;
         j->job.userdata = userdata;

@@ -123,6 +123,12 @@ bool report_saved(Unit *u, const ReplayJob *j, int error, const ReplayResult *re
                 was_saved(u, j, &result->kept);
                 return false;
         }
+        if (error == -ENODATA && j->uses.n_lost > 0) {
+                report_reason(u, "not recorded at this start: it had no room for what it used");
+                log_full_fields(LOG_INFO, 0, LOG_FIELDS(.unit = unit),
+                                "%s: Not recorded at this start: it had no room for what it used.", unit);
+                return false;
+        }
         if (error == -ENODATA || error == -EALREADY) {
                 log_debug("%s: %s.", unit, error == -ENODATA ?
                                   "It used no files that could be recorded" :

@@ -28,7 +28,8 @@ struct uses_unit {
 };
 
 /* Subvolumes of btrfs have one device for the kernel, and each has inodes of the same numbers: the
- * generation tells their files apart. */
+ * generation tells their files apart, but for a file and itself in a snapshot: these count as one, under the
+ * path that came first. */
 struct uses_file_key {
         __u64 unit;      /* the id of its control group */
         __u64 ino;

@@ -20,8 +20,8 @@
 #define S_IFREG		0100000
 #define TMPFS_MAGIC	0x01021994
 
-/* A read comes here again for what is behind these. */
-#define CHUNKS_AT_ONCE	32
+/* A read comes here with 31 folios at most, of 512 pages at most, and again for what is behind these. */
+#define CHUNKS_AT_ONCE	256
 
 /* Whose children read ahead for a unit, which is no use. */
 const volatile int daemon_tgid;
