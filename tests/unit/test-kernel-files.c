@@ -145,8 +145,15 @@ static void test_cgroup_room(void **state) {
         free(test_file(dir, "r.slice/memory.max", "2000\n"));
         free(test_file(dir, "r.slice/memory.current", "1700\n"));
         assert_int_equal(cgroup_read_room(dir, "/r.slice/s.service"), 300);
+        assert_int_equal(cgroup_read_cache_room(dir, "/r.slice/s.service"), 300);
+        free(test_file(dir, "r.slice/memory.stat", "anon 1000\ninactive_file 50\nactive_file 600\n"));
+        assert_int_equal(cgroup_read_room(dir, "/r.slice/s.service"), 300);
+        assert_int_equal(cgroup_read_cache_room(dir, "/r.slice/s.service"), 350);
         free(test_file(dir, "r.slice/memory.current", "2100\n"));
         assert_int_equal(cgroup_read_room(dir, "/r.slice/s.service"), 0);
+        assert_int_equal(cgroup_read_cache_room(dir, "/r.slice/s.service"), 50);
+        free(test_file(dir, "r.slice/memory.stat", "inactive_file 5000\n"));
+        assert_int_equal(cgroup_read_cache_room(dir, "/r.slice/s.service"), 400);
 }
 
 static void test_cgroup_limits(void **state) {

@@ -407,16 +407,23 @@ static void test_room(void **state) {
         assert_true(n.full);
         assert_int_equal(n.n_pages, 0);
 
-        set_rooms(1000, 501);
+        set_rooms(32U << 20, 32U << 20);
         assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
         assert_int_equal(n.n_pages, n_pages);
         assert_false(n.full);
 
-        set_rooms(1000, 500);
+        /* there was no more to begin with */
+        set_rooms(8U << 20, 8U << 20);
+        assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
+        assert_true(n.full);
+        assert_int_equal(n.n_pages, n_pages / 2);
+        assert_int_equal(n.n_files, 1);
+
+        /* others have the rest */
+        set_rooms(32U << 20, 17U << 20);
         assert_int_equal(recording_read(&r, mounts, look, NULL, &n), 0);
         assert_true(n.full);
         assert_int_equal(n.n_pages, n_pages / 8);
-        assert_int_equal(n.n_files, 1);
 }
 
 int main(void) {

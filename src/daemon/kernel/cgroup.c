@@ -196,21 +196,27 @@ static uint64_t read_rest(const char *root, const char *path, const char *name, 
         return current >= limit ? 0 : limit - current;
 }
 
+static uint64_t read_own_limit(const char *root, const char *path) {
+        return MIN(read_number(root, path, "memory.max"), read_number(root, path, "memory.high"));
+}
+
+static uint64_t read_own_room(const char *root, const char *path) {
+        return read_rest(root, path, "memory.current", read_own_limit(root, path));
+}
+
 static int parse_inactive(const char *key, const char *value, void *userdata) {
         if (streq(key, "inactive_file"))
                 (void) safe_atou64(value, userdata);
         return 0;
 }
 
-/* What is cached and not in use makes room. */
-static uint64_t read_own_room(const char *root, const char *path) {
-        uint64_t limit = MIN(read_number(root, path, "memory.max"), read_number(root, path, "memory.high")),
-                 rest = read_rest(root, path, "memory.current", limit), inactive = 0;
+static uint64_t read_own_cache_room(const char *root, const char *path) {
+        uint64_t limit = read_own_limit(root, path), room = read_own_room(root, path), inactive = 0;
         _cleanup_free_ char *text = NULL;
 
         if (limit != UINT64_MAX && cgroup_read_file(root, path, /* id= */ 0, "memory.stat", &text) >= 0)
                 (void) flat_keyed_foreach(text, parse_inactive, &inactive);
-        return MIN(limit, rest + MIN(inactive, UINT64_MAX - rest));
+        return inactive < limit - room ? room + inactive : limit;
 }
 
 static uint64_t read_own_tasks_room(const char *root, const char *path) {
@@ -250,6 +256,10 @@ static uint64_t read_least(const char *root, const char *path,
 
 uint64_t cgroup_read_room(const char *root, const char *path) {
         return read_least(root, path, read_own_room);
+}
+
+uint64_t cgroup_read_cache_room(const char *root, const char *path) {
+        return read_least(root, path, read_own_cache_room);
 }
 
 uint64_t cgroup_read_tasks_room(const char *root, const char *path) {

@@ -51,3 +51,5 @@ uint64_t cgroup_read_tasks_room(const char *root, const char *path);
 /* How many bytes the control group can grow by, until it or one above it is at its memory.high or
  * memory.max; UINT64_MAX if it has no limit, or that cannot be read. */
 uint64_t cgroup_read_room(const char *root, const char *path);
+/* The same with what is cached and not in use, which makes room for what is read. */
+uint64_t cgroup_read_cache_room(const char *root, const char *path);

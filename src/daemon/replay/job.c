@@ -148,7 +148,7 @@ static uint64_t room(void *userdata) {
         j->alone = j->alone || is_alone(j);
         if (j->alone)
                 return 0;
-        return MIN(cgroup_read_room(j->root, j->cgroup), meminfo_read_available("/proc/meminfo"));
+        return MIN(cgroup_read_cache_room(j->root, j->cgroup), meminfo_read_available("/proc/meminfo"));
 }
 
 static int load(const ReplayJob *j, const char *name, Recording *recording, ReplayResult *ret) {

@@ -37,7 +37,9 @@ static bool take_room(Reader *x, uint64_t n) {
         g_mutex_lock(&x->lock);
         if (x->n_unlooked >= BYTES_BETWEEN_LOOKS) {
                 x->n_unlooked = 0;
-                x->counts.full = x->counts.full || x->room(x->userdata) <= x->keep;
+                /* what was read is in nobody's use yet, and so counts as room */
+                x->counts.full = x->counts.full ||
+                        x->room(x->userdata) <= x->keep + x->counts.n_pages * x->page;
         }
         full = x->counts.full;
         if (!full) {

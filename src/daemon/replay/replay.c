@@ -182,7 +182,7 @@ static unsigned count_levels(const char *cgroup) {
 
 /* No more than half of what the unit has room for. */
 static uint64_t pages_max(const Unit *u) {
-        uint64_t room = MIN(cgroup_read_room(u->manager->paths.kernel.cgroup, u->cgroup),
+        uint64_t room = MIN(cgroup_read_cache_room(u->manager->paths.kernel.cgroup, u->cgroup),
                             meminfo_read_available("/proc/meminfo"));
 
         return MIN(room / 2 / (uint64_t) sysconf(_SC_PAGESIZE), RECORDING_PAGES_MAX);
