@@ -119,6 +119,8 @@ usual_devices() {
         done
         # whether the timer works is found out by waiting for it, on a busy host in vain
         KERNEL_ARGS+=" root=/dev/vda null_blk.nr_devices=0 no_timer_check"
+        # the clock may leap by minutes while it is found out which one it is; a kernel that hangs then does not boot
+        KERNEL_ARGS+=" rcupdate.rcu_cpu_stall_suppress_at_boot=1"
         # the kernels that check everything take it for a bug if somebody waits for a busy host for 120 s
         KERNEL_ARGS+=" sysctl.kernel.hung_task_timeout_secs=600"
 }

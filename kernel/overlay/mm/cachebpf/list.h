@@ -152,7 +152,7 @@ static __always_inline void cachebpf_link(struct cachebpf_node *node, struct cac
 	WRITE_ONCE(f->list, list_id);
 }
 
-/* Take @f from its list, for another one: until that has it, it says that it is on this one still. */
+/* Take @f from its list, for another one: until that has it, it says that it is on this one. */
 static __always_inline void cachebpf_take_off(struct cachebpf_node *node, struct cachebpf_folio *f,
 					      u32 pfn)
 {
