@@ -8,7 +8,7 @@ import pathlib
 import time
 
 import guest
-from workloads import BENCH, MIB, MGLRU, POLICIES, STOCK, Load, Variant
+from workloads import BENCH, MIB, STOCK, Load, Variant
 from workloads_dispatch import Reads
 
 INTERRUPT = "asm_sysvec_apic_timer_interrupt"
@@ -52,7 +52,7 @@ class Interrupts(Load):
 
     TITLE = "interrupts that wait"
     CPUS = 1
-    VARIANTS = (STOCK, MGLRU, *(Variant(name, policy=name) for name in ("noop", "mlcache", "acfs")), *POLICIES)
+    VARIANTS = (STOCK, *(Variant(name, policy=name) for name in ("noop", "lfu", "s3fifo", "acfs")))
     CACHED = 512 * MIB
     MEMORY_MAX = 40 * MIB
     READS = Reads("miss", MEMORY_MAX, 256 * MIB, 20000, 15000)
@@ -73,11 +73,11 @@ class Interrupts(Load):
         return (f"how late a timer goes off, every 20 to 60 us: in {self.READS.operations} random reads of "
                 f"{self.READS.file_bytes // MIB} MiB with MemoryMax={self.MEMORY_MAX // MIB}M, most of which miss and "
                 f"evict; and while a policy is attached to a slice with {self.CACHED // MIB} MiB cached and detached "
-                f"again, {self.TURNS} times (stock and mglru: nothing is done); by cachebpf: what waited for its own "
+                f"again, {self.TURNS} times (stock: nothing is done); by cachebpf: what waited for its own "
                 "functions, and longer than 10 us (0: nothing did); all else waited for the allocator and the like")
 
     def measure(self, variant, _repetition):
-        guest.set_mglru(variant.mglru)
+        guest.set_mglru(False)
         result = {}
         for when, watched in (("evicting", self.evict), ("changing", self.change)):
             self.prepare(variant)

@@ -241,17 +241,35 @@ static void test_late(void **state) {
         assert_int_equal(played.n_begin, 2);
 }
 
+/* Who reads what is mounted waits from now on. Returns what that was, to be freed. */
+static char *hang_saves(void) {
+        char *line;
+
+        assert_true(g_file_get_contents(mounts, &line, NULL, NULL));
+        assert_int_equal(unlink(mounts), 0);
+        assert_int_equal(mkfifo(mounts, 0600), 0);
+        return line;
+}
+
+static void let_saves_go(const char *line) {
+        int fd = open(mounts, O_WRONLY | O_CLOEXEC);
+
+        assert_true(fd >= 0);
+        assert_int_equal(unlink(mounts), 0);
+        free(test_file(dir, "mountinfo", line));
+        assert_int_equal(write(fd, line, strlen(line)), strlen(line));
+        assert_int_equal(close(fd), 0);
+        settle();
+}
+
 /* Of those that wait to be saved the last one is: the first one hangs. */
 static void test_restarts(void **state) {
         static const char *const cgroups[] = { "one", "two", "three", "four" };
         g_autofree char *line = NULL;
         Unit *u = make_unit(UNIT);
         const char *said;
-        int fd;
 
-        assert_true(g_file_get_contents(mounts, &line, NULL, NULL));
-        assert_int_equal(unlink(mounts), 0);
-        assert_int_equal(mkfifo(mounts, 0600), 0);
+        line = hang_saves();
         for (size_t i = 0; i < ELEMENTSOF(cgroups); i++) {
                 make_cgroup(cgroups[i]);
                 enter_cgroup(u, cgroups[i]);
@@ -263,13 +281,7 @@ static void test_restarts(void **state) {
         }
         assert_int_equal(played.n_end, ELEMENTSOF(cgroups));
 
-        fd = open(mounts, O_WRONLY | O_CLOEXEC);
-        assert_true(fd >= 0);
-        assert_int_equal(unlink(mounts), 0);
-        free(test_file(dir, "mountinfo", line));
-        assert_int_equal(write(fd, line, strlen(line)), strlen(line));
-        assert_int_equal(close(fd), 0);
-        settle();
+        let_saves_go(line);
         said = strstr(log_lines->str, "Recorded");
         assert_non_null(said);
         said = strstr(said + 1, "Recorded");
@@ -281,11 +293,8 @@ static void test_restarts(void **state) {
 static void test_brief_behind(void **state) {
         g_autofree char *line = NULL;
         Unit *u = make_unit(UNIT);
-        int fd;
 
-        assert_true(g_file_get_contents(mounts, &line, NULL, NULL));
-        assert_int_equal(unlink(mounts), 0);
-        assert_int_equal(mkfifo(mounts, 0600), 0);
+        line = hang_saves();
         make_cgroup("one");
         enter_cgroup(u, "one");
         settle();
@@ -306,13 +315,7 @@ static void test_brief_behind(void **state) {
         manager_mark_dirty(fixture->manager, u);
         run();
 
-        fd = open(mounts, O_WRONLY | O_CLOEXEC);
-        assert_true(fd >= 0);
-        assert_int_equal(unlink(mounts), 0);
-        free(test_file(dir, "mountinfo", line));
-        assert_int_equal(write(fd, line, strlen(line)), strlen(line));
-        assert_int_equal(close(fd), 0);
-        settle();
+        let_saves_go(line);
         assert_non_null(strstr(log_lines->str, "uses 3 pages"));
 }
 

@@ -7,7 +7,7 @@ import pathlib
 import loads
 
 # How long a job may take, which is what the time left is made of; what took place already corrects it.
-MINUTES = {"file-search": 9, "cost": 11, "get-scan": 10.5, "admission": 6, "dispatch": 1.5,
+MINUTES = {"file-search": 9, "cost": 11, "get-scan": 10.5, "admission": 6, "dispatch": 1.5, "interrupts": 8,
            **{name: 10 for name in loads.LOADS if name.startswith(("acfs-", "mlcache-"))},
            **{name: 20 for name in loads.LOADS if name.startswith("auto-")},
            **{name: 30 for name in loads.APART}}
