@@ -93,6 +93,7 @@ static int fake_attach(void *userdata, const Policy *policy, const PolicyConfig 
         FakeCgroup *c = get(k, id);
 
         k->n_attach++;
+        g_usleep(k->attach_usec);
         if (k->attach_error < 0) {
                 *ret_reason = strdup("attach failed");
                 return k->attach_error;

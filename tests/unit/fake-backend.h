@@ -35,6 +35,7 @@ typedef struct FakeKernel {
         bool update_lies;    /* the next update does, and nothing runs after it */
         const char *update_ejects; /* while the next one is made the kernel ends what runs, and says this */
         bool attach_unwatchable; /* and the link cannot be watched */
+        unsigned long attach_usec; /* how long it takes */
         unsigned n_attach, n_update, n_detach, n_open;
         int set_class_error;
         unsigned n_set_class;

@@ -244,6 +244,32 @@ static void test_budget(void **state) {
         assert_int_equal(g_hash_table_size(fixture->manager->dirty), 0);
 }
 
+static int note_attached(sd_event_source *s, void *userdata) {
+        unsigned *n = userdata;
+
+        *n = fixture->kernel.n_attach;
+        return 0;
+}
+
+/* Nor do those who come first after all others: who connects is one of them. */
+static void test_users_in_between(void **state) {
+        _cleanup_(sd_event_source_unrefp) sd_event_source *user = NULL;
+        unsigned n = 0;
+
+        fixture->kernel.attach_usec = 250000; /* a turn's time, and more */
+        for (unsigned i = 0; i < 3; i++) {
+                g_autofree char *name = g_strdup_printf("a%u.slice", i);
+
+                (void) add_unit(name, "lfu", i + 1);
+        }
+        assert_int_equal(sd_event_add_defer(fixture->event, &user, note_attached, &n), 0);
+        assert_int_equal(sd_event_source_set_priority(user, PRIORITY_USERS), 0);
+
+        run();
+        assert_int_equal(fixture->kernel.n_attach, 3);
+        assert_int_equal(n, 1);
+}
+
 static void note_state(void *userdata, Unit *u) {
         *(UnitState *) userdata = u->state;
 }
@@ -301,6 +327,7 @@ int main(void) {
                 FIXTURE_TEST(test_remove_configuration),
                 FIXTURE_TEST(test_unit_gone),
                 FIXTURE_TEST(test_budget),
+                FIXTURE_TEST(test_users_in_between),
                 FIXTURE_TEST(test_loaded_for_a_question),
                 FIXTURE_TEST(test_unsupported),
                 FIXTURE_TEST(test_waits_for_files),

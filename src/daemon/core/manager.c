@@ -27,11 +27,12 @@ const ManagerPaths manager_default_paths = {
 /* Clients, and the watchdog, do not wait for longer while thousands of units get their policies. */
 #define RECONCILE_USEC (200 * USEC_PER_MSEC)
 
-static int on_reconcile(sd_event_source *s, void *userdata) {
+static int on_reconcile(sd_event_source *s, uint64_t usec, void *userdata) {
         Manager *m = ASSERT_PTR(userdata);
         unsigned n = g_hash_table_size(m->dirty);
         int64_t begin = g_get_monotonic_time();
         bool done;
+        int r;
 
         done = manager_reconcile(m, RECONCILE_USEC);
         n -= done ? 0 : g_hash_table_size(m->dirty);
@@ -41,6 +42,11 @@ static int on_reconcile(sd_event_source *s, void *userdata) {
                 manager_notify(m, reconciled);
         else
                 manager_queue_reconcile(m);
+
+        /* What is left takes turns with users: a new client is one of them, whoever that is. */
+        r = sd_event_source_set_priority(s, done ? PRIORITY_RECONCILE : PRIORITY_USERS);
+        if (r < 0)
+                log_error_errno(r, "Cannot have clients come before the rest of the units: %m");
         return 0;
 }
 
@@ -58,7 +64,9 @@ int manager_new(const ManagerPaths *paths, sd_event *event, PolicyBackend *backe
         m->dirty = g_hash_table_new(NULL, NULL);
         m->pinned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 
-        r = sd_event_add_defer(event, &m->reconcile_source, on_reconcile, m);
+        /* Its time has come whenever there is something to do. A deferred event would not take turns with others, but
+         * come before them. */
+        r = sd_event_add_time(event, &m->reconcile_source, CLOCK_MONOTONIC, 0, 1, on_reconcile, m);
         if (r < 0)
                 return r;
 
