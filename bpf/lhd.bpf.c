@@ -53,10 +53,18 @@ struct {
 	__uint(max_entries, 4096);
 } cachebpf_events SEC(".maps");
 
+/* Accesses since the last use.  A processor that counts late has the time go back a little. */
+static __always_inline __u32 since(const struct usage *usage)
+{
+	__s32 age = now - usage->last;
+
+	return age > 0 ? age : 0;
+}
+
 static __always_inline __u32 age_of(const struct usage *usage)
 {
 	/* 64 bits: of a shift of 32 the verifier does not know that the upper half stays 0 */
-	__u64 age = now - usage->last;
+	__u64 age = since(usage);
 
 	return min(age >> unit, NR_AGES - 1);
 }
@@ -96,7 +104,7 @@ void CACHEBPF_OP(lhd_accessed, struct cachebpf_policy *policy, struct cachebpf_f
 	if (usage) {
 		count(&class_of(usage)->hits[age_of(usage)]);
 		usage->age[1] = usage->age[0];
-		usage->age[0] = (now - usage->last) % NEVER;
+		usage->age[0] = since(usage) % NEVER;
 		usage->last = now++;
 	}
 }

@@ -156,10 +156,12 @@ void CACHEBPF_OP(mglru_removed, struct cachebpf_policy *policy, struct cachebpf_
 	lru_gen_eviction(policy, folio, refs);
 }
 
-/* The oldest generation is no more; what it leaves becomes young again with its list. */
-static __always_inline void try_to_inc_min_seq(void)
+/*
+ * The oldest generation, @seq, is no more; what it leaves becomes young again with its list.
+ * Of several requests that find so one says it.
+ */
+static __always_inline void try_to_inc_min_seq(__u64 seq)
 {
-	__u64 seq = min_seq;
 	int i;
 
 	if (!__sync_bool_compare_and_swap(&min_seq, seq, seq + 1))
@@ -178,7 +180,8 @@ static __always_inline __u64 nr_cached(struct cachebpf_policy *policy)
 /* Is it time for a new generation? */
 static __always_inline bool should_run_aging(struct cachebpf_policy *policy)
 {
-	__u64 nr_gens = max_seq - min_seq + 1, total = nr_cached(policy);
+	__s64 nr_gens = max_seq - min_seq + 1;
+	__u64 total = nr_cached(policy);
 
 	if (nr_gens != MIN_NR_GENS + 1)
 		return nr_gens <= MIN_NR_GENS;
@@ -218,7 +221,7 @@ static __always_inline bool scan_folios(struct cachebpf_policy *policy,
 
 void CACHEBPF_OP(mglru_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
-	__u64 seq = min_seq, newest;
+	__u64 seq = min_seq, oldest, newest;
 
 	bpf_repeat(MAX_NR_GENS) {
 		newest = max_seq;
@@ -228,9 +231,10 @@ void CACHEBPF_OP(mglru_evict, struct cachebpf_policy *policy, struct cachebpf_ev
 			return;
 		seq++;
 		/* few are left: busy, or proposed now; or many, if they lie on another node */
-		if (min_seq + MIN_NR_GENS <= max_seq &&
-		    size_of(policy, min_seq) <= nr_cached(policy) / 4)
-			try_to_inc_min_seq();
+		oldest = min_seq;
+		if (oldest + MIN_NR_GENS <= max_seq &&
+		    size_of(policy, oldest) <= nr_cached(policy) / 4)
+			try_to_inc_min_seq(oldest);
 	}
 }
 

@@ -77,16 +77,18 @@ __verified_once int count_all_uses(struct cachebpf_policy *policy __arg_trusted,
 	struct history *h = folio_data(folio, struct history);
 	__u16 accesses = folio->accesses;
 	struct learned_slot *learned;
-	__u32 nr;
+	__u32 nr, uses;
 
 	*before = 0;
 	if (!h)
 		return 0;
-	nr = sketch_count(policy, h->key, accesses - h->known, nr_cached);
+	/* another request may know of more by now */
+	uses = bl_positive((__s32)(accesses - h->known));
+	nr = sketch_count(policy, h->key, uses, nr_cached);
 	learned = learned_find(h->key);
 	if (learned) {
 		*before = learned_before(learned, h->key);
-		learned_note(learned, h->key, accesses - h->known, nr_cached);
+		learned_note(learned, h->key, uses, nr_cached);
 		nr += *before;
 	}
 	if (accesses > 1)

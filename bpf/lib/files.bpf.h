@@ -71,9 +71,10 @@ static __always_inline void file_set_pace(struct file *file, __u64 loss)
 /* What each page of @file has lost since ever, if together they lose @loss for each use. */
 static __always_inline __s64 file_lost(struct file *file, __u64 loss)
 {
-	__u32 nr = file->uses - file->known;
+	__s32 nr = file->uses - file->known;
 
-	if (nr) {
+	/* a processor that counts late takes uses back that were known */
+	if (nr > 0) {
 		file->known += nr;
 		file->lost += nr * file_part(file, loss);
 		any_file.lost += nr * file_part(&any_file, loss);

@@ -91,6 +91,7 @@ static __always_inline void ladder_rise(struct cachebpf_policy *policy)
 {
 	__u32 nr = ladder_find_lowest(policy);
 
-	if (nr > NR_FREE && nr < NR_RUNGS)
+	/* all may be worth more than the rungs are for; but where there is nothing it is no reason to rise */
+	if (nr > NR_FREE && (nr < NR_RUNGS || bpf_cachebpf_list_len(policy, ladder_above)))
 		ladder_lowest += nr - NR_FREE;
 }

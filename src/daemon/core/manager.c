@@ -64,8 +64,8 @@ int manager_new(const ManagerPaths *paths, sd_event *event, PolicyBackend *backe
         m->dirty = g_hash_table_new(NULL, NULL);
         m->pinned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 
-        /* Its time has come whenever there is something to do. A deferred event would not take turns with others, but
-         * come before them. */
+        /* Its time has come whenever there is something to do. A deferred event would not take turns with
+         * others, but come before them. */
         r = sd_event_add_time(event, &m->reconcile_source, CLOCK_MONOTONIC, 0, 1, on_reconcile, m);
         if (r < 0)
                 return r;
