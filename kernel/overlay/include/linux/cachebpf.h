@@ -289,7 +289,9 @@ struct cachebpf_ops {
 
 	/**
 	 * @policy_exit: The policy was detached or replaced, or could not be
-	 * attached after policy_init(); nothing else is called any more.  May sleep.
+	 * attached after policy_init(); nothing else is called any more.  That may be
+	 * a while later, until when its map is busy: a reclaimer may be stopped.  May
+	 * sleep.
 	 */
 	void (*policy_exit)(struct cachebpf_policy *policy);
 

@@ -249,7 +249,10 @@ struct cachebpf_policy {
 	unsigned long			nr_hopeless;
 	/* to mark what is cached; see sample.c */
 	struct work_struct		marking;
+	/* its own, until it is retired, and those of reclaimers; the last one ends it */
 	refcount_t			ref;
+	struct work_struct		ending;
+	struct cachebpf_ops		*ending_ops;
 	struct rcu_head			rcu;
 	struct cachebpf_node		*nodes[];
 };

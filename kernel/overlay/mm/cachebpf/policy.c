@@ -13,7 +13,6 @@
 #include <linux/idr.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
 #include <trace/events/cachebpf.h>
@@ -156,13 +155,6 @@ void cachebpf_policy_expel(struct cachebpf_policy *policy)
 	mutex_unlock(&cachebpf_mutex);
 }
 
-void cachebpf_policy_put(struct cachebpf_policy *policy)
-{
-	/* free_policy() waits; the structure stays until after a grace period */
-	if (refcount_dec_and_test(&policy->ref))
-		wake_up_var(&policy->ref);
-}
-
 static void free_policy(struct cachebpf_policy *policy)
 {
 	int nid;
@@ -182,6 +174,52 @@ static void free_policy(struct cachebpf_policy *policy)
 	cachebpf_watchdog_free(policy);
 	css_put(&policy->memcg->css);
 	kfree_rcu(policy, rcu);
+}
+
+/* Hooks are live, and the table may have entries, while there is any policy. */
+static void get_table(void)
+{
+	static_branch_inc(&cachebpf_key);
+	mutex_lock(&cachebpf_mutex);
+	nr_policies++;
+	mutex_unlock(&cachebpf_mutex);
+}
+
+static void put_table(void)
+{
+	mutex_lock(&cachebpf_mutex);
+	if (!--nr_policies)
+		cachebpf_table_empty();
+	mutex_unlock(&cachebpf_mutex);
+	static_branch_dec(&cachebpf_key);
+}
+
+/* Nobody has a reference to @policy any more. */
+static void end_policy(struct cachebpf_policy *policy)
+{
+	struct cachebpf_ops *ops = policy->ending_ops;
+
+	cachebpf_account_trim(policy->account);
+	if (ops->policy_exit)
+		ops->policy_exit(policy);
+	/* from here on the same map can be attached again */
+	WRITE_ONCE(ops->policy, NULL);
+	RCU_INIT_POINTER(cachebpf_policies[policy->id], NULL);
+	synchronize_rcu_expedited();
+	free_policy(policy);
+	put_table();
+	bpf_struct_ops_put(ops);
+}
+
+static void ending_work(struct work_struct *work)
+{
+	end_policy(container_of(work, struct cachebpf_policy, ending));
+}
+
+void cachebpf_policy_put(struct cachebpf_policy *policy)
+{
+	if (refcount_dec_and_test(&policy->ref))
+		queue_work(system_unbound_wq, &policy->ending);
 }
 
 /*
@@ -219,6 +257,7 @@ static struct cachebpf_policy *new_policy(struct cachebpf_ops *ops, struct mem_c
 	if (cachebpf_watchdog_init(policy) || !policy->pcpu || !policy->account || !policy->hangup)
 		goto fail;
 	INIT_WORK(&policy->hangup->work, hangup_work);
+	INIT_WORK(&policy->ending, ending_work);
 	cachebpf_init_rest(policy);
 	cachebpf_init_sample(policy);
 	policy->counted_at = jiffies;
@@ -374,13 +413,13 @@ static void pass_rest(struct cachebpf_policy *policy)
 }
 
 /*
- * End of @policy, which is no longer published: no callback runs any more when
- * this returns, and every folio is with the policy that its cgroup has now, or
- * with stock reclaim.
+ * Take @policy, which is no longer published, out of use: when this returns
+ * every folio is with the policy that its cgroup has now, or with stock reclaim,
+ * and only policy_exit() is still to come.  That may have to wait for a reclaimer
+ * without processor time, which is not to be done with BPF's one mutex held.
  *
  * Grace periods are expedited, here and elsewhere in this directory: an
- * administrator waits for them, once for each unit of a thousand whose
- * configuration changes, and attaching and detaching are rare.
+ * administrator waits for them, for each of a thousand units.
  */
 static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *ops)
 {
@@ -402,36 +441,11 @@ static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *o
 		hand_over_list(policy, nid, CACHEBPF_REJECTED);
 	}
 
-	/* reclaimers */
-	cachebpf_policy_put(policy);
-	wait_var_event(&policy->ref, !refcount_read(&policy->ref));
-	cachebpf_account_trim(policy->account);
-
-	if (ops->policy_exit)
-		ops->policy_exit(policy);
-	/* from here on the same map can be attached again */
-	WRITE_ONCE(ops->policy, NULL);
-	RCU_INIT_POINTER(cachebpf_policies[policy->id], NULL);
-	synchronize_rcu_expedited();
-	free_policy(policy);
-}
-
-/* Hooks are live, and the table may have entries, while there is any policy. */
-static void get_table(void)
-{
-	static_branch_inc(&cachebpf_key);
-	mutex_lock(&cachebpf_mutex);
-	nr_policies++;
-	mutex_unlock(&cachebpf_mutex);
-}
-
-static void put_table(void)
-{
-	mutex_lock(&cachebpf_mutex);
-	if (!--nr_policies)
-		cachebpf_table_empty();
-	mutex_unlock(&cachebpf_mutex);
-	static_branch_dec(&cachebpf_key);
+	/* its callers have one */
+	WARN_ON_ONCE(!bpf_struct_ops_get(ops));
+	policy->ending_ops = ops;
+	if (refcount_dec_and_test(&policy->ref))
+		end_policy(policy);
 }
 
 /* End of @policy, which never started. */
@@ -529,7 +543,6 @@ int cachebpf_policy_replace(struct cachebpf_ops *ops, struct cachebpf_ops *old_o
 	trace_cachebpf_update(policy->name, policy->serial, policy->cgroup_id, old_serial);
 	retire_policy(old, old_ops);
 	cachebpf_check_buckets(policy);
-	put_table();
 	return 0;
 }
 
@@ -561,7 +574,6 @@ void cachebpf_policy_detach(struct cachebpf_ops *ops)
 
 	trace_cachebpf_detach(policy->name, policy->serial, policy->cgroup_id);
 	retire_policy(policy, ops);
-	put_table();
 	atomic64_inc(&cachebpf_nr_detached);
 }
 
