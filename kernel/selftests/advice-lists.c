@@ -10,12 +10,6 @@
 /* and that bpf_cachebpf_advice_move() looks at */
 #define MAX_MOVED	1024
 
-#define NEW_TAIL	2
-#define USED_TAIL	8
-#define STAMPED		16
-#define ELSEWHERE	32
-#define USED_TO(list)	(USED_TAIL | ELSEWHERE | (list) << 16)
-
 #define REVERSE		1
 
 static const char *cg;

@@ -14,6 +14,12 @@
 #define WALK		(1 << 30)
 #define BATCH		31
 
+#define NEW_TAIL	2
+#define USED_TAIL	8
+#define STAMPED		16
+#define ELSEWHERE	32
+#define USED_TO(list)	(USED_TAIL | ELSEWHERE | (list) << 16)
+
 /* @policy, loaded and not attached yet: its state is to be set */
 static inline struct advice_state *advice_load(const char *cg, struct policy **policy)
 {

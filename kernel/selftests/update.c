@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Replacing a policy in place. */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 
-#include "selftest.h"
-#include "states.h"
+#include "advice.h"
 
 #define NR_PAGES	1000
 
@@ -214,12 +214,64 @@ static void test_end_and_begin(void)
 	REQUIRE_EQ(bpf_link__destroy(link), 0);
 }
 
+/* Read @file from its end, where a policy that is handing over comes last. */
+static int read_backwards(void *arg)
+{
+	const struct file *file = arg;
+	char page[PAGE];
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+	size_t i;
+
+	for (;;)
+		for (i = file->nr_pages; i-- > 0;)
+			if (pread(fd, page, PAGE, i * PAGE) != PAGE)
+				return 1;
+}
+
+static struct policy *load_two_lists(const char *cg)
+{
+	struct policy *policy;
+	struct advice_state *state = advice_load(cg, &policy);
+
+	/* what is new goes to the second, and what is used to the first */
+	state->list_flags[0] = USED_TAIL;
+	state->list_flags[1] = NEW_TAIL | USED_TO(1);
+	state->want_lists = 2;
+	return policy;
+}
+
+/* The list to which uses move folios is handed over first: what is used meanwhile stays where it is. */
+static void test_used_elsewhere(void)
+{
+	const char *cg = cg_new(NULL, "a");
+	struct file *file = file_new(NULL, "f", 20000);
+	struct bpf_link *link = policy_attach_loaded(load_two_lists(cg));
+	struct policy *next;
+	pid_t pid;
+	int i;
+
+	cg_read_file(cg, file, 0, file->nr_pages);
+	for (i = 0; i < 3; i++) {
+		next = load_two_lists(cg);
+		pid = cg_start(cg, read_backwards, file);
+		usleep(1000);
+		REQUIRE_EQ(bpf_link__update_map(link, next->map), 0);
+		EXPECT_EQ(kill(pid, SIGKILL), 0);
+		EXPECT_EQ(cg_wait(pid), -EINTR);
+		if (!EXPECT_EQ(cg_stat(cg, "managed_pages"), file->nr_pages))
+			break;
+	}
+	EXPECT_BOOKS();
+	REQUIRE_EQ(bpf_link__destroy(link), 0);
+}
+
 static const struct test tests[] = {
 	{ "in place: every folio is handed over",		test_in_place },
 	{ "a refused update changes nothing",			test_refused },
 	{ "maps that are in use",				test_busy },
 	{ "many times",						test_often },
 	{ "an instance ends before the next one begins",	test_end_and_begin,	.spread = true },
+	{ "a list to which uses move folios",			test_used_elsewhere,	.spread = true },
 	{ "under load, with attach and detach",			test_under_load,	.spread = true },
 };
 

@@ -56,7 +56,7 @@ static void end_batch(struct cachebpf_iter *iter)
 			for (i = 0; i < iter->nr_used; i++) {
 				struct cachebpf_folio *f = iter->batch[i];
 
-				if (f->owner == iter->evict->policy->id &&
+				if (smp_load_acquire(&f->owner) == iter->evict->policy->id &&
 				    f->list == iter->list_id)
 					cachebpf_move_to_end(iter->list, f, cachebpf_folio_pfn(f),
 							     tail);

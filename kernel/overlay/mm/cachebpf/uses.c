@@ -35,6 +35,12 @@ static __always_inline struct cachebpf_node *node_of(const struct notes *n, u32 
 	return n->policy->nodes[page_to_nid(pfn_to_page(pfn))];
 }
 
+/* Is @f the policy's?  If so the rest is as it was when it came to it: the lock does not say so. */
+static __always_inline bool is_policys(const struct notes *n, const struct cachebpf_folio *f)
+{
+	return smp_load_acquire(&f->owner) == n->policy->id;
+}
+
 /*
  * Move folios to an end of the list @nr, until one is noted that is not on it.
  * The end stays in registers meanwhile.
@@ -45,7 +51,6 @@ static __always_inline void move_run(struct notes *n, struct cachebpf_node *node
 	struct cachebpf_list *list = node->lists[nr];
 	struct cachebpf_end end = *cachebpf_end_of(list, tail);
 	bool walked = !hlist_empty(&list->walks);
-	u16 id = n->policy->id;
 	u64 now = stamped ? cachebpf_now(n->policy) : 0;
 	/* where several things have to be looked at, no folio's list is this one */
 	u16 easy = walked || num_node_state(N_MEMORY) > 1 ? CACHEBPF_NEVER_LIST : nr;
@@ -57,7 +62,7 @@ static __always_inline void move_run(struct notes *n, struct cachebpf_node *node
 		if (unlikely(!entries))
 			continue;
 		f = entries + pfn;
-		if (unlikely(f->owner != id))
+		if (unlikely(!is_policys(n, f)))
 			continue;
 		if (unlikely(pfn == end.pfn)) {
 			if (stamped)
@@ -77,13 +82,19 @@ static __always_inline void move_run(struct notes *n, struct cachebpf_node *node
 	*cachebpf_end_of(list, tail) = end;
 }
 
-/* The same for the folio noted next, whose list has it go to another one. */
+/*
+ * The same for the folio noted next, whose list has it go to another one.  Of a
+ * policy that is handing its folios over that one may be empty already, and is
+ * not looked at again: retire_policy() waits for those who do not see its end.
+ */
 static void move_elsewhere(struct notes *n, struct cachebpf_node *node, u16 nr, bool tail)
 {
 	u32 pfn = READ_ONCE(*n->next++);
 	struct cachebpf_folio *entries = cachebpf_table_known(pfn), *f = entries + pfn;
 
-	if (!entries || f->owner != n->policy->id || f->list != nr || node_of(n, pfn) != node)
+	if (!rcu_access_pointer(n->policy->ops))
+		return;
+	if (!entries || !is_policys(n, f) || f->list != nr || node_of(n, pfn) != node)
 		return;
 	/* whoever removes it looks without the lock: it is on a list all the time */
 	cachebpf_relink(node, f, pfn, node->lists[nr]->elsewhere, tail);
