@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reclaim with the installed policies: whose folios go, which, and at what cost. */
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
 #include "selftest.h"
 
 static void subtree(bool lru_gen)
@@ -369,6 +373,88 @@ static void test_just_read(void)
 	with_both_lrus(just_read);
 }
 
+/* Pages that one of two cgroups that are alike gives, if reclaim is from above. */
+static size_t given_with(const char *object, const char *name)
+{
+	const char *top = cg_new(NULL, name), *cgs[] = { cg_new(top, "a"), cg_new(top, "b") };
+	struct file *files[2];
+	size_t given;
+	int i;
+
+	policy_attach(object ? policy_open(object, name, cgs[0]) :
+			       policy_open_installed(name, cgs[0]));
+	for (i = 0; i < 2; i++) {
+		files[i] = file_new(NULL, cgs[i] + strlen(cgs[i]) - 1, 9000);
+		cg_read_file(cgs[i], files[i], 0, files[i]->nr_pages);
+	}
+	EXPECT_EQ(cg_reclaim(top, 16 * MiB), 0);
+	given = files[0]->nr_pages - file_cached(files[0], NULL);
+	diag("%s: %zu pages, fallback %lld", name, given, cg_stat(cgs[0], "evict_fallback"));
+	for (i = 0; i < 2; i++) {
+		file_drop(files[i]);
+		REQUIRE_EQ(cg_remove(cgs[i]), 0);
+	}
+	REQUIRE_EQ(cg_remove(top), 0);
+	return given;
+}
+
+/* Who cannot give all of its share gives the rest to stock reclaim, and not all of it once more. */
+static void falls_short(bool lru_gen)
+{
+	(void)lru_gen;
+	EXPECT_OP(given_with("watchdog", "whole"), <=, given_with(NULL, "fifo") + 128);
+}
+
+static void test_falls_short(void)
+{
+	with_both_lrus(falls_short);
+}
+
+static int fill(void *path)
+{
+	static char buf[MiB];
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), i;
+
+	for (i = 0; i < 300; i++)
+		if (write(fd, buf, MiB) != MiB)
+			return 1;
+	return 0;
+}
+
+/* What nobody can evict, and is looked at first: a walk gets no further, whatever there is behind it. */
+static void in_the_way(bool lru_gen)
+{
+	const char *cg = cg_new(NULL, lru_name(lru_gen));
+	struct file *file = file_new(NULL, "f", 8 * MiB_PAGES);
+	char *mountpoint, *path;
+	int i;
+
+	REQUIRE(asprintf(&mountpoint, "%s/ramfs", scratch_dir) > 0);
+	REQUIRE(asprintf(&path, "%s/f", mountpoint) > 0);
+	REQUIRE(!mkdir(mountpoint, 0700) && !mount("none", mountpoint, "ramfs", 0, NULL));
+	policy_start("mru", cg);
+	for (i = 0; i < 2; i++)
+		cg_read_file(cg, file, i * file->nr_pages / 2, file->nr_pages / 2);
+	EXPECT_EQ(cg_run(cg, fill, path), 0);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(cg_reclaim(cg, MiB), 0);
+	diag("%lld calls for %lld pages", cg_stat(cg, "evict_calls"), cg_stat(cg, "evict_asked"));
+	EXPECT_OP(cg_stat(cg, "evict_calls"), <=, 20);
+	EXPECT_STR(cg_policy(cg, "policy"), "mru");
+
+	/* it is asked again when nothing is in the way */
+	REQUIRE(!unlink(path) && !umount2(mountpoint, MNT_DETACH) && !rmdir(mountpoint));
+	cg_read_file(cg, file, 0, file->nr_pages);
+	for (i = 0; i < 400 && !cg_stat(cg, "evict_reclaimed"); i++)
+		EXPECT_EQ(cg_reclaim(cg, 16 * PAGE), 0);
+	EXPECT_OP(cg_stat(cg, "evict_reclaimed"), >, 0);
+}
+
+static void test_in_the_way(void)
+{
+	with_both_lrus(in_the_way);
+}
+
 static const struct test tests[] = {
 	{ "only the subtree's folios are taken",		test_subtree },
 	{ "fifo evicts the oldest, and no others",		test_fifo_order },
@@ -382,6 +468,8 @@ static const struct test tests[] = {
 	{ "a protected child is left alone",			test_protected_child },
 	{ "a mapping is read once",				test_mapped_once },
 	{ "what was read a moment ago can be taken",		test_just_read },
+	{ "who falls short gives its share once",		test_falls_short },
+	{ "what cannot go is in the way",			test_in_the_way },
 };
 
 SUBJECT(reclaim);

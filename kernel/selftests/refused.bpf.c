@@ -353,7 +353,7 @@ __struct_ops struct cachebpf_ops advised_before = {
 void CACHEBPF_OP(proposed_before_evict, struct cachebpf_policy *policy,
 		 struct cachebpf_evict *evict)
 {
-	(void)((const volatile __u64 *)evict)[5];
+	(void)((const volatile __u64 *)evict)[4];
 }
 
 __struct_ops struct cachebpf_ops proposed_before = {

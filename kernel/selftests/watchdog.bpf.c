@@ -75,6 +75,28 @@ void CACHEBPF_OP(slow_evict, struct cachebpf_policy *policy, struct cachebpf_evi
 
 POLICY(slow, slow_evict);
 
+/* --- one page at a time, and takes its time for each */
+
+void CACHEBPF_OP(drip_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	state.requests++;
+	propose(evict, 1);
+	spend_us(state.slow_us);
+}
+
+POLICY(drip, drip_evict);
+
+/* --- serves whole batches, and not what is left of a share in the end */
+
+void CACHEBPF_OP(whole_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
+{
+	state.requests++;
+	if (evict->nr_wanted == 32)
+		propose(evict, 0);
+}
+
+POLICY(whole, whole_evict);
+
 /* --- walks and walks, and never comes to an end by itself */
 
 void CACHEBPF_OP(endless_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)

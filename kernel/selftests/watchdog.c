@@ -221,6 +221,24 @@ static void test_slow_sometimes(void)
 	with_budget(BUDGET_US, slow_sometimes);
 }
 
+/* A page a call, none of which is over the budget. */
+static void drip(void)
+{
+	struct file *file = file_new(NULL, "f", FEW);
+	struct victim v = start(NULL, "drip");
+
+	v.state->slow_us = BUDGET_US / 2;
+	cg_read_file(v.cg, file, 0, FEW);
+	EXPECT_EQ(cg_reclaim(v.cg, 64 * PAGE), 0);
+	EXPECT_OP(v.state->requests, <=, 9);
+	expect_ejected(&v, file, "over budget: 3 rounds in a row took too long for what they brought, ");
+}
+
+static void test_drip(void)
+{
+	with_budget(BUDGET_US, drip);
+}
+
 static void endless(void)
 {
 	struct file *file = file_new(NULL, "f", FEW);
@@ -526,6 +544,7 @@ static const struct test tests[] = {
 	{ "there is nothing to be found",			test_nothing_to_find },
 	{ "takes too long",					test_slow, .ejects = true },
 	{ "takes long, but not always",				test_slow_sometimes },
+	{ "takes long for each page",				test_drip, .ejects = true },
 	{ "walks without end",					test_endless },
 	{ "proposes folios that are gone",			test_stale, .spread = true },
 	{ "proposes frames that are somebody else's",		test_recycled, .spread = true },

@@ -269,8 +269,6 @@ struct cachebpf_evict {
 	/* pages that nobody has used yet, and that walks may pass over */
 	u32			unread_left;
 	struct cachebpf_policy	*policy;
-	/* of the round, if some of the policy's folios are protected; else NULL */
-	struct cachebpf_reclaim	*guard;
 };
 
 /**
@@ -289,9 +287,8 @@ struct cachebpf_ops {
 
 	/**
 	 * @policy_exit: The policy was detached or replaced, or could not be
-	 * attached after policy_init(); nothing else is called any more.  That may be
-	 * a while later, until when its map is busy: a reclaimer may be stopped.  May
-	 * sleep.
+	 * attached after policy_init(); nothing else is called any more.  Until then its
+	 * map is busy: a reclaimer may have been stopped meanwhile.  May sleep.
 	 */
 	void (*policy_exit)(struct cachebpf_policy *policy);
 
@@ -381,6 +378,11 @@ struct cachebpf_reclaim {
 	 * policy cannot know: they are protected, or used through a mapping.
 	 */
 	unsigned long		nr_refused;
+	/* the last request ended before it came to what can be had */
+	bool			in_the_way;
+	/* the policy takes too long for what it brings; how long this task had run before */
+	bool			slow;
+	u64			ran_before;
 	/* reclaim is for the policy's own cgroup, and no other policy takes part */
 	bool			own;
 	/*
@@ -459,6 +461,7 @@ struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
 					struct list_head *folios, unsigned long *nr_taken);
 void __cachebpf_folios_kept(struct list_head *folios);
 void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left);
+bool cachebpf_reclaim_is_slow(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
 void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
 bool cachebpf_serves(struct lruvec *lruvec);
 

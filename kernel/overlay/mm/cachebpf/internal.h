@@ -157,8 +157,9 @@ struct cachebpf_ejection {
 struct cachebpf_watchdog {
 	/* of everything but ns_max */
 	spinlock_t		lock;
-	/* calls over the time budget in a row; the longest call ever */
+	/* calls over the time budget, and rounds, in a row; the longest call ever */
 	u32			nr_overruns;
+	u32			nr_slow;
 	u64			ns_max;
 	/* proposals of this window: those that were taken, and nonsense */
 	u32			nr_taken;
@@ -224,8 +225,9 @@ struct cachebpf_policy {
 	u64				serial;
 	u64				cgroup_id;
 	unsigned long			nr_updates;
-	/* rounds in a row that brought nothing */
+	/* rounds in a row that brought nothing; see cachebpf_reclaim.in_the_way of the last one */
 	u32				nr_vain;
+	bool				in_the_way;
 	char				name[CACHEBPF_NAME_LEN];
 	/* where it is attached; holds a css reference while it is */
 	struct mem_cgroup		*memcg;
@@ -339,6 +341,8 @@ static inline void cachebpf_check_buckets(struct cachebpf_policy *policy)
 /* A request, and what BPF does not see of it. */
 struct cachebpf_evict_call {
 	struct cachebpf_evict	evict;
+	/* the round, if some of the policy's folios are protected; else NULL */
+	struct cachebpf_reclaim	*guard;
 	/* folios that walks have passed over since nobody has used them yet */
 	u32			nr_spared;
 	u32			spared[CACHEBPF_UNREAD_SPARED];
@@ -498,6 +502,14 @@ static inline struct cachebpf_policy *cachebpf_owner_of(const struct cachebpf_fo
 {
 	/* pairs with the release that made the rest of the entry valid */
 	return cachebpf_policy_by_id(smp_load_acquire(&f->owner));
+}
+
+/* Is @f an entry of @policy?  Under the node's lock, which does not say so. */
+static __always_inline bool cachebpf_owns(const struct cachebpf_policy *policy,
+					  const struct cachebpf_folio *f)
+{
+	/* the lock does not order what claim_entry() has written before */
+	return smp_load_acquire(&f->owner) == policy->id;
 }
 
 /*

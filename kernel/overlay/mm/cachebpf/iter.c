@@ -56,7 +56,7 @@ static void end_batch(struct cachebpf_iter *iter)
 			for (i = 0; i < iter->nr_used; i++) {
 				struct cachebpf_folio *f = iter->batch[i];
 
-				if (smp_load_acquire(&f->owner) == iter->evict->policy->id &&
+				if (cachebpf_owns(iter->evict->policy, f) &&
 				    f->list == iter->list_id)
 					cachebpf_move_to_end(iter->list, f, cachebpf_folio_pfn(f),
 							     tail);
@@ -73,6 +73,7 @@ static void read_ahead(struct cachebpf_iter *iter)
 	int nr_wanted = min_t(u32, iter->nr_offers, CACHEBPF_ITER_BATCH);
 	struct cachebpf_evict *evict = iter->evict;
 	bool reverse = iter->flags & CACHEBPF_ITER_REVERSE;
+	bool guarded = cachebpf_call(evict)->guard;
 	struct cachebpf_folio *f;
 	u32 pfn, nr_max, nr = 0;
 	unsigned long irq;
@@ -94,7 +95,7 @@ static void read_ahead(struct cachebpf_iter *iter)
 			iter->batch[iter->nr_batch++] = f;
 		}
 		/* more than the visit may have been paid for */
-		if (unlikely(evict->guard))
+		if (unlikely(guarded))
 			nr_max = min(nr_max, evict->visits_left);
 		if (nr % CACHEBPF_LOCK_BATCH == 0) {
 			spin_unlock_irqrestore(&iter->node->lock, irq);

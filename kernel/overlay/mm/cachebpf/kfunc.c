@@ -16,8 +16,7 @@
 /* Is @f still @policy's to put somewhere?  Under the node's lock. */
 static bool is_own(const struct cachebpf_policy *policy, const struct cachebpf_folio *f)
 {
-	/* the lock does not order what claim_entry() has written before */
-	return likely(smp_load_acquire(&f->owner) == policy->id && !cachebpf_is_rejected(f));
+	return likely(cachebpf_owns(policy, f) && !cachebpf_is_rejected(f));
 }
 
 /* How a number becomes a folio: of what kfuncs return only what iterators do is trusted. */

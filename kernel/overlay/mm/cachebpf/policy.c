@@ -87,6 +87,8 @@ static struct mem_cgroup *memcg_get_from_id(u64 cgroup_id)
 	struct cgroup_subsys_state *css;
 	struct cgroup *cgrp;
 
+	if (mem_cgroup_disabled())
+		return ERR_PTR(-EOPNOTSUPP);
 	cgrp = cgroup_get_from_id(cgroup_id);
 	if (IS_ERR(cgrp)) {
 		pr_info("there is no cgroup with id %llu\n", cgroup_id);
@@ -553,7 +555,8 @@ int cachebpf_policy_sample(struct mem_cgroup *memcg, u32 one_in)
 
 	mutex_lock(&cachebpf_mutex);
 	policy = own_policy(memcg);
-	if (policy) {
+	/* to mark what is cached takes a walk through all that any policy has */
+	if (policy && policy->sample_one_in != one_in) {
 		WRITE_ONCE(policy->sample_one_in, one_in);
 		WRITE_ONCE(policy->sample_bound, one_in ? div_u64(U64_MAX, one_in) : 0);
 		queue_work(system_unbound_wq, &policy->marking);

@@ -40,6 +40,7 @@ bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio)
 {
 	const unsigned long busy = BIT(PG_locked) | BIT(PG_dirty) | BIT(PG_writeback) |
 				   BIT(PG_unevictable);
+	struct cachebpf_reclaim *guard = cachebpf_call(evict)->guard;
 	unsigned long flags = READ_ONCE(folio->flags);
 
 	if ((flags & (busy | BIT(PG_lru))) != BIT(PG_lru))
@@ -48,7 +49,7 @@ bool cachebpf_worth_offering(struct cachebpf_evict *evict, struct folio *folio)
 	if (folio_ref_count(folio) > folio_nr_pages(folio) + folio_mapcount(folio) +
 				     !!(flags & BIT(PG_private)))
 		return false;
-	return likely(!evict->guard) || !is_kept(evict->guard, folio, &evict->visits_left);
+	return likely(!guard) || !is_kept(guard, folio, &evict->visits_left);
 }
 
 /* Would a folio of @score be among those that the request holds? */
@@ -141,6 +142,7 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 				       u32 key)
 {
 	struct cachebpf_policy *policy = evict->policy;
+	struct cachebpf_reclaim *guard = cachebpf_call(evict)->guard;
 	struct cachebpf_node *node = policy->nodes[evict->nid];
 	struct cachebpf_folio *f = NULL;
 	struct cachebpf_list *list;
@@ -163,8 +165,7 @@ __bpf_kfunc int bpf_cachebpf_rank_list(struct cachebpf_evict *evict, u32 list_id
 			f = cachebpf_table_entry(pfn);
 			folio = pfn_folio(pfn);
 			pfn = f->next;
-			if (unlikely(evict->guard) &&
-			    is_kept(evict->guard, folio, &evict->visits_left)) {
+			if (unlikely(guard) && is_kept(guard, folio, &evict->visits_left)) {
 				nr_scan++;
 				continue;
 			}

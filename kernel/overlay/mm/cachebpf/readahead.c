@@ -269,6 +269,9 @@ static u32 read_missing(struct cachebpf_readahead *ra, const struct readahead_co
 					   index + run - mark : 0;
 			ra->marks |= state.async_size;
 			page_cache_ra_order(&part, &state, order);
+			/* no memory: each further run would have the cgroup reclaimed anew */
+			if (nr_missing(ractl->mapping, index, 1))
+				break;
 			nr_read += run;
 		}
 		/* and past the one that is cached */

@@ -25,8 +25,12 @@
 /* Rejected pages that are spared in any case: two windows of readahead of 512 KiB. */
 #define REJECTED_SPARED	256UL
 
-/* After so many rounds in vain a policy is asked in one of as many. */
+/*
+ * After so many rounds in vain a policy is asked in one of as many; one in which it
+ * looked at as much as it may counts as several.
+ */
 #define VAIN_ROUNDS	256
+#define LONG_WALK	16
 /* Cgroups from one that is reclaimed down to one whose protection is looked up. */
 #define MAX_DEPTH	16
 /* The least that reclaim from above asks a cgroup for, as MGLRU's evict_folios() does. */
@@ -96,8 +100,8 @@ static void has_fallen_short(struct cachebpf_policy *policy)
 /* @nr pages of @policy are reclaimed by this task: by stock reclaim, where it had fallen short? */
 void cachebpf_reclaimed(struct cachebpf_policy *policy, unsigned long nr)
 {
-	/* there is something to be had: it is to be asked again */
-	if (unlikely(READ_ONCE(policy->nr_vain)))
+	/* there is something to be had: it is to be asked again, unless it does not come to that */
+	if (unlikely(READ_ONCE(policy->nr_vain)) && !READ_ONCE(policy->in_the_way))
 		WRITE_ONCE(policy->nr_vain, 0);
 	if (likely(!current->reclaim_state || current->reclaim_state->cachebpf_id != policy->id))
 		return;
@@ -273,6 +277,9 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	r->nr_isolated = 0;
 	r->taken_from = NULL;
 	r->nr_refused = 0;
+	r->in_the_way = false;
+	r->slow = false;
+	r->ran_before = READ_ONCE(current->se.sum_exec_runtime);
 	/* shrink_one() comes back to a cgroup that memory.low protects when there are no others */
 	r->despite_low = lru_gen_enabled() && !r->target ? memcg : NULL;
 	memset(&r->sum, 0, sizeof(r->sum));
@@ -413,7 +420,7 @@ static void pin_candidates(struct cachebpf_reclaim *r, struct cachebpf_evict_cal
 			cachebpf_reject_candidate(r, folio, why);
 			continue;
 		}
-		if (likely(may_take_folio(r, folio, f, call->evict.guard, &why))) {
+		if (likely(may_take_folio(r, folio, f, call->guard, &why))) {
 			r->folios[r->nr_folios++] = folio;
 		} else {
 			cachebpf_reject_candidate(r, folio, why);
@@ -484,7 +491,7 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	evict->visits_left = CACHEBPF_MAX_VISITS;
 	evict->unread_left = CACHEBPF_UNREAD_SPARED;
 	evict->policy = policy;
-	evict->guard = some_are_protected(r) ? r : NULL;
+	call.guard = some_are_protected(r) ? r : NULL;
 	call.nr_spared = 0;
 	r->nr_verdicts = 0;
 	r->nr_folios = 0;
@@ -505,7 +512,8 @@ noinline_for_stack bool cachebpf_reclaim_propose(struct cachebpf_reclaim *r, uns
 	cachebpf_delay(CACHEBPF_AT_PIN);
 	pin_candidates(r, &call);
 	/* it had to end before it came to what can be had */
-	if (unlikely(!evict->visits_left))
+	r->in_the_way = unlikely(!evict->visits_left);
+	if (r->in_the_way)
 		r->nr_refused += evict->nr_wanted;
 	rcu_read_unlock();
 	cachebpf_delay(CACHEBPF_AT_ISOLATE);
@@ -529,7 +537,10 @@ void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed
 	if (nr_reclaimed)
 		WRITE_ONCE(r->policy->nr_vain, 0);
 	else if (r->want)
-		WRITE_ONCE(r->policy->nr_vain, READ_ONCE(r->policy->nr_vain) + 1);
+		WRITE_ONCE(r->policy->nr_vain, READ_ONCE(r->policy->nr_vain) +
+					       (r->in_the_way ? LONG_WALK : 1));
+	if (unlikely(READ_ONCE(r->policy->in_the_way) != r->in_the_way))
+		WRITE_ONCE(r->policy->in_the_way, r->in_the_way);
 	/* what the policy cannot know of is not held against it, whoever has the others */
 	if (nr_reclaimed < r->want && nr_reclaimed + r->nr_refused < r->want)
 		has_fallen_short(r->policy);

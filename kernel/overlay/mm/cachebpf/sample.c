@@ -84,8 +84,7 @@ static void mark_frame(struct cachebpf_policy *policy, unsigned long pfn)
 	if (f && READ_ONCE(f->owner) == policy->id) {
 		node = cachebpf_node_of(policy, f);
 		spin_lock_irq(&node->lock);
-		/* the lock does not order what claim_entry() has written before */
-		if (smp_load_acquire(&f->owner) == policy->id)
+		if (cachebpf_owns(policy, f))
 			cachebpf_mark(policy, f);
 		spin_unlock_irq(&node->lock);
 	}

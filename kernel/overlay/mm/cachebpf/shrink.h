@@ -70,7 +70,11 @@ static bool shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc, unsi
 		}
 		cachebpf_reclaim_settle(&r, nr_left);
 		/* another reclaimer may have been given the same folios */
-		if (nr_done == nr_before && ++nr_vain == MAX_VAIN_PROPOSALS)
+		nr_vain = nr_done == nr_before ? nr_vain + 1 : 0;
+		if (nr_vain == MAX_VAIN_PROPOSALS)
+			break;
+		/* the rest is stock reclaim's */
+		if (cachebpf_reclaim_is_slow(&r, nr_done))
 			break;
 		cond_resched();
 	}
@@ -87,6 +91,7 @@ static void lru_shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc,
 	unsigned long nr_file = nr[LRU_INACTIVE_FILE] + nr[LRU_ACTIVE_FILE];
 	unsigned long nr_all = nr_file + nr[LRU_INACTIVE_ANON] + nr[LRU_ACTIVE_ANON];
 	unsigned long nr_of_files = nr_file == nr_all ? sc->nr_to_reclaim : nr_file;
+	unsigned long nr_given = *nr_reclaimed;
 
 	/* where there are too few of both to tell whose turn it is, the next priority does */
 	if (!nr_file && (nr_all || can_reclaim_anon_pages(lruvec_memcg(lruvec),
@@ -94,8 +99,12 @@ static void lru_shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc,
 		return;
 	/* of a small list nothing is scanned at first: it is their turn until something is */
 	sc->turn_of_others = false;
-	if (!shrink_cachebpf(lruvec, sc, nr[LRU_INACTIVE_FILE], nr_of_files, nr_reclaimed))
+	if (!shrink_cachebpf(lruvec, sc, nr[LRU_INACTIVE_FILE], nr_of_files, nr_reclaimed)) {
+		/* what it gave is not asked for again */
+		nr_given = *nr_reclaimed - nr_given;
+		nr[LRU_INACTIVE_FILE] -= min(nr[LRU_INACTIVE_FILE], nr_given);
 		return;
+	}
 	nr[LRU_INACTIVE_FILE] = 0;
 	/* that list is in order only where it decides how much is inactive */
 	if (sc->own_policy)

@@ -87,8 +87,7 @@ void cachebpf_unread_used(struct cachebpf_policy *policy, struct cachebpf_folio 
 	unsigned long flags;
 
 	spin_lock_irqsave(&node->lock, flags);
-	/* the lock does not order what claim_entry() has written before, see is_own() */
-	if (smp_load_acquire(&f->owner) == policy->id)
+	if (cachebpf_owns(policy, f))
 		f->unread = 0;
 	spin_unlock_irqrestore(&node->lock, flags);
 }

@@ -35,12 +35,6 @@ static __always_inline struct cachebpf_node *node_of(const struct notes *n, u32 
 	return n->policy->nodes[page_to_nid(pfn_to_page(pfn))];
 }
 
-/* Is @f the policy's?  If so the rest is as it was when it came to it: the lock does not say so. */
-static __always_inline bool is_policys(const struct notes *n, const struct cachebpf_folio *f)
-{
-	return smp_load_acquire(&f->owner) == n->policy->id;
-}
-
 /*
  * Move folios to an end of the list @nr, until one is noted that is not on it.
  * The end stays in registers meanwhile.
@@ -62,7 +56,7 @@ static __always_inline void move_run(struct notes *n, struct cachebpf_node *node
 		if (unlikely(!entries))
 			continue;
 		f = entries + pfn;
-		if (unlikely(!is_policys(n, f)))
+		if (unlikely(!cachebpf_owns(n->policy, f)))
 			continue;
 		if (unlikely(pfn == end.pfn)) {
 			if (stamped)
@@ -94,7 +88,7 @@ static void move_elsewhere(struct notes *n, struct cachebpf_node *node, u16 nr, 
 
 	if (!rcu_access_pointer(n->policy->ops))
 		return;
-	if (!entries || !is_policys(n, f) || f->list != nr || node_of(n, pfn) != node)
+	if (!entries || !cachebpf_owns(n->policy, f) || f->list != nr || node_of(n, pfn) != node)
 		return;
 	/* whoever removes it looks without the lock: it is on a list all the time */
 	cachebpf_relink(node, f, pfn, node->lists[nr]->elsewhere, tail);

@@ -163,6 +163,41 @@ void cachebpf_watchdog_overrun(struct cachebpf_policy *policy, u64 ns, u64 ran_b
 	spin_unlock(&w->lock);
 }
 
+/**
+ * cachebpf_reclaim_is_slow - has the policy taken longer than it may?
+ * @r: the round
+ * @nr_reclaimed: pages that it brought so far
+ *
+ * It may take its budget, and once more for each full request's worth of pages.
+ * A request for thousands of pages can be made of as many calls, each of which
+ * takes nearly all of its own.
+ */
+bool cachebpf_reclaim_is_slow(struct cachebpf_reclaim *r, unsigned long nr_reclaimed)
+{
+	u64 budget = READ_ONCE(cachebpf_budget_us) * (u64)NSEC_PER_USEC;
+	u64 most = budget + div_u64(budget * nr_reclaimed, CACHEBPF_BATCH);
+
+	/* the second time is exact, if of all that the task did; see cachebpf_watchdog_overrun() */
+	r->slow = unlikely(budget && r->sum.ns > most) &&
+		  task_sched_runtime(current) - r->ran_before > most;
+	return r->slow;
+}
+
+/* Under the watchdog's lock. */
+static void judge_time(struct cachebpf_policy *policy, struct cachebpf_reclaim *r)
+{
+	struct cachebpf_watchdog *w = &policy->watchdog;
+
+	if (likely(!r->slow)) {
+		w->nr_slow = 0;
+		return;
+	}
+	if (++w->nr_slow >= READ_ONCE(max_overruns))
+		eject_policy(policy,
+			     "over budget: %u rounds in a row took too long for what they brought, the last one %llu us",
+			     w->nr_slow, r->sum.ns / NSEC_PER_USEC);
+}
+
 /* Were its proposals of any sense?  Those that others got in the way of do not count. */
 static void judge_proposals(struct cachebpf_policy *policy, struct cachebpf_reclaim *r)
 {
@@ -210,6 +245,7 @@ void cachebpf_watchdog_round(struct cachebpf_reclaim *r, unsigned long nr_reclai
 
 	spin_lock(&w->lock);
 	judge_proposals(policy, r);
+	judge_time(policy, r);
 	/* a policy that is not asked has nothing to answer for */
 	if (nr_reclaimed < r->want && !(policy->flags & CACHEBPF_NOT_ASKED)) {
 		w->nr_missing += r->want - nr_reclaimed;
