@@ -30,6 +30,7 @@ CACHEBPF_TUNABLE(__u32, reconfigure_every, "0..4294967295", "accesses",
 #define MAX_UNIT	22
 #define HORIZON		16	/* ages are told apart up to so many times the size of the cache */
 #define NEVER		(1U << 30)
+#define LATE		(1U << 16)
 #define EVENT		256U	/* so that what decay leaves of few events is not nothing */
 #define DENSITY		(1U << 20) /* one hit per unit of age */
 
@@ -56,9 +57,9 @@ struct {
 /* Accesses since the last use.  A processor that counts late has the time go back a little. */
 static __always_inline __u32 since(const struct usage *usage)
 {
-	__s32 age = now - usage->last;
+	__u32 age = now - usage->last;
 
-	return age > 0 ? age : 0;
+	return -age <= LATE ? 0 : age;
 }
 
 static __always_inline __u32 age_of(const struct usage *usage)

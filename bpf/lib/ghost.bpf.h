@@ -133,7 +133,8 @@ static __always_inline void ghost_make(struct cachebpf_policy *policy,
 	if (!set)
 		return;
 	if (q->nr_made >= nr_cached / GHOST_UNITS_PER_CACHE) {
-		if (q->newest - q->oldest >= GHOST_UNITS - 1)
+		/* signed: what processors write at the same time can have it below 0 for a while */
+		if ((__s32)(q->newest - q->oldest) >= (__s32)GHOST_UNITS - 1)
 			ghost_forget(queue);
 		q->newest++;
 		q->nr_made = 0;

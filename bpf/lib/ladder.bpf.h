@@ -91,7 +91,6 @@ static __always_inline void ladder_rise(struct cachebpf_policy *policy)
 {
 	__u32 nr = ladder_find_lowest(policy);
 
-	/* all may be worth more than the rungs are for; but where there is nothing it is no reason to rise */
-	if (nr > NR_FREE && (nr < NR_RUNGS || bpf_cachebpf_list_len(policy, ladder_above)))
+	if (nr > NR_FREE && nr < NR_RUNGS)
 		ladder_lowest += nr - NR_FREE;
 }

@@ -17,6 +17,10 @@ static void test_time_goes_back(void **state) {
         assert_int_equal(age_of(&usage), 0);
         now = 999;
         assert_int_equal(age_of(&usage), 0);
+        now = 1000 - LATE;
+        assert_int_equal(age_of(&usage), 0);
+        now = 1000 + (1U << 31);
+        assert_int_equal(age_of(&usage), NR_AGES - 1);
         now = 1000 + NR_AGES;
         assert_int_equal(age_of(&usage), NR_AGES - 1);
         /* as times of 32 bits come round */

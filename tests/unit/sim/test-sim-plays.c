@@ -177,26 +177,6 @@ static void test_ladder(void **state) {
 }
 
 /* A file of which half of all uses are, with a quarter of the pages, loses twice as fast as all. */
-/* All are worth more than the rungs are for: then these rise, but not if there are none. */
-static void test_ladder_above(void **state) {
-        const int64_t top = NR_RUNGS * RUNG_WORTH;
-
-        assert_int_equal(ladder_create(&host.instance), 0);
-        ladder_lowest = ladder_bottom = 0;
-        ladder_fallen = 0;
-        ladder_rise(&host.instance);
-        assert_int_equal(ladder_lowest, 0);
-
-        put_at(0, top + 4, PACE, false);
-        assert_int_equal(folio(0)->list, ladder_above);
-        ladder_rise(&host.instance);
-        assert_int_equal(ladder_lowest, NR_RUNGS - NR_FREE);
-        put_at(0, top + 4, PACE, false);
-        assert_int_equal(rung_of(0), 1);
-        ladder_rise(&host.instance);
-        assert_int_equal(ladder_lowest, NR_RUNGS - NR_FREE + 1);
-}
-
 static void test_pace(void **state) {
         struct file *a = file_of(3), *b = file_of(4);
 
@@ -257,7 +237,6 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_uses_taken_back, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_ladder, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_ladder_above, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_pace, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
         };
