@@ -380,8 +380,7 @@ struct cachebpf_reclaim {
 	unsigned long		nr_refused;
 	/* the last request ended before it came to what can be had */
 	bool			in_the_way;
-	/* the policy takes too long for what it brings; how long this task had run before */
-	bool			slow;
+	/* how long this task had run before */
 	u64			ran_before;
 	/* reclaim is for the policy's own cgroup, and no other policy takes part */
 	bool			own;
@@ -461,7 +460,7 @@ struct lruvec *cachebpf_reclaim_isolate(struct cachebpf_reclaim *r,
 					struct list_head *folios, unsigned long *nr_taken);
 void __cachebpf_folios_kept(struct list_head *folios);
 void cachebpf_reclaim_settle(struct cachebpf_reclaim *r, unsigned long nr_left);
-bool cachebpf_reclaim_is_slow(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
+bool cachebpf_reclaim_is_slow(const struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
 void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed);
 bool cachebpf_serves(struct lruvec *lruvec);
 

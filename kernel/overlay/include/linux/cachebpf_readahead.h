@@ -74,8 +74,9 @@ struct cachebpf_readahead {
 	u64			policy_serial;
 	/* pages of the request, if the window does not have them */
 	u32			nr_apart;
-	/* a page was marked */
+	/* a page was marked; there is no memory for more */
 	bool			marks;
+	bool			no_memory;
 	u32			nr_ranges;
 	struct {
 		u64		index;

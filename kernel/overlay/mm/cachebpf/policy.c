@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Policies and the cgroups they serve: attach, inheritance, replacement,
- * detach.
+ * Policies and the cgroups they serve: attach, inherit, replace, detach.
  *
  * memcg->cachebpf is the effective policy of a cgroup, its own or that of its
  * nearest ancestor with one; cachebpf_mutex protects it, readers use RCU.
@@ -215,7 +214,9 @@ static void end_policy(struct cachebpf_policy *policy)
 
 static void ending_work(struct work_struct *work)
 {
+	down_read(&cachebpf_changes);
 	end_policy(container_of(work, struct cachebpf_policy, ending));
+	up_read(&cachebpf_changes);
 }
 
 void cachebpf_policy_put(struct cachebpf_policy *policy)
@@ -443,7 +444,6 @@ static void retire_policy(struct cachebpf_policy *policy, struct cachebpf_ops *o
 		hand_over_list(policy, nid, CACHEBPF_REJECTED);
 	}
 
-	/* its callers have one */
 	WARN_ON_ONCE(!bpf_struct_ops_get(ops));
 	policy->ending_ops = ops;
 	if (refcount_dec_and_test(&policy->ref))

@@ -258,7 +258,7 @@ static u32 read_missing(struct cachebpf_readahead *ra, const struct readahead_co
 	struct file_ra_state state = {};
 	u32 run, nr_read = 0;
 
-	while (nr) {
+	while (nr && !ra->no_memory) {
 		run = nr_missing(ractl->mapping, index, nr);
 		if (run) {
 			DEFINE_READAHEAD(part, ractl->file, &state, ractl->mapping, index);
@@ -269,10 +269,9 @@ static u32 read_missing(struct cachebpf_readahead *ra, const struct readahead_co
 					   index + run - mark : 0;
 			ra->marks |= state.async_size;
 			page_cache_ra_order(&part, &state, order);
-			/* no memory: each further run would have the cgroup reclaimed anew */
-			if (nr_missing(ractl->mapping, index, 1))
-				break;
-			nr_read += run;
+			/* each further run would have the cgroup reclaimed anew */
+			ra->no_memory = nr_missing(ractl->mapping, index, 1);
+			nr_read += ra->no_memory ? 0 : run;
 		}
 		/* and past the one that is cached */
 		run = min(run + 1, nr);

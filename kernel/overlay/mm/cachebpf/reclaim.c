@@ -278,7 +278,6 @@ bool cachebpf_reclaim_begin(struct cachebpf_reclaim *r, struct lruvec *lruvec,
 	r->taken_from = NULL;
 	r->nr_refused = 0;
 	r->in_the_way = false;
-	r->slow = false;
 	r->ran_before = READ_ONCE(current->se.sum_exec_runtime);
 	/* shrink_one() comes back to a cgroup that memory.low protects when there are no others */
 	r->despite_low = lru_gen_enabled() && !r->target ? memcg : NULL;
@@ -539,7 +538,8 @@ void cachebpf_reclaim_end(struct cachebpf_reclaim *r, unsigned long nr_reclaimed
 	else if (r->want)
 		WRITE_ONCE(r->policy->nr_vain, READ_ONCE(r->policy->nr_vain) +
 					       (r->in_the_way ? LONG_WALK : 1));
-	if (unlikely(READ_ONCE(r->policy->in_the_way) != r->in_the_way))
+	/* unless it was not asked at all */
+	if (unlikely(READ_ONCE(r->policy->in_the_way) != r->in_the_way) && r->sum.ns)
 		WRITE_ONCE(r->policy->in_the_way, r->in_the_way);
 	/* what the policy cannot know of is not held against it, whoever has the others */
 	if (nr_reclaimed < r->want && nr_reclaimed + r->nr_refused < r->want)

@@ -11,15 +11,17 @@
 /*
  * Reclaim file folios that the BPF policy of @lruvec proposes.  @nr_share is
  * what stock reclaim would scan of its file folios, @nr_of_files the part of
- * files in what is to be reclaimed.  True if no more is to be done for files.
+ * files in what is to be reclaimed.  True if no more is to be done for files, else
+ * @nr_left is what is left to be scanned, if the policy gave something.
  */
 static bool shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc, unsigned long nr_share,
-			    unsigned long nr_of_files, unsigned long *nr_reclaimed)
+			    unsigned long nr_of_files, unsigned long *nr_reclaimed,
+			    unsigned long *nr_left)
 {
 	struct pglist_data *pgdat = lruvec_pgdat(lruvec);
 	enum vm_event_item item = PGSCAN_KSWAPD + reclaimer_offset();
 	struct cachebpf_reclaim r __uninitialized;
-	unsigned long nr_done = 0, nr_before, nr_taken, nr_freed, nr_left;
+	unsigned long nr_done = 0, nr_before, nr_taken, nr_freed, nr_kept;
 	bool ask, stalled = false;
 	int nr_vain = 0;
 
@@ -54,7 +56,7 @@ static bool shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc, unsi
 		}
 		stalled = false;
 		nr_before = nr_done;
-		nr_left = 0;
+		nr_kept = 0;
 		if (!cachebpf_reclaim_propose(&r, r.want - nr_done))
 			break;
 		while ((lruvec = cachebpf_reclaim_isolate(&r, &folio_list, &nr_taken))) {
@@ -66,9 +68,9 @@ static bool shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc, unsi
 			nr_freed = shrink_isolated(&folio_list, nr_taken, nr_taken,
 						   lruvec, sc, true);
 			nr_done += nr_freed;
-			nr_left += nr_taken - nr_freed;
+			nr_kept += nr_taken - nr_freed;
 		}
-		cachebpf_reclaim_settle(&r, nr_left);
+		cachebpf_reclaim_settle(&r, nr_kept);
 		/* another reclaimer may have been given the same folios */
 		nr_vain = nr_done == nr_before ? nr_vain + 1 : 0;
 		if (nr_vain == MAX_VAIN_PROPOSALS)
@@ -80,6 +82,8 @@ static bool shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc, unsi
 	}
 	cachebpf_reclaim_end(&r, nr_done);
 	*nr_reclaimed += nr_done;
+	if (nr_done)
+		*nr_left = min(*nr_left, r.share - min(r.share, nr_done));
 	/* where there is no file, it is the turn of anon memory */
 	return nr_done >= r.share && (r.share || r.own);
 }
@@ -91,7 +95,6 @@ static void lru_shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc,
 	unsigned long nr_file = nr[LRU_INACTIVE_FILE] + nr[LRU_ACTIVE_FILE];
 	unsigned long nr_all = nr_file + nr[LRU_INACTIVE_ANON] + nr[LRU_ACTIVE_ANON];
 	unsigned long nr_of_files = nr_file == nr_all ? sc->nr_to_reclaim : nr_file;
-	unsigned long nr_given = *nr_reclaimed;
 
 	/* where there are too few of both to tell whose turn it is, the next priority does */
 	if (!nr_file && (nr_all || can_reclaim_anon_pages(lruvec_memcg(lruvec),
@@ -99,12 +102,9 @@ static void lru_shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc,
 		return;
 	/* of a small list nothing is scanned at first: it is their turn until something is */
 	sc->turn_of_others = false;
-	if (!shrink_cachebpf(lruvec, sc, nr[LRU_INACTIVE_FILE], nr_of_files, nr_reclaimed)) {
-		/* what it gave is not asked for again */
-		nr_given = *nr_reclaimed - nr_given;
-		nr[LRU_INACTIVE_FILE] -= min(nr[LRU_INACTIVE_FILE], nr_given);
+	if (!shrink_cachebpf(lruvec, sc, nr[LRU_INACTIVE_FILE], nr_of_files, nr_reclaimed,
+			     &nr[LRU_INACTIVE_FILE]))
 		return;
-	}
 	nr[LRU_INACTIVE_FILE] = 0;
 	/* that list is in order only where it decides how much is inactive */
 	if (sc->own_policy)
@@ -160,7 +160,7 @@ static void lru_gen_use_up(struct lruvec *lruvec, struct scan_control *sc)
 static bool lru_gen_shrink_cachebpf(struct lruvec *lruvec, struct scan_control *sc, int *delta)
 {
 	struct lru_gen_mm_walk *walk = current->reclaim_state->mm_walk;
-	unsigned long nr_oldest, nr_gone, nr_reclaimed = 0;
+	unsigned long nr_oldest, nr_gone, nr_left = 0, nr_reclaimed = 0;
 	bool done;
 
 	nr_oldest = lru_gen_oldest(lruvec, sc->reclaim_idx);
@@ -174,7 +174,7 @@ static bool lru_gen_shrink_cachebpf(struct lruvec *lruvec, struct scan_control *
 	/* it batches changes of one lruvec: a policy proposes folios of several */
 	current->reclaim_state->mm_walk = NULL;
 	done = shrink_cachebpf(lruvec, sc, min(nr_oldest, MIN_LRU_BATCH),
-			       min(MIN_LRU_BATCH, sc->nr_to_reclaim), &nr_reclaimed);
+			       min(MIN_LRU_BATCH, sc->nr_to_reclaim), &nr_reclaimed, &nr_left);
 	current->reclaim_state->mm_walk = walk;
 
 	nr_gone = nr_oldest - min(nr_oldest, lru_gen_oldest(lruvec, sc->reclaim_idx));

@@ -172,23 +172,25 @@ void cachebpf_watchdog_overrun(struct cachebpf_policy *policy, u64 ns, u64 ran_b
  * A request for thousands of pages can be made of as many calls, each of which
  * takes nearly all of its own.
  */
-bool cachebpf_reclaim_is_slow(struct cachebpf_reclaim *r, unsigned long nr_reclaimed)
+bool cachebpf_reclaim_is_slow(const struct cachebpf_reclaim *r, unsigned long nr_reclaimed)
 {
 	u64 budget = READ_ONCE(cachebpf_budget_us) * (u64)NSEC_PER_USEC;
 	u64 most = budget + div_u64(budget * nr_reclaimed, CACHEBPF_BATCH);
 
 	/* the second time is exact, if of all that the task did; see cachebpf_watchdog_overrun() */
-	r->slow = unlikely(budget && r->sum.ns > most) &&
-		  task_sched_runtime(current) - r->ran_before > most;
-	return r->slow;
+	return unlikely(budget && r->sum.ns > most) &&
+	       task_sched_runtime(current) - r->ran_before > most;
 }
 
-/* Under the watchdog's lock. */
-static void judge_time(struct cachebpf_policy *policy, struct cachebpf_reclaim *r)
+/* A round brought @nr_reclaimed pages; what was refused took as long.  Under the lock. */
+static void judge_time(struct cachebpf_policy *policy, struct cachebpf_reclaim *r,
+		       unsigned long nr_reclaimed)
 {
 	struct cachebpf_watchdog *w = &policy->watchdog;
 
-	if (likely(!r->slow)) {
+	if (!r->sum.ns)
+		return;
+	if (likely(!cachebpf_reclaim_is_slow(r, nr_reclaimed + r->nr_refused))) {
 		w->nr_slow = 0;
 		return;
 	}
@@ -245,7 +247,7 @@ void cachebpf_watchdog_round(struct cachebpf_reclaim *r, unsigned long nr_reclai
 
 	spin_lock(&w->lock);
 	judge_proposals(policy, r);
-	judge_time(policy, r);
+	judge_time(policy, r, nr_reclaimed);
 	/* a policy that is not asked has nothing to answer for */
 	if (nr_reclaimed < r->want && !(policy->flags & CACHEBPF_NOT_ASKED)) {
 		w->nr_missing += r->want - nr_reclaimed;
