@@ -30,7 +30,7 @@ CACHEBPF_TUNABLE(__u32, reconfigure_every, "0..4294967295", "accesses",
 #define MAX_UNIT	22
 #define HORIZON		16	/* ages are told apart up to so many times the size of the cache */
 #define NEVER		(1U << 30)
-#define LATE		(1U << 16)
+#define LATE		(1U << 16) /* accesses that the time may go back by */
 #define EVENT		256U	/* so that what decay leaves of few events is not nothing */
 #define DENSITY		(1U << 20) /* one hit per unit of age */
 

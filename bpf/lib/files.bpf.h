@@ -6,7 +6,7 @@
  * since ever.  What a single page has lost is the difference to what that was as it came.
  *
  * Files are told apart by a hash: those that share an entry count as one.  Uses that two
- * processors count at the same time may be lost; pages are counted exactly.
+ * processors count at the same time may be lost, or taken back; pages are counted exactly.
  */
 #pragma once
 
