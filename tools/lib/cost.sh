@@ -16,7 +16,7 @@ cost_of() { # KERNEL REPETITIONS [OPTION…]: figures go to $FIGURES/KERNEL.json
         run_machine
 }
 
-cost_of_both() { # REPETITIONS
+cost_of_both() { # REPETITIONS [OPTION…]
         local kernel
         mkdir -p "$SCRATCH/stock"
         for kernel in stock product; do
@@ -24,9 +24,9 @@ cost_of_both() { # REPETITIONS
         done
         ensure_image
         # A machine of the laboratory has one thread, and its clock does not see the other machine.
-        (trap - EXIT INT TERM HUP && SCRATCH=$SCRATCH/stock && cost_of stock "$1" --baselines && exit "$RESULT") &
+        (trap - EXIT INT TERM HUP && SCRATCH=$SCRATCH/stock && cost_of stock "$@" --baselines && exit "$RESULT") &
         WORKERS=($!)
-        cost_of product "$1"
+        cost_of product "$@"
         wait "${WORKERS[0]}" || RESULT=$?
         WORKERS=()
         [[ $RESULT -eq 0 ]] || exit "$RESULT"
@@ -34,7 +34,7 @@ cost_of_both() { # REPETITIONS
 
 verb_cost() {
         local repetitions=5 output='' variants=''
-        local -a figures
+        local -a figures only=()
         while [[ $# -gt 0 ]]; do
                 case $1 in
                 --repetitions) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--repetitions wants a number" &&
@@ -44,18 +44,20 @@ verb_cost() {
                 --output=*) set -- --output "${1#*=}" "${@:2}" && continue ;;
                 --variants) variants=${2:?} && shift ;;
                 --variants=*) variants=${1#*=} ;;
-                *) die "cost takes --repetitions N, --variants NAME,… and --output FILE, not '$1'" ;;
+                --reads) only=("--reads=${2:?}") && shift ;;
+                --reads=*) only=("$1") ;;
+                *) die "cost takes --repetitions N, --variants and --reads NAME,…, and --output FILE, not '$1'" ;;
                 esac
                 shift
         done
         FIGURES=$SCRATCH/cost
         mkdir -p "$FIGURES"
         if [[ -n $variants ]]; then
-                cost_of product "$repetitions" --variants="$variants"
+                cost_of product "$repetitions" --variants="$variants" "${only[@]}"
                 [[ $RESULT -eq 0 ]] || exit "$RESULT"
                 figures=("$FIGURES/product.json")
         else
-                cost_of_both "$repetitions"
+                cost_of_both "$repetitions" "${only[@]}"
                 figures=("$FIGURES"/{product,stock}.json)
         fi
         python3 -B "$TOP/bench/cost" --compare "${figures[@]}" || RESULT=$?
