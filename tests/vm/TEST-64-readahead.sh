@@ -32,19 +32,19 @@ pages, rng = os.stat(path).st_size // 4096, random.Random(64)
 order = {"forward": range(number), "backward": range(pages - 1, pages - 1 - number, -1)}.get(how.split("-")[-1]) or \
     [rng.randrange(pages) for _ in range(number)]
 fd = os.open(path, os.O_RDONLY)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 memory = mmap.mmap(fd, 0, prot=mmap.PROT_READ) if how.startswith("map") else None
 for page in order:
     memory[page * 4096] if memory else os.pread(fd, 4096, page * 4096)
 PYTHON
 
 reader=(python3 -IS "$dir/reader" "$dir/file")
+"${reader[@]}" random 0 # what it loads is cached from now on
 
-# reads SLICE HOW NUMBER: what the disk does then, in $requests and $pages.
+# reads SLICE HOW NUMBER: what the disk does if nothing of the file is cached, in $requests and $pages.
 reads() {
         local -a before after
         sync
-        echo 1 >/proc/sys/vm/drop_caches
-        in_slice "$1" python3 -ISc '' # what else it reads is there
         read -ra before <"$disk/stat"
         in_slice "$1" "${reader[@]}" "$2" "$3"
         read -ra after <"$disk/stat"
