@@ -306,6 +306,10 @@ class Slice:
         """In place of MemoryMax=, until the slice is stopped."""
         (self.cgroup / "memory.max").write_text(str(size))
 
+    def set_high(self, size):
+        """As MemoryHigh=, until the slice is stopped."""
+        (self.cgroup / "memory.high").write_text(str(size))
+
     def policy_counters(self):
         return {key: int(value) for key, value in self.flat_keyed("memory.cachebpf.stat").items()}
 

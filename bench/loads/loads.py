@@ -20,6 +20,7 @@ import goals
 import workloads
 import workloads_acfs
 import workloads_auto
+import workloads_backup
 import workloads_dispatch
 import workloads_interrupts
 import workloads_isolation
@@ -49,6 +50,7 @@ LOADS = {
     **{name: (load, reporter(goals.ycsb_cold, "database_bytes", "options"))
        for name, load in workloads_ycsb.COLD_LOADS.items()},
     **{name: (load, report_queries) for name, load in workloads_sql.LOADS.items()},
+    **{name: (load, reporter(None, "database_bytes")) for name, load in workloads_backup.LOADS.items()},
     "acfs-readn": (workloads_acfs.ReadN, reporter(goals.acfs_readn)),
     **{name: (load, reporter(goals.acfs_single)) for name, load in workloads_acfs.SINGLE.items()},
     **{name: (load, reporter(goals.acfs_together)) for name, load in workloads_acfs.TOGETHER.items()},
@@ -88,9 +90,9 @@ def named(*beginnings):
 
 # One word for several.
 GROUPS = {name: named(f"{name}-")
-          for name in ("acfs", "mlcache", "auto", "readahead", "readahead-ycsb", "ycsb-cold", "scale")}
-# Hours in the time of the host: for themselves, not with all others.
-APART = GROUPS["scale"]
+          for name in ("acfs", "mlcache", "auto", "readahead", "readahead-ycsb", "ycsb-cold", "scale", "backup")}
+# What takes long, for themselves, not with all others: hours in the time of the host; programs that compute much.
+APART = (*GROUPS["scale"], *GROUPS["backup"])
 
 # What is in none of them is reported at the end.
 SECTIONS = (
@@ -113,6 +115,7 @@ SECTIONS = (
     Section("Memory", "section 5.3.1", named("memory")),
     Section("Lines of code", "table 3", named("lines")),
     Section("At scale", "", named("scale-")),
+    Section("A database while it is backed up", "", named("backup-")),
     Section("Programs the papers only name", "", named("pgbench-", "sqlite")),
 )
 

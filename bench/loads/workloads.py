@@ -206,6 +206,7 @@ class KeyValue(Load):
     OPTIONS = ()
     MEMORY_MAX = 16 * MIB
     CACHED = None           # bytes of files at which the page cache is held; None: what MEMORY_MAX has room for
+    SOFT = False            # how it is held, see PageCache
     WARMUP = 40000          # lfu counts how often: it needs longer to know than others
     OPERATIONS = 16000
     THREADS = 1
@@ -242,7 +243,7 @@ class KeyValue(Load):
                 f"--disk={self.disk.device.name}", "--json", *self.OPTIONS]
 
     def run(self, slice_, variant, repetition):
-        held = PageCache(slice_, self.CACHED) if self.CACHED else contextlib.nullcontext(slice_)
+        held = PageCache(slice_, self.CACHED, self.SOFT) if self.CACHED else contextlib.nullcontext(slice_)
         with held as cache:
             result = self.ask(slice_, variant, repetition)
         self.add_figures(result)

@@ -188,7 +188,13 @@ class PgBench(Queries):
             return super().run(slice_, variant, repetition)
 
     def ask(self, _slice, _variant, repetition):
+        self.warm_up(repetition)
+        return self.measured(repetition)
+
+    def warm_up(self, repetition):
         self.pgbench(2 * repetition + 1, self.WARMUP)
+
+    def measured(self, repetition):
         before = self.counters()
         seconds, latencies = self.pgbench(2 * repetition + 2, self.OPERATIONS)
         after = self.counters()

@@ -15,6 +15,7 @@ GUEST_PACKAGES=(
         e2fsprogs xfsprogs util-linux mount kmod procps less # tools of the tests
         iproute2 attr jq bpftool fio ripgrep libxml2-utils
         librocksdb9.10 libleveldb1d liblmdb0 libsqlite3-0 postgresql-17 python3 # the demonstration
+        restic borgbackup # what runs beside a database
         cscope glimpse binutils # programs of the ACFS paper
         python3-gi gir1.2-glib-2.0 # the example for D-Bus
 )

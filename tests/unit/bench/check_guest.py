@@ -77,6 +77,7 @@ class Guest:
 
     def set_limit(self, size):
         self.limits.append(size)
+    set_high = set_limit
 
     def policy_counters(self):
         return {}
