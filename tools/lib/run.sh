@@ -121,6 +121,8 @@ usual_devices() {
         KERNEL_ARGS+=" root=/dev/vda null_blk.nr_devices=0 no_timer_check"
         # the clock may leap by minutes while it is found out which one it is; a kernel that hangs then does not boot
         KERNEL_ARGS+=" rcupdate.rcu_cpu_stall_suppress_at_boot=1"
+        # see ask_processors
+        KERNEL_ARGS+=" unknown_nmi_panic panic_print=0x40"
         # the kernels that check everything take it for a bug if somebody waits for a busy host for 120 s
         KERNEL_ARGS+=" sysctl.kernel.hung_task_timeout_secs=600"
 }
@@ -168,16 +170,27 @@ has_booted() {
         grep -aqF 'vm: the command begins' "$CONSOLE"
 }
 
-# Ends a machine that has not booted in time.
-watch_boot() {
-        local i
-        for ((i = 0; i < BOOT_LIMIT; i++)); do
-                sleep 1
-                if [[ ! -d /proc/$QEMU_PID ]] || has_booted; then
+# Has QEMU say what the processors do, and the kernel print where they are, by an interrupt that it panics of: a kernel
+# that hangs with interrupts off says nothing by itself.
+ask_processors() {
+        touch "$MACHINE/late"
+        printf '%s\n' 'info registers -a' nmi >"$MACHINE/monitor.in"
+        timeout 10 cat "$MACHINE/monitor.out" | sed 's/.*\x1b\[K//; s/\r$//' >"$CONSOLE.processors"
+}
+
+# Ends a machine that has not booted in time, and asks one whose time is over, before it is killed.
+watch_machine() {
+        local begin=$SECONDS booted=''
+        while ((SECONDS - begin < TIMEOUT)); do
+                sleep 2
+                [[ -d /proc/$QEMU_PID ]] || return 0
+                [[ -n $booted ]] || ! has_booted || booted=1
+                if [[ -z $booted ]] && ((SECONDS - begin >= BOOT_LIMIT)); then
+                        kill -QUIT "$QEMU_PID"
                         return 0
                 fi
         done
-        kill -QUIT "$QEMU_PID"
+        ask_processors
 }
 
 # boot_and_wait: runs QEMU to its end with the guest's output on ours; sets MACHINE_STATUS to QEMU's (or to
@@ -187,8 +200,11 @@ boot_and_wait() {
         local -a readers=()
         CLOSED=
         : >"$CONSOLE"
-        for name in stdout stderr; do
+        for name in stdout stderr monitor; do
                 mkfifo "$MACHINE/$name.in" "$MACHINE/$name.out"
+        done
+        QEMU+=(-chardev "pipe,id=monitor,path=$MACHINE/monitor" -mon chardev=monitor)
+        for name in stdout stderr; do
                 QEMU+=(-chardev "pipe,id=$name,path=$MACHINE/$name"
                         -device "virtserialport,chardev=$name,name=vm.$name")
         done
@@ -204,10 +220,10 @@ boot_and_wait() {
         readers+=($!)
         cat "$MACHINE/stderr.out" >&2 &
         readers+=($!)
-        setpriv --pdeathsig TERM timeout --kill-after=5 "$TIMEOUT" setpriv --pdeathsig KILL \
+        setpriv --pdeathsig TERM timeout --kill-after=5 "$((TIMEOUT + 15))" setpriv --pdeathsig KILL \
                 "${QEMU[@]}" </dev/null >"$MACHINE/qemu.log" 2>&1 &
         QEMU_PID=$!
-        watch_boot >/dev/null 2>&1 &
+        watch_machine >/dev/null 2>&1 &
         watch=$!
         MACHINE_STATUS=0
         wait -n -p first "$QEMU_PID" "${readers[@]}" || MACHINE_STATUS=$?
@@ -267,11 +283,11 @@ judge_machine() {
         local status splat=''
         status=$(<"$MACHINE/status")
         ! show_splats "$CONSOLE" || splat=1
-        if [[ $MACHINE_STATUS -eq 124 || $MACHINE_STATUS -eq 137 ]]; then
+        if [[ -e $MACHINE/late ]]; then
                 info "time-out: the machine was killed after" \
                         "$TIMEOUT s${status:+ (the command had ended with status $status)}"
                 tail -n 8 "$CONSOLE" | sed 's/\r$//; s/^/    /' >&2
-                info "the console log is $CONSOLE"
+                info "the console log is $CONSOLE, and $CONSOLE.processors says what its processors did"
                 RESULT=124
         elif [[ -z $status && -n $CLOSED ]]; then
                 info "nobody reads the output any more: the machine was stopped"
