@@ -37,6 +37,7 @@ class Guest:
     name = "a.slice"
     attached = None
     CHARGED, FILE = 5000000, 4000000
+    high = None
 
     def __init__(self, directory):
         self.mountpoint = directory
@@ -77,7 +78,9 @@ class Guest:
 
     def set_limit(self, size):
         self.limits.append(size)
-    set_high = set_limit
+
+    def set_high(self, size):
+        self.high = size
 
     def policy_counters(self):
         return {}
