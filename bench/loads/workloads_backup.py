@@ -12,12 +12,8 @@ from workloads import BASELINES, BENCH, MIB, Variant
 
 REPOSITORY = pathlib.Path("/var/tmp/demo-backup")
 PASSES = 1000   # until it is stopped
-
-
-def lines_for(thread):
-    """What can be written where it is known who reads all of it."""
-    return (Variant("get-scan", policy="get-scan", settings=(f"CacheScanThreads={thread}",)),
-            Variant("admission", settings=("CacheAdmission=yes", f"CacheScanThreads={thread}")))
+# Of a unit of which it is known who reads all of it.
+SCANS = "CacheScanThreads=restic borg"
 
 
 class Backup(workloads_sql.Zipfian):
@@ -27,7 +23,9 @@ class Backup(workloads_sql.Zipfian):
     MEMORY_MAX = 1024 * MIB     # a backup takes as much as it likes, and each one begins anew
     SOFT = True
     REPETITIONS = 1
-    POLICIES = tuple(Variant(name, policy=name) for name in ("lfu", "s3fifo", "lhd", "arc", "wtinylfu"))
+    VARIANTS = (*BASELINES, *(Variant(name, policy=name) for name in ("lfu", "s3fifo", "lhd", "arc", "wtinylfu")),
+                Variant("get-scan", policy="get-scan", settings=(SCANS,)),
+                Variant("admission", settings=("CacheAdmission=yes", SCANS)))
     COLUMNS = (*workloads_sql.Zipfian.COLUMNS, ("backups_per_second", "backups/s", 3))
     RATIOS = (*workloads_sql.Zipfian.RATIOS[:2], ("backups_per_second", "backups"))
     MORE_IS_BETTER = (*workloads_sql.Zipfian.MORE_IS_BETTER, "backups_per_second")
@@ -37,7 +35,7 @@ class Backup(workloads_sql.Zipfian):
         self.backup = shutil.which(self.BACKUP)
         if not self.backup:
             raise guest.DemoError(f"{self.BACKUP} is not installed")
-        guest.preload(self.backup)
+        guest.preload(shutil.which(self.EXECUTABLE))
 
     def describe(self):
         return (f"{super().describe()}; beside it, in the same slice, \"{self.BACKUP}\" reads all files of the tables "
@@ -69,8 +67,7 @@ class Backup(workloads_sql.Zipfian):
 
 class Restic(Backup):
     TITLE = "PostgreSQL beside restic"
-    BACKUP = "restic"
-    VARIANTS = (*BASELINES, *Backup.POLICIES, *lines_for(BACKUP))
+    BACKUP = EXECUTABLE = "restic"
     OPTIONS = ("--repo", REPOSITORY, "--no-cache", "--insecure-no-password", "--quiet")
     INIT = (*OPTIONS, "init")
     CREATE = (*OPTIONS, "backup", "--force")
@@ -80,8 +77,7 @@ class Borg(Backup):
     """It gives back what it has read."""
 
     TITLE = "PostgreSQL beside borg"
-    BACKUP = "borg"
-    VARIANTS = (*BASELINES, *Backup.POLICIES, *lines_for(BACKUP))
+    BACKUP, EXECUTABLE = "borg", "python3"      # its modules are loaded when the repository is made
     INIT = ("init", "--encryption=none", REPOSITORY)
     CREATE = ("create", "--files-cache=disabled", f"{REPOSITORY}::{{pid}}")
 
