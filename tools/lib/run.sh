@@ -59,6 +59,7 @@ parse_machine_options() {
 check_machine_options() {
         local disk share
         [[ $TIMEOUT =~ ^[0-9]+$ ]] || die "--timeout wants a number of seconds, not '$TIMEOUT'"
+        TIMEOUT=$((10#$TIMEOUT))
         [[ $CPUS =~ ^[1-9][0-9]*$ ]] || die "--cpus wants a number, not '$CPUS'"
         [[ $LAB_DISK =~ ^[1-9][0-9]*$ ]] || die "--lab-disk wants a number of gigabytes, not '$LAB_DISK'"
         for disk in "${DISKS[@]}"; do
@@ -100,6 +101,7 @@ prepare_machine() {
         ensure_image
         CONSOLE=${KEEP_CONSOLE:-$CACHE/log/console-$(date +%m%d-%H%M%S)-$BASHPID.log}
         prune 30 "$CACHE"/log/console-*
+        prune 30 "$CACHE"/log/hung-*
         # Its disk can be had with the time of the host, and so can its processor.
         [[ $CLOCK != host ]] || lab='' CPU_MODEL=${CPU_MODEL:-$TCG_CPU}
         choose_accel "$BZIMAGE" "$lab" "$CPU_MODEL"
@@ -107,22 +109,23 @@ prepare_machine() {
 
 # Adds memory and disks to QEMU, and to KERNEL_ARGS what belongs to them: of any machine but the laboratory's.
 usual_devices() {
-        local i disk options
+        # to the guest: when a disk of the host is full, QEMU would stop the machine without a word
+        local i disk options errors=werror=report,rerror=report
         QEMU+=(-machine q35 -m "$MEMORY" -device virtio-rng-pci -device virtio-serial-pci
-                -drive "file=$IMAGE,format=raw,if=none,id=root,snapshot=on,cache=unsafe"
+                -drive "file=$IMAGE,format=raw,if=none,id=root,snapshot=on,cache=unsafe,$errors"
                 -device virtio-blk-pci,drive=root)
         for i in "${!DISKS[@]}"; do
                 disk=${DISKS[i]} options=cache=writeback
                 [[ $disk != *:ro ]] || options=readonly=on
-                QEMU+=(-drive "file=${disk%:ro},format=raw,if=none,id=disk$i,$options"
+                QEMU+=(-drive "file=${disk%:ro},format=raw,if=none,id=disk$i,$options,$errors"
                         -device "virtio-blk-pci,drive=disk$i,serial=disk$i")
         done
         # whether the timer works is found out by waiting for it, on a busy host in vain
         KERNEL_ARGS+=" root=/dev/vda null_blk.nr_devices=0 no_timer_check"
         # the clock may leap by minutes while it is found out which one it is; a kernel that hangs then does not boot
         KERNEL_ARGS+=" rcupdate.rcu_cpu_stall_suppress_at_boot=1"
-        # see ask_processors
-        KERNEL_ARGS+=" unknown_nmi_panic panic_print=0x40"
+        # see ask_processors; under KVM the host's own counters send such interrupts, too
+        [[ ${ACCEL[*]} == *kvm* ]] || KERNEL_ARGS+=" unknown_nmi_panic panic_print=0x40"
         # the kernels that check everything take it for a bug if somebody waits for a busy host for 120 s
         KERNEL_ARGS+=" sysctl.kernel.hung_task_timeout_secs=600"
 }
@@ -170,31 +173,42 @@ has_booted() {
         grep -aqF 'vm: the command begins' "$CONSOLE"
 }
 
-# Has QEMU say what the processors do, and the kernel print where they are, by an interrupt that it panics of: a kernel
-# that hangs with interrupts off says nothing by itself.
-ask_processors() {
-        touch "$MACHINE/late"
-        printf '%s\n' 'info registers -a' nmi >"$MACHINE/monitor.in"
+# Has QEMU say whether the machine runs, and three times what its processors do; then it obeys COMMAND.
+ask_processors() { # [COMMAND]
+        (
+                printf '%s\n' 'info status' 'info lapic'
+                for _ in 1 2 3; do
+                        echo 'info registers -a'
+                        sleep 1
+                done
+                printf '%s\n' "$@"
+        ) >"$MACHINE/monitor.in" &
         timeout 10 cat "$MACHINE/monitor.out" | sed 's/.*\x1b\[K//; s/\r$//' >"$CONSOLE.processors"
 }
 
-# Ends a machine that has not booted in time, and asks one whose time is over, before it is killed.
+# Asks a machine that has not booted in time, and one whose time is over, what it does, and ends it. The second gets an
+# interrupt of which the kernel panics, but in the laboratory, and prints where its processors are: if it hangs with
+# interrupts off, it says nothing by itself. "late" has how much it had said before.
 watch_machine() {
-        local begin=$SECONDS booted=''
-        while ((SECONDS - begin < TIMEOUT)); do
-                sleep 2
+        local begin=$SECONDS booted='' never
+        # What nobody writes is waited for: a "sleep" would outlive us, with the locks of the session.
+        exec {never}<>"$MACHINE/never"
+        while ((TIMEOUT == 0 || SECONDS - begin < TIMEOUT)); do
+                read -rt 2 -u "$never" || true
                 [[ -d /proc/$QEMU_PID ]] || return 0
                 [[ -n $booted ]] || ! has_booted || booted=1
                 if [[ -z $booted ]] && ((SECONDS - begin >= BOOT_LIMIT)); then
+                        ask_processors || true
                         kill -QUIT "$QEMU_PID"
                         return 0
                 fi
         done
-        ask_processors
+        stat -c %s "$CONSOLE" >"$MACHINE/late" || true
+        ask_processors nmi
 }
 
-# boot_and_wait: runs QEMU to its end with the guest's output on ours; sets MACHINE_STATUS to QEMU's (or to
-# 124 after a time-out).
+# boot_and_wait: runs QEMU to its end with the guest's output on ours; sets MACHINE_STATUS to QEMU's, or to 124 or 137
+# if it had to be killed.
 boot_and_wait() {
         local name first watch
         local -a readers=()
@@ -203,6 +217,7 @@ boot_and_wait() {
         for name in stdout stderr monitor; do
                 mkfifo "$MACHINE/$name.in" "$MACHINE/$name.out"
         done
+        mkfifo "$MACHINE/never"
         QEMU+=(-chardev "pipe,id=monitor,path=$MACHINE/monitor" -mon chardev=monitor)
         for name in stdout stderr; do
                 QEMU+=(-chardev "pipe,id=$name,path=$MACHINE/$name"
@@ -220,7 +235,7 @@ boot_and_wait() {
         readers+=($!)
         cat "$MACHINE/stderr.out" >&2 &
         readers+=($!)
-        setpriv --pdeathsig TERM timeout --kill-after=5 "$((TIMEOUT + 15))" setpriv --pdeathsig KILL \
+        setpriv --pdeathsig TERM timeout --kill-after=5 "$((TIMEOUT ? TIMEOUT + 20 : 0))" setpriv --pdeathsig KILL \
                 "${QEMU[@]}" </dev/null >"$MACHINE/qemu.log" 2>&1 &
         QEMU_PID=$!
         watch_machine >/dev/null 2>&1 &
@@ -238,7 +253,7 @@ boot_and_wait() {
         fi
         QEMU_PID=
         # only while it runs: after that its number may be a stranger's
-        jobs -pr | grep -qx "$watch" && kill "$watch" 2>/dev/null || true
+        jobs -pr | grep -qx "$watch" && { kill "$watch" && wait "$watch"; } 2>/dev/null || true
         # The readers end when QEMU has; if it never opened its ends, opening and closing them does it.
         for name in stdout stderr; do
                 : <>"$MACHINE/$name.out"
@@ -278,22 +293,41 @@ show_splats() { # CONSOLE; true if there was one
         tail -n "+$first" "$1" | head -n 50 | sed 's/\r$//; s/^/    /; /---\[ end/q' >&2
 }
 
+is_late() {
+        [[ -e $MACHINE/late || $MACHINE_STATUS -eq 124 || $MACHINE_STATUS -eq 137 ]]
+}
+
+# What the kernel printed because it was asked is not its own word. The log of a machine that hangs is kept for longer.
+part_console() {
+        local said='' hung=${CONSOLE/%console-*/hung-${CONSOLE##*/console-}}
+        [[ ! -s $MACHINE/late ]] || said=$(<"$MACHINE/late")
+        [[ -z $said ]] || {
+                tail -c "+$((said + 1))" "$CONSOLE" >>"$CONSOLE.processors" && truncate -s "$said" "$CONSOLE"
+        } || true
+        [[ -z $KEEP_CONSOLE ]] || return 0
+        mv "$CONSOLE" "$hung"
+        [[ ! -e $CONSOLE.processors ]] || mv "$CONSOLE.processors" "$hung.processors"
+        CONSOLE=$hung
+}
+
 # Sets RESULT, the exit status of the run; says what happened if it is not the command's.
 judge_machine() {
-        local status splat=''
+        local status splat='' asked=''
         status=$(<"$MACHINE/status")
+        ! is_late || part_console
+        [[ ! -s $CONSOLE.processors ]] || asked=", and $CONSOLE.processors says what its processors did"
         ! show_splats "$CONSOLE" || splat=1
-        if [[ -e $MACHINE/late ]]; then
+        if is_late; then
                 info "time-out: the machine was killed after" \
                         "$TIMEOUT s${status:+ (the command had ended with status $status)}"
                 tail -n 8 "$CONSOLE" | sed 's/\r$//; s/^/    /' >&2
-                info "the console log is $CONSOLE, and $CONSOLE.processors says what its processors did"
+                info "the console log is $CONSOLE$asked"
                 RESULT=124
         elif [[ -z $status && -n $CLOSED ]]; then
                 info "nobody reads the output any more: the machine was stopped"
                 RESULT=141
         elif [[ -z $status ]]; then
-                info "the machine ended (QEMU status $MACHINE_STATUS) before the command did;" \
+                info "the machine ended (QEMU status $MACHINE_STATUS) before the command did$asked;" \
                         "console log $CONSOLE ends with:"
                 tail -n 25 "$CONSOLE" | sed 's/\r$//; s/^/    /' >&2
                 sed 's/^/    /' "$MACHINE/qemu.log" >&2
