@@ -6,7 +6,7 @@ cost_of() { # KERNEL REPETITIONS [OPTION…]: figures go to $FIGURES/KERNEL.json
         local kernel=$1 repetitions=$2
         shift 2
         machine_defaults
-        KERNEL=$kernel LAB=1 LAB_DISK=1 MEMORY=3G TIMEOUT=7200
+        KERNEL=$kernel LAB=1 LAB_DISK=1 MEMORY=3G TIMEOUT=$((3600 * (repetitions + 1))) # on a busy host, too
         CPU_MODEL=max # as others' figures were measured
         COLLECT=/run/cost:$FIGURES
         READER=(tell_time)
@@ -33,34 +33,42 @@ cost_of_both() { # REPETITIONS [OPTION…]
 }
 
 verb_cost() {
-        local repetitions=5 output='' variants=''
+        local repetitions=5 output='' program=$TOP/bench/cost both=1
         local -a figures only=()
         while [[ $# -gt 0 ]]; do
+                [[ $1 != --*=* ]] || set -- "${1%%=*}" "${1#*=}" "${@:2}"
+                [[ $# -ge 2 ]] || die "option '$1' is unknown or lacks its value; see tools/vm --help"
                 case $1 in
-                --repetitions) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--repetitions wants a number" &&
-                        repetitions=$2 && shift ;;
-                --repetitions=*) repetitions=${1#*=} ;;
-                --output) [[ -d $(dirname "${2:-/none/x}") ]] || die "--output wants a file" && output=$2 && shift ;;
-                --output=*) set -- --output "${1#*=}" "${@:2}" && continue ;;
-                --variants) variants=${2:?} && shift ;;
-                --variants=*) variants=${1#*=} ;;
-                --reads) only=("--reads=${2:?}") && shift ;;
-                --reads=*) only=("$1") ;;
-                *) die "cost takes --repetitions N, --variants and --reads NAME,…, and --output FILE, not '$1'" ;;
+                --repetitions)
+                        [[ $2 =~ ^[1-9][0-9]*$ ]] || die "--repetitions wants a number, not '$2'"
+                        repetitions=$2
+                        ;;
+                --output)
+                        [[ -d $(dirname "$2") ]] || die "--output: there is no directory $(dirname "$2")"
+                        output=$2
+                        ;;
+                --variants)
+                        only+=("$1=$2")
+                        both=
+                        ;;
+                --reads) only+=("$1=$2") ;;
+                *) die "unknown option '$1'; see tools/vm --help" ;;
                 esac
-                shift
+                shift 2
         done
+        python3 -B "$program" --dry-run "${only[@]}" >/dev/null || exit
+        python3 -B "$program" --dry-run --baselines "${only[@]}" >/dev/null 2>&1 || both=
         FIGURES=$SCRATCH/cost
         mkdir -p "$FIGURES"
-        if [[ -n $variants ]]; then
-                cost_of product "$repetitions" --variants="$variants" "${only[@]}"
+        if [[ -z $both ]]; then
+                cost_of product "$repetitions" "${only[@]}"
                 [[ $RESULT -eq 0 ]] || exit "$RESULT"
                 figures=("$FIGURES/product.json")
         else
                 cost_of_both "$repetitions" "${only[@]}"
                 figures=("$FIGURES"/{product,stock}.json)
         fi
-        python3 -B "$TOP/bench/cost" --compare "${figures[@]}" || RESULT=$?
+        python3 -B "$program" --compare "${figures[@]}" || RESULT=$?
         if [[ -n $output ]]; then
                 jq -n '[inputs | {(input_filename | sub(".*/(?<name>.*)[.]json"; "\(.name)")): .}] | add' \
                         "${figures[@]}" >"$output"
