@@ -19,10 +19,12 @@ storm_blocks=() # directories of those that can go
 storm_lru=
 
 # How the kernel preempts can be told at any time, but to rewrite all those calls while they are made is more than
-# QEMU can do (see storm_hooks): it is chosen once. Debian's way and the one with most to happen, in turn.
+# QEMU can do (see storm_hooks): it is chosen once. Debian's way and the one with most to happen, in turn, or what
+# STORM_PREEMPTION says.
 storm_preemption() {
+        local ways=(voluntary full)
         [[ -e $PREEMPTION ]] || return 0
-        if ((RANDOM % 2)); then echo full; else echo voluntary; fi >"$PREEMPTION"
+        echo "${STORM_PREEMPTION:-${ways[RANDOM % 2]}}" >"$PREEMPTION"
         diag "preemption: $(<"$PREEMPTION")"
 }
 

@@ -194,9 +194,10 @@ with_one_processor() {
 # that which is not there any more: "Oops: int3". (The stock kernel does as well, where vm.numa_stat is switched all the
 # time. QEMU 10.0 drops a translation before the store that changes the instruction, in notdirty_write(); in between,
 # another processor may translate the old one.) So mostly there is one more policy, where nothing happens, with an
-# admission filter, as those have hooks of their own; and it comes and goes while there is one processor.
+# admission filter and plans of readahead, as those have hooks of their own; and it comes and goes while there is one
+# processor. The delays are turned on and off then, too.
 storm_hooks() {
-        make_slice hooks.slice $'CachePolicy=fifo\nCacheAdmission=yes'
+        make_slice hooks.slice $'CachePolicy=fifo\nCacheAdmission=yes\nCacheReadahead=adaptive'
         systemctl start hooks.slice
         succeeds 'there is one more policy' wait_until 60 policy_is hooks.slice fifo
 }
@@ -318,7 +319,7 @@ storm_begin() {
         weather lru until_end 4.1 other_lru
         weather protection until_end 2.9 protect_some
         weather samples until_end 1.7 sample_some
-        [[ ! -d /sys/kernel/debug/cachebpf/delay ]] || weather delays until_end 7 delay_some
+        [[ ! -d /sys/kernel/debug/cachebpf/delay ]] || weather delays until_end 7 with_one_processor delay_some
         # or Linux 6.12 warns of a processor that goes; see machine_prepare() in kernel/selftests
         write_to /sys/kernel/debug/sched/fair_server/cpu1/runtime 0
         weather processor until_end 3 with_one_processor sleep 2
