@@ -306,10 +306,6 @@ class Slice:
         """In place of MemoryMax=, until the slice is stopped."""
         (self.cgroup / "memory.max").write_text(str(size))
 
-    def set_high(self, size):
-        """As MemoryHigh=, until the slice is stopped."""
-        (self.cgroup / "memory.high").write_text(str(size))
-
     def policy_counters(self):
         return {key: int(value) for key, value in self.flat_keyed("memory.cachebpf.stat").items()}
 
@@ -398,9 +394,12 @@ class Service:
     def wait_for_line(self):
         """Until it has said something; it looks seldom, as this takes time from what is measured."""
         while not self.text():
-            if (state := self.state()) in ("failed", "inactive"):
-                raise DemoError(f"{self.name} is {state}\n{self.journal()}")
+            self.check_runs()
             time.sleep(0.2)
+
+    def check_runs(self):
+        if (state := self.state()) in ("failed", "inactive"):
+            raise DemoError(f"{self.name} is {state}\n{self.journal()}")
 
 
 def run_in_slice(slice_, name, command):

@@ -11,12 +11,11 @@ STEP = 16 << 10     # smaller differences are let be
 
 
 class PageCache:
-    """While it is entered, the slice's memory.max is what the slice takes for all else, and "size" bytes.  Soft: it is
-    memory.high, so who takes memory faster than it follows is slowed down, and not killed."""
+    """While it is entered, the slice's memory.max is what the slice takes for all else, and "size" bytes.  None: its
+    limit is left alone, and the page cache only looked at."""
 
-    def __init__(self, slice_, size, soft=False):
+    def __init__(self, slice_, size):
         self.slice, self.size, self.limit = slice_, size, 0
-        self.set_limit, self.interval = (slice_.set_high, INTERVAL / 4) if soft else (slice_.set_limit, INTERVAL)
         self.samples, self.error = [], None
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.follow)
@@ -34,7 +33,7 @@ class PageCache:
     def follow(self):
         try:
             self.adjust()
-            while not self.ended.wait(self.interval):
+            while not self.ended.wait(INTERVAL):
                 self.adjust()
         except Exception as e:  # whatever it is: what was measured without it is void
             self.error = e
@@ -42,9 +41,11 @@ class PageCache:
     def adjust(self):
         charged, memory = self.slice.charged(), self.slice.memory()
         self.samples.append(memory)
+        if self.size is None:
+            return
         limit = max(charged - memory["file"], 0) + self.size
         if abs(limit - self.limit) >= STEP:
-            self.set_limit(limit)
+            self.slice.set_limit(limit)
             self.limit = limit
 
     def memory(self):

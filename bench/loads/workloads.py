@@ -206,7 +206,6 @@ class KeyValue(Load):
     OPTIONS = ()
     MEMORY_MAX = 16 * MIB
     CACHED = None           # bytes of files at which the page cache is held; None: what MEMORY_MAX has room for
-    SOFT = False            # how it is held, see PageCache
     WARMUP = 40000          # lfu counts how often: it needs longer to know than others
     OPERATIONS = 16000
     THREADS = 1
@@ -243,7 +242,7 @@ class KeyValue(Load):
                 f"--disk={self.disk.device.name}", "--json", *self.OPTIONS]
 
     def run(self, slice_, variant, repetition):
-        held = PageCache(slice_, self.CACHED, self.SOFT) if self.CACHED else contextlib.nullcontext(slice_)
+        held = PageCache(slice_, self.CACHED) if self.CACHED else contextlib.nullcontext(slice_)
         with held as cache:
             result = self.ask(slice_, variant, repetition)
         self.add_figures(result)
@@ -262,6 +261,15 @@ class KeyValue(Load):
     def tell(self, variant, result):
         self.progress.say(f"  {variant.name}: {result['disk_reads']} disk reads, "
                           f"hit ratio {result['hit_ratio']:.3f}, {result['ops_per_second']:.0f} reads/s")
+
+
+def passes_within(passes, begin, seconds, least):
+    """Those of bench/programs/passes that began and ended in a time."""
+    within = [one for one in passes if one["begin"] >= begin and one["begin"] + one["seconds"] <= begin + seconds]
+    if len(within) < least:
+        raise guest.DemoError(f"only {len(within)} passes within the measured {seconds:.1f} s, {least} are wanted: "
+                              "there was too little to do beside them")
+    return within
 
 
 def show_status(slice_):

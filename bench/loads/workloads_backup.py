@@ -7,7 +7,9 @@ import pathlib
 import shutil
 
 import guest
+import workloads
 import workloads_sql
+from page_cache import PageCache
 from workloads import BASELINES, BENCH, MIB, Variant
 
 REPOSITORY = pathlib.Path("/var/tmp/demo-backup")
@@ -17,11 +19,14 @@ SCANS = "CacheScanThreads=restic borg"
 
 
 class Backup(workloads_sql.Zipfian):
-    """Backups one after the other, of which the first is the warm-up's; each reads all files of the tables."""
+    """Backups one after the other; each reads all files of the tables.  What is measured is a whole number of them: the
+    time from the beginning of one to the end of another, and the transactions that ended meanwhile.  The slice has one
+    limit for all of it, as users have it: what a backup takes for itself, the page cache loses."""
 
     SLICE = "backup"
-    MEMORY_MAX = 1024 * MIB     # a backup takes as much as it likes, and each one begins anew
-    SOFT = True
+    CACHED = None
+    OPERATIONS = 20000
+    PASSES_MIN = 5
     REPETITIONS = 1
     VARIANTS = (*BASELINES, *(Variant(name, policy=name) for name in ("lfu", "s3fifo", "lhd", "arc", "wtinylfu")),
                 Variant("get-scan", policy="get-scan", settings=(SCANS,)),
@@ -37,6 +42,10 @@ class Backup(workloads_sql.Zipfian):
             raise guest.DemoError(f"{self.BACKUP} is not installed")
         guest.preload(shutil.which(self.EXECUTABLE))
 
+    def size(self):
+        return (f"a database of {self.database_bytes / MIB:.0f} MiB in a slice with MemoryMax="
+                f"{self.MEMORY_MAX // MIB}M; {self.OPERATIONS} {self.UNIT} after {self.WARMUP} to warm up, one client")
+
     def describe(self):
         return (f"{super().describe()}; beside it, in the same slice, \"{self.BACKUP}\" reads all files of the tables "
                 "again and again")
@@ -46,28 +55,47 @@ class Backup(workloads_sql.Zipfian):
         guest.run("rm", "--recursive", "--force", REPOSITORY)
         guest.run(self.backup, *self.INIT)
 
+    def run(self, slice_, variant, repetition):
+        result = super().run(slice_, variant, repetition)
+        result["memory"] = self.cache.memory()
+        return result
+
     def ask(self, slice_, _variant, repetition):
         self.warm_up(repetition)
         command = [BENCH / "passes", PASSES, self.disk.device.name, self.backup, *self.CREATE,
                    self.database / "base"]
-        with guest.Service(slice_.name, "demo-backup-files", command) as backup:
+        with guest.Service(slice_.name, "demo-backup-files", command) as backup, \
+                PageCache(slice_, None) as self.cache:
             backup.wait_for_line()
-            result = self.measured(repetition)
-            passes = [json.loads(line) for line in backup.text().splitlines()][1:]
-        if not passes:
-            raise guest.DemoError("no backup came to its end meanwhile: the run was too short")
-        result["passes"] = len(passes)
-        result["backups_per_second"] = len(passes) / sum(one["seconds"] for one in passes)
-        return result
+            before = self.counters()
+            _, done = self.pgbench(2 * repetition + 2, self.OPERATIONS)
+            after = self.counters()
+            backup.check_runs()
+            passes = [json.loads(line) for line in backup.text().splitlines()]
+        counted = {key: value - before[key] for key, value in after.items()}
+        # of the server
+        counted["hit_ratio"] = 1 - counted["bytes_from_disk"] / counted["bytes_requested"]
+        return {**counted, **self.in_whole_backups(passes, done)}
+
+    def in_whole_backups(self, passes, done):
+        """The figures of those transactions, (end, us), that ended while backups ran which all of them saw whole."""
+        begin = min(end - latency / 1e6 for end, latency in done)
+        passes = workloads.passes_within(passes, begin, max(end for end, _ in done) - begin, self.PASSES_MIN)
+        begin, last = passes[0]["begin"], passes[-1]
+        seconds = last["begin"] + last["seconds"] - begin
+        latencies = [latency for end, latency in done if begin <= end <= begin + seconds]
+        return {**workloads_sql.figures(seconds, latencies), "passes": len(passes),
+                "backups_per_second": len(passes) / seconds,
+                **{key: sum(one[key] for one in passes) for key in ("disk_reads", "disk_bytes")}}
 
     def add_figures(self, result):
-        # of the server
-        result["hit_ratio"] = 1 - result["bytes_from_disk"] / result["bytes_requested"]
+        """They are there."""
 
 
 class Restic(Backup):
     TITLE = "PostgreSQL beside restic"
     BACKUP = EXECUTABLE = "restic"
+    MEMORY_MAX = 56 * MIB
     OPTIONS = ("--repo", REPOSITORY, "--no-cache", "--insecure-no-password", "--quiet")
     INIT = (*OPTIONS, "init")
     CREATE = (*OPTIONS, "backup", "--force")
@@ -77,9 +105,11 @@ class Borg(Backup):
     """It gives back what it has read."""
 
     TITLE = "PostgreSQL beside borg"
+    MEMORY_MAX = 76 * MIB
     BACKUP, EXECUTABLE = "borg", "python3"      # its modules are loaded when the repository is made
     INIT = ("init", "--encryption=none", REPOSITORY)
     CREATE = ("create", "--files-cache=disabled", f"{REPOSITORY}::{{pid}}")
 
 
 LOADS = {"backup-restic": Restic, "backup-borg": Borg}
+

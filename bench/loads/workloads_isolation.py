@@ -108,6 +108,7 @@ class Isolation(workloads.Load):
             search.wait_for_line()
             with PageCache(kv_slice, self.kv.tenth()) as cache:
                 result = self.kv.ask(kv_slice, variant, repetition)
+            search.check_runs()
             passes = self.search.parse(search.text())
             result["memory"] = {"kv": cache.memory(), "search": search_slice.memory()}
             result["policy_counters"] = {"kv": kv_slice.policy_counters(), "search": search_slice.policy_counters()}
@@ -119,10 +120,6 @@ class Isolation(workloads.Load):
 
     def add_search(self, result, passes):
         """The passes that began and ended within the measured time of the reads."""
-        begin, end = result["begin"], result["begin"] + result["seconds"]
-        within = [one for one in passes if one["begin"] >= begin and one["begin"] + one["seconds"] <= end]
-        if len(within) < self.PASSES_MIN:
-            raise guest.DemoError(f"only {len(within)} passes of the search within the measured "
-                                  f"{result['seconds']:.1f} s: the reads were too few")
+        within = workloads.passes_within(passes, result["begin"], result["seconds"], self.PASSES_MIN)
         result["passes"] = len(within)
         result["passes_per_second"] = len(within) / sum(one["seconds"] for one in within)

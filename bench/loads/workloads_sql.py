@@ -158,19 +158,20 @@ class PgBench(Queries):
                 "--protocol=prepared", f"--random-seed={seed}", *self.SCRIPT]
 
     def pgbench(self, seed, transactions):
-        """Returns the time of all transactions, and of each in us."""
+        """Returns the time of all transactions, and when each ended and its time in us, as pgbench wrote it down."""
         logs = guest.OUTPUT_DIRECTORY / "pgbench"
         logs.mkdir(parents=True, exist_ok=True)
         output = guest.run(*self.command(seed), f"--transactions={transactions}", "--log",
                            f"--log-prefix={logs / 'log'}", "postgres")
-        latencies = []
+        done = []
         for log in logs.iterdir():
-            latencies += [int(line.split()[2]) for line in log.read_text().splitlines()]
+            lines = [line.split() for line in log.read_text().splitlines()]
+            done += [(int(line[4]) + int(line[5]) / 1e6, int(line[2])) for line in lines]
             log.unlink()
         rate = re.search(r"^tps = ([0-9.]+) \(without initial connection time\)$", output, re.MULTILINE)
-        if len(latencies) != transactions or not rate:
-            raise guest.DemoError(f"pgbench did {len(latencies)} of {transactions} transactions:\n{output}")
-        return transactions / float(rate[1]), latencies
+        if len(done) != transactions or not rate:
+            raise guest.DemoError(f"pgbench did {len(done)} of {transactions} transactions:\n{output}")
+        return transactions / float(rate[1]), done
 
     def counters(self):
         return {**self.backends.counters(), **guest.disk_counters(self.disk.device)}
@@ -196,17 +197,19 @@ class PgBench(Queries):
 
     def measured(self, repetition):
         before = self.counters()
-        seconds, latencies = self.pgbench(2 * repetition + 2, self.OPERATIONS)
+        seconds, done = self.pgbench(2 * repetition + 2, self.OPERATIONS)
         after = self.counters()
-        return {"ops": len(latencies), "seconds": seconds, "ops_per_second": len(latencies) / seconds,
-                "mean_us": sum(latencies) / len(latencies), **quantiles(latencies),
+        return {**figures(seconds, [latency for _, latency in done]),
                 **{key: value - before[key] for key, value in after.items()}}
 
 
-def quantiles(values):
-    ordered = sorted(values)
-    return {name: ordered[int(quantile * len(ordered))]
-            for name, quantile in (("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999))}
+def figures(seconds, latencies):
+    """What is told of transactions that took so long, each in us."""
+    ordered = sorted(latencies)
+    return {"ops": len(ordered), "seconds": seconds, "ops_per_second": len(ordered) / seconds,
+            "mean_us": sum(ordered) / len(ordered),
+            **{name: ordered[int(quantile * len(ordered))]
+               for name, quantile in (("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999))}}
 
 
 class Select(PgBench):

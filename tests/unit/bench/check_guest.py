@@ -37,7 +37,6 @@ class Guest:
     name = "a.slice"
     attached = None
     CHARGED, FILE = 5000000, 4000000
-    high = None
 
     def __init__(self, directory):
         self.mountpoint = directory
@@ -78,9 +77,6 @@ class Guest:
 
     def set_limit(self, size):
         self.limits.append(size)
-
-    def set_high(self, size):
-        self.high = size
 
     def policy_counters(self):
         return {}
