@@ -25,6 +25,7 @@ class Backup(workloads_sql.Zipfian):
 
     SLICE = "backup"
     CACHED = None
+    MEMORY_MAX = 80 * MIB
     OPERATIONS = 20000
     PASSES_MIN = 5
     REPETITIONS = 1
@@ -95,7 +96,6 @@ class Backup(workloads_sql.Zipfian):
 class Restic(Backup):
     TITLE = "PostgreSQL beside restic"
     BACKUP = EXECUTABLE = "restic"
-    MEMORY_MAX = 56 * MIB
     OPTIONS = ("--repo", REPOSITORY, "--no-cache", "--insecure-no-password", "--quiet")
     INIT = (*OPTIONS, "init")
     CREATE = (*OPTIONS, "backup", "--force")
@@ -105,7 +105,6 @@ class Borg(Backup):
     """It gives back what it has read."""
 
     TITLE = "PostgreSQL beside borg"
-    MEMORY_MAX = 76 * MIB
     BACKUP, EXECUTABLE = "borg", "python3"      # its modules are loaded when the repository is made
     INIT = ("init", "--encryption=none", REPOSITORY)
     CREATE = ("create", "--files-cache=disabled", f"{REPOSITORY}::{{pid}}")
