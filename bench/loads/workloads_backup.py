@@ -32,7 +32,8 @@ class Backup(workloads_sql.Zipfian):
     VARIANTS = (*BASELINES, *(Variant(name, policy=name) for name in ("lfu", "s3fifo", "lhd", "arc", "wtinylfu")),
                 Variant("get-scan", policy="get-scan", settings=(SCANS,)),
                 Variant("admission", settings=("CacheAdmission=yes", SCANS)))
-    COLUMNS = (*workloads_sql.Zipfian.COLUMNS, ("backups_per_second", "backups/s", 3))
+    COLUMNS = (*workloads_sql.Zipfian.COLUMNS[:3], ("hit_ratio", "hit ratio of the server", 3),
+               ("cache_mib", "page cache MiB", 1), ("backups_per_second", "backups/s", 3))
     RATIOS = (*workloads_sql.Zipfian.RATIOS[:2], ("backups_per_second", "backups"))
     MORE_IS_BETTER = (*workloads_sql.Zipfian.MORE_IS_BETTER, "backups_per_second")
 
@@ -74,7 +75,7 @@ class Backup(workloads_sql.Zipfian):
             backup.check_runs()
             passes = [json.loads(line) for line in backup.text().splitlines()]
         counted = {key: value - before[key] for key, value in after.items()}
-        # of the server
+        # of the server, and of all transactions
         counted["hit_ratio"] = 1 - counted["bytes_from_disk"] / counted["bytes_requested"]
         return {**counted, **self.in_whole_backups(passes, done)}
 
@@ -86,8 +87,7 @@ class Backup(workloads_sql.Zipfian):
         seconds = last["begin"] + last["seconds"] - begin
         latencies = [latency for end, latency in done if begin <= end <= begin + seconds]
         return {**workloads_sql.figures(seconds, latencies), "passes": len(passes),
-                "backups_per_second": len(passes) / seconds,
-                **{key: sum(one[key] for one in passes) for key in ("disk_reads", "disk_bytes")}}
+                "backups_per_second": len(passes) / seconds}
 
     def add_figures(self, result):
         """They are there."""
@@ -111,4 +111,3 @@ class Borg(Backup):
 
 
 LOADS = {"backup-restic": Restic, "backup-borg": Borg}
-

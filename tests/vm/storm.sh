@@ -343,7 +343,8 @@ storm_wait() {
                 fi
         done
         failures_end
-        [[ ! -d /sys/kernel/debug/cachebpf/delay ]] || write_to /sys/kernel/debug/cachebpf/delay/one_in 0
+        [[ ! -d /sys/kernel/debug/cachebpf/delay ]] ||
+                with_one_processor write_to /sys/kernel/debug/cachebpf/delay/one_in 0
         succeeds 'uses of samples were told' storm_was_sampled
         storm_tracing_end
         systemctl stop hooks.slice

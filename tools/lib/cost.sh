@@ -44,7 +44,7 @@ verb_cost() {
                         repetitions=$2
                         ;;
                 --output)
-                        [[ -d $(dirname "$2") ]] || die "--output: there is no directory $(dirname "$2")"
+                        [[ -n $2 && -d $(dirname "$2") ]] || die "--output wants a file in a directory that there is, not '$2'"
                         output=$2
                         ;;
                 --variants)
@@ -56,6 +56,7 @@ verb_cost() {
                 esac
                 shift 2
         done
+        locked setup ensure_setup # python3
         python3 -B "$program" --dry-run "${only[@]}" >/dev/null || exit
         python3 -B "$program" --dry-run --baselines "${only[@]}" >/dev/null 2>&1 || both=
         FIGURES=$SCRATCH/cost

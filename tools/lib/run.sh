@@ -9,6 +9,7 @@ BOOT_LIMIT=600 # seconds; a kernel that checks everything is the slowest, in the
 
 MACHINE=
 CLOSED=
+MACHINE_SECONDS=
 QEMU_PID=
 CONSOLE=
 
@@ -125,7 +126,7 @@ usual_devices() {
         # the clock may leap by minutes while it is found out which one it is; a kernel that hangs then does not boot
         KERNEL_ARGS+=" rcupdate.rcu_cpu_stall_suppress_at_boot=1"
         # see ask_processors; under KVM the host's own counters send such interrupts, too
-        [[ ${ACCEL[*]} == *kvm* ]] || KERNEL_ARGS+=" unknown_nmi_panic panic_print=0x40"
+        [[ ${ACCEL[*]} == *'-accel kvm'* ]] || KERNEL_ARGS+=" unknown_nmi_panic panic_print=0x40"
         # the kernels that check everything take it for a bug if somebody waits for a busy host for 120 s
         KERNEL_ARGS+=" sysctl.kernel.hung_task_timeout_secs=600"
 }
@@ -175,14 +176,14 @@ has_booted() {
 
 # Has QEMU say whether the machine runs, and three times what its processors do; then it obeys COMMAND.
 ask_processors() { # [COMMAND]
-        (
+        (       # opened like this it does not wait for a QEMU that is gone
                 printf '%s\n' 'info status' 'info lapic'
                 for _ in 1 2 3; do
                         echo 'info registers -a'
                         sleep 1
                 done
                 printf '%s\n' "$@"
-        ) >"$MACHINE/monitor.in" &
+        ) 1<>"$MACHINE/monitor.in" &
         timeout 10 cat "$MACHINE/monitor.out" | sed 's/.*\x1b\[K//; s/\r$//' >"$CONSOLE.processors"
 }
 
@@ -203,17 +204,21 @@ watch_machine() {
                         return 0
                 fi
         done
-        stat -c %s "$CONSOLE" >"$MACHINE/late" || true
-        ask_processors nmi
+        if stat -c %s "$CONSOLE" >"$MACHINE/late"; then
+                ask_processors nmi
+        else
+                ask_processors
+        fi
 }
 
 # boot_and_wait: runs QEMU to its end with the guest's output on ours; sets MACHINE_STATUS to QEMU's, or to 124 or 137
 # if it had to be killed.
 boot_and_wait() {
-        local name first watch
+        local name first watch begin=$SECONDS
         local -a readers=()
         CLOSED=
         : >"$CONSOLE"
+        rm -f "$CONSOLE.processors"
         for name in stdout stderr monitor; do
                 mkfifo "$MACHINE/$name.in" "$MACHINE/$name.out"
         done
@@ -252,6 +257,9 @@ boot_and_wait() {
                 wait "$QEMU_PID" || MACHINE_STATUS=$?
         fi
         QEMU_PID=
+        MACHINE_SECONDS=$((SECONDS - begin))
+        # it still writes down what QEMU has said
+        [[ ! -e $MACHINE/late ]] || wait "$watch" || true
         # only while it runs: after that its number may be a stranger's
         jobs -pr | grep -qx "$watch" && { kill "$watch" && wait "$watch"; } 2>/dev/null || true
         # The readers end when QEMU has; if it never opened its ends, opening and closing them does it.
@@ -294,12 +302,14 @@ show_splats() { # CONSOLE; true if there was one
 }
 
 is_late() {
-        [[ -e $MACHINE/late || $MACHINE_STATUS -eq 124 || $MACHINE_STATUS -eq 137 ]]
+        [[ -s $MACHINE/late ]] && return
+        [[ -z $CLOSED && ($MACHINE_STATUS -eq 124 || $MACHINE_STATUS -eq 137) ]] &&
+                ((TIMEOUT && MACHINE_SECONDS >= TIMEOUT))
 }
 
-# What the kernel printed because it was asked is not its own word. The log of a machine that hangs is kept for longer.
+# What the kernel printed because it was asked is not its own word. The log of a machine that was late is kept for longer.
 part_console() {
-        local said='' hung=${CONSOLE/%console-*/hung-${CONSOLE##*/console-}}
+        local said='' hung=${CONSOLE%/*}/hung-${CONSOLE##*/console-}
         [[ ! -s $MACHINE/late ]] || said=$(<"$MACHINE/late")
         [[ -z $said ]] || {
                 tail -c "+$((said + 1))" "$CONSOLE" >>"$CONSOLE.processors" && truncate -s "$said" "$CONSOLE"
@@ -353,6 +363,7 @@ run_machine() {
                 info "the machine did not boot (QEMU status $MACHINE_STATUS), once more:" \
                         "$(tail -n 1 "$MACHINE/qemu.log")"
                 mv "$CONSOLE" "$CONSOLE.first"
+                [[ ! -e $CONSOLE.processors ]] || mv "$CONSOLE.processors" "$CONSOLE.first.processors"
                 qemu_command
                 write_job
                 boot_and_wait
