@@ -44,7 +44,8 @@ verb_cost() {
                         repetitions=$2
                         ;;
                 --output)
-                        [[ -n $2 && -d $(dirname "$2") ]] || die "--output wants a file in a directory that there is, not '$2'"
+                        [[ -n $2 && -d $(dirname "$2") ]] ||
+                                die "--output wants a file in a directory that there is, not '$2'"
                         output=$2
                         ;;
                 --variants)

@@ -307,7 +307,8 @@ is_late() {
                 ((TIMEOUT && MACHINE_SECONDS >= TIMEOUT))
 }
 
-# What the kernel printed because it was asked is not its own word. The log of a machine that was late is kept for longer.
+# What the kernel printed because it was asked is not its own word. The log of a machine that was late is kept for
+# longer.
 part_console() {
         local said='' hung=${CONSOLE%/*}/hung-${CONSOLE##*/console-}
         [[ ! -s $MACHINE/late ]] || said=$(<"$MACHINE/late")
