@@ -70,10 +70,8 @@ static __always_inline void enlist_entry(struct cachebpf_policy *policy, struct 
 	unsigned long flags;
 
 	spin_lock_irqsave(&node->lock, flags);
-	if (likely(f->owner == policy->id && f->list == CACHEBPF_NO_LIST)) {
-		cachebpf_link(node, f, folio_pfn(folio), list, tail);
-		cachebpf_stamp_new(policy, node, f);
-	}
+	if (likely(f->owner == policy->id && f->list == CACHEBPF_NO_LIST))
+		cachebpf_link_new(policy, node, f, folio_pfn(folio), list, tail);
 	spin_unlock_irqrestore(&node->lock, flags);
 }
 
@@ -129,6 +127,7 @@ static __always_inline void unmanage(struct cachebpf_folio *f, struct folio *fol
 				     enum cachebpf_removed why, struct cachebpf_policy *heir)
 {
 	struct cachebpf_policy *policy;
+	unsigned long nr;
 
 	do {
 		policy = cachebpf_owner_of(f);
@@ -138,14 +137,15 @@ static __always_inline void unmanage(struct cachebpf_folio *f, struct folio *fol
 			tell_removed(policy, f, why);
 	} while (unlikely(!disown_entry(policy, f, folio)));
 	/* nobody claims the entry yet: the folio is locked */
+	nr = folio_nr_pages(folio);
 	if (unlikely(f->sampled) &&
 	    (why == CACHEBPF_REMOVED_TRUNCATE || why == CACHEBPF_REMOVED_INVALIDATE))
-		cachebpf_tell_gone(policy, f, 0, folio_nr_pages(folio));
+		cachebpf_tell_gone(policy, f, 0, nr);
 	if (unlikely(f->unread))
 		cachebpf_unread_gone(policy, folio, why);
-	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, folio_nr_pages(folio));
+	cachebpf_count(policy, CACHEBPF_STAT_REMOVED + why, nr);
 	if (why == CACHEBPF_REMOVED_RECLAIM)
-		cachebpf_reclaimed(policy, folio_nr_pages(folio));
+		cachebpf_reclaimed(policy, nr);
 }
 
 /* unmanage() for those who do it rarely */
@@ -228,16 +228,19 @@ static noinline struct cachebpf_folio *get_entry(struct cachebpf_policy **policy
 static __always_inline void claim_entry(struct cachebpf_policy *policy, struct cachebpf_folio *f,
 					struct folio *folio, u8 fresh, u8 unread)
 {
+	bool sampled;
+
 	/* in use for another policy: that of the cgroup which the folio came from */
 	if (unlikely(READ_ONCE(f->owner)))
 		unmanage_slow(f, folio, CACHEBPF_REMOVED_HANDOVER, NULL);
 
 	f->list = CACHEBPF_NO_LIST;
 	f->order = folio_order(folio);
-	f->fresh = fresh;
-	f->unread = unread;
-	cachebpf_mark(policy, f);
 	f->accesses = 0;
+	sampled = cachebpf_to_sample(policy, f);
+	f->fresh = fresh;
+	f->sampled = sampled;
+	f->unread = unread;
 	memset(f->data, 0, sizeof(f->data));
 	cachebpf_delay(CACHEBPF_AT_PUBLISH);
 	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
@@ -301,11 +304,12 @@ static __always_inline void manage_new(struct cachebpf_policy *policy, struct ca
 	u32 why = gfp & __GFP_WRITE ? CACHEBPF_ADDED_WRITTEN : 0;
 	/* one of that size has its content from others, which khugepaged has put together */
 	bool unread = policy->plans && !why && !folio_test_pmd_mappable(folio);
-	unsigned long nr = folio_nr_pages(folio);
+	unsigned long nr;
 
 	/* see __cachebpf_folios_kept() */
 	claim_entry(policy, f, folio, lru_gen_in_fault() ? 2 : 0,
 		    unread ? CACHEBPF_UNREAD_NEW : 0);
+	nr = 1UL << f->order;
 	cachebpf_count(policy, CACHEBPF_STAT_ADDED, nr);
 	if (refault) {
 		cachebpf_count(policy, CACHEBPF_STAT_REFAULTS, nr);

@@ -465,13 +465,13 @@ u64 cachebpf_sample_read(struct cgroup_subsys_state *css, struct cftype *cft);
 int cachebpf_sample_write(struct cgroup_subsys_state *css, struct cftype *cft, u64 one_in);
 
 /*
- * Mark @f, which @policy is about to own, or owns under the node's lock; in an RCU
- * read side in which it becomes @policy's, see mark_cached().
+ * Is @f to be marked for @policy, which is about to own it, or owns it under the
+ * node's lock; in an RCU read side in which it becomes @policy's, see mark_cached().
  */
-static __always_inline void cachebpf_mark(const struct cachebpf_policy *policy,
-					  struct cachebpf_folio *f)
+static __always_inline bool cachebpf_to_sample(const struct cachebpf_policy *policy,
+					       const struct cachebpf_folio *f)
 {
-	f->sampled = unlikely(READ_ONCE(policy->sample_bound)) && cachebpf_in_sample(policy, f);
+	return unlikely(READ_ONCE(policy->sample_bound)) && cachebpf_in_sample(policy, f);
 }
 
 /* advise.c: what programs say */

@@ -261,7 +261,7 @@ __bpf_kfunc int bpf_cachebpf_first(struct cachebpf_evict *evict, u32 list_id, u3
 		/* what is spared stays where it is */
 		if (in_order && !offered) {
 			cachebpf_move_to_end(list, f, pfn, !flags);
-			cachebpf_stamp_new(policy, node, f);
+			cachebpf_stamp_new(policy, list, f);
 		}
 		pfn = next;
 	}

@@ -113,8 +113,7 @@ __bpf_kfunc int bpf_cachebpf_list_add(struct cachebpf_policy *policy,
 	if (folio->list == CACHEBPF_UNLISTED)
 		cachebpf_unlink(node, folio, pfn);
 	if (folio->list == CACHEBPF_NO_LIST) {
-		cachebpf_link(node, folio, pfn, list, tail);
-		cachebpf_stamp_new(policy, node, folio);
+		cachebpf_link_new(policy, node, folio, pfn, list, tail);
 		ret = 0;
 	}
 out:
@@ -152,12 +151,11 @@ __bpf_kfunc int bpf_cachebpf_list_move(struct cachebpf_policy *policy,
 		cachebpf_move_to_end(node->lists[list], folio, pfn, tail);
 	} else if (from == CACHEBPF_NO_LIST) {
 		/* still in folio_added() */
-		cachebpf_link(node, folio, pfn, list, tail);
-		cachebpf_stamp_new(policy, node, folio);
+		cachebpf_link_new(policy, node, folio, pfn, list, tail);
 	} else {
 		cachebpf_relink(node, folio, pfn, list, tail);
 		if (from == CACHEBPF_UNLISTED)
-			cachebpf_stamp_new(policy, node, folio);
+			cachebpf_stamp_new(policy, node->lists[list], folio);
 	}
 	spin_unlock_irqrestore(&node->lock, flags);
 	return ret;
@@ -194,7 +192,7 @@ __bpf_kfunc int bpf_cachebpf_list_insert(struct cachebpf_policy *policy,
 			cachebpf_take_off(node, folio, cachebpf_folio_pfn(folio));
 		cachebpf_link_sorted(node, folio, list_id, 0, min(nr_max, CACHEBPF_MAX_SORTED));
 		if (from == CACHEBPF_NO_LIST || from == CACHEBPF_UNLISTED)
-			cachebpf_stamp_new(policy, node, folio);
+			cachebpf_stamp_new(policy, node->lists[list_id], folio);
 	} else {
 		ret = -ESTALE;
 	}

@@ -56,17 +56,22 @@ static __always_inline void cachebpf_insert(struct cachebpf_list *list, struct c
 static __always_inline void cachebpf_extract(struct cachebpf_list *list, struct cachebpf_folio *f,
 					     u32 pfn)
 {
+	u32 prev, next;
+
 	if (unlikely(!hlist_empty(&list->walks)))
 		cachebpf_advance_walks(list, f, pfn);
 
-	if (likely(f->prev))
-		cachebpf_table_entry(f->prev)->next = f->next;
+	/* the compiler does not know that no neighbour is @f */
+	prev = f->prev;
+	next = f->next;
+	if (likely(prev))
+		cachebpf_table_entry(prev)->next = next;
 	else
-		cachebpf_set_end(&list->head, f->next);
-	if (likely(f->next))
-		cachebpf_table_entry(f->next)->prev = f->prev;
+		cachebpf_set_end(&list->head, next);
+	if (likely(next))
+		cachebpf_table_entry(next)->prev = prev;
 	else
-		cachebpf_set_end(&list->tail, f->prev);
+		cachebpf_set_end(&list->tail, prev);
 }
 
 /*
@@ -119,11 +124,11 @@ static __always_inline u64 cachebpf_now(struct cachebpf_policy *policy)
 	return atomic64_inc_return_relaxed(&policy->clock);
 }
 
-/* @f, added a moment ago, is on a list of its own for the first time. */
+/* @f, added a moment ago, is on @list, of its own, for the first time. */
 static __always_inline void cachebpf_stamp_new(struct cachebpf_policy *policy,
-					       struct cachebpf_node *node, struct cachebpf_folio *f)
+					       struct cachebpf_list *list, struct cachebpf_folio *f)
 {
-	if (unlikely(cachebpf_list_of(node, f->list)->flags & CACHEBPF_LIST_STAMPED))
+	if (unlikely(list->flags & CACHEBPF_LIST_STAMPED))
 		WRITE_ONCE(*cachebpf_stamp(f), cachebpf_now(policy));
 }
 
@@ -136,20 +141,30 @@ static inline bool cachebpf_is_in_order(const struct cachebpf_list *list, bool t
 									 CACHEBPF_LIST_USED_HEAD));
 }
 
-/* Put @f, which is on no list, on one. */
-static __always_inline void cachebpf_link(struct cachebpf_node *node, struct cachebpf_folio *f,
-					  u32 pfn, u16 list_id, bool tail)
+/* Put @f, which is on no list, on the one that is returned. */
+static __always_inline struct cachebpf_list *
+cachebpf_link(struct cachebpf_node *node, struct cachebpf_folio *f, u32 pfn, u16 list_id, bool tail)
 {
 	struct cachebpf_list *list = cachebpf_list_of(node, list_id);
+	unsigned long nr_pages = 1UL << f->order;
 
 	if (tail)
 		cachebpf_insert(list, f, pfn, true);
 	else
 		cachebpf_insert(list, f, pfn, false);
 	list->nr_folios++;
-	list->nr_pages += 1UL << f->order;
-	node->nr_pages += 1UL << f->order;
+	list->nr_pages += nr_pages;
+	node->nr_pages += nr_pages;
 	WRITE_ONCE(f->list, list_id);
+	return list;
+}
+
+/* The same of @f that was added a moment ago. */
+static __always_inline void cachebpf_link_new(struct cachebpf_policy *policy,
+					      struct cachebpf_node *node, struct cachebpf_folio *f,
+					      u32 pfn, u16 list_id, bool tail)
+{
+	cachebpf_stamp_new(policy, cachebpf_link(node, f, pfn, list_id, tail), f);
 }
 
 /* Take @f from its list, for another one: until that has it, it says that it is on this one. */
@@ -157,11 +172,12 @@ static __always_inline void cachebpf_take_off(struct cachebpf_node *node, struct
 					      u32 pfn)
 {
 	struct cachebpf_list *list = cachebpf_list_of(node, f->list);
+	unsigned long nr_pages = 1UL << f->order;
 
 	cachebpf_extract(list, f, pfn);
 	list->nr_folios--;
-	list->nr_pages -= 1UL << f->order;
-	node->nr_pages -= 1UL << f->order;
+	list->nr_pages -= nr_pages;
+	node->nr_pages -= nr_pages;
 }
 
 static __always_inline void cachebpf_unlink(struct cachebpf_node *node, struct cachebpf_folio *f,

@@ -343,11 +343,10 @@ static struct cachebpf_policy *pass_first(struct cachebpf_node *node, struct cac
 	spin_lock_nested(&next->lock, SINGLE_DEPTH_NESTING);
 	memset(f->data, 0, sizeof(f->data));
 	f->unread = 0;
-	cachebpf_mark(successor, f);
+	f->sampled = cachebpf_to_sample(successor, f);
 	/* whoever finds an owner finds the rest of the entry valid; see cachebpf_owner_of() */
 	smp_store_release(&f->owner, successor->id);
-	cachebpf_link(next, f, pfn, successor->new_list, successor->new_at_tail);
-	cachebpf_stamp_new(successor, next, f);
+	cachebpf_link_new(successor, next, f, pfn, successor->new_list, successor->new_at_tail);
 	/* here, with its size: what is split off later is not counted again */
 	cachebpf_count(successor, CACHEBPF_STAT_ADOPTED, 1UL << f->order);
 	spin_unlock(&next->lock);

@@ -85,7 +85,7 @@ static void mark_frame(struct cachebpf_policy *policy, unsigned long pfn)
 		node = cachebpf_node_of(policy, f);
 		spin_lock_irq(&node->lock);
 		if (cachebpf_owns(policy, f))
-			cachebpf_mark(policy, f);
+			f->sampled = cachebpf_to_sample(policy, f);
 		spin_unlock_irq(&node->lock);
 	}
 	rcu_read_unlock();

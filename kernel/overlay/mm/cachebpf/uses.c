@@ -92,7 +92,7 @@ static void move_elsewhere(struct notes *n, struct cachebpf_node *node, u16 nr, 
 		return;
 	/* whoever removes it looks without the lock: it is on a list all the time */
 	cachebpf_relink(node, f, pfn, node->lists[nr]->elsewhere, tail);
-	cachebpf_stamp_new(n->policy, node, f);
+	cachebpf_stamp_new(n->policy, node->lists[f->list], f);
 }
 
 static __always_inline void apply_run(struct notes *n, struct cachebpf_node *node, u16 nr,
