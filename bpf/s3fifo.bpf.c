@@ -42,6 +42,8 @@ CACHEBPF_TUNABLE(__u32, ghost_hits_for_main, "1..2", "",
 enum { G = 1 };
 
 static __u32 W, S, M;
+/* pages when they were counted last, for the request before */
+static __u64 nr_counted;
 
 static int create_S(struct cachebpf_policy *policy)
 {
@@ -96,13 +98,10 @@ void CACHEBPF_OP(s3fifo_added, struct cachebpf_policy *policy, struct cachebpf_f
 void CACHEBPF_OP(s3fifo_removed, struct cachebpf_policy *policy, struct cachebpf_folio *folio,
 		 __u32 why)
 {
-	__u64 nr = nr_cached(policy);
-
 	/* what was read ahead and not used is not missed */
-	if (why != CACHEBPF_REMOVED_RECLAIM || folio->list == M || !was_used(folio))
+	if (!ghost_percent || why != CACHEBPF_REMOVED_RECLAIM || folio->list == M || !was_used(folio))
 		return;
-	ghost_make(policy, folio, ghost_of(folio), nr);
-	ghost_limit(G, nr * ghost_percent / 100);
+	ghost_make(policy, folio, ghost_of(folio), nr_counted);
 }
 
 /* Move to S what W has no room for: it is to have @target pages, the one to come included. */
@@ -170,8 +169,12 @@ static bool evict_M(struct cachebpf_evict *evict)
 
 void CACHEBPF_OP(s3fifo_evict, struct cachebpf_policy *policy, struct cachebpf_evict *evict)
 {
-	__u64 target = nr_cached(policy) * small_percent / 100;
+	__u64 nr = nr_cached(policy), target = nr * small_percent / 100;
+	__u64 nr_ghosts = nr * ghost_percent / 100;
 
+	nr_counted = nr;
+	/* with room for those of what is evicted now */
+	ghost_limit(G, nr_ghosts - min(nr_ghosts, evict->nr_wanted));
 	if (skip_percent)
 		shorten_W(policy, evict, target * skip_percent / 100);
 	if (evict_S(policy, evict, target))

@@ -109,7 +109,7 @@ static __always_inline void ghost_limit(__u32 queue, __u64 max)
 {
 	if (ghost_pages(queue) <= max)
 		return;
-	bpf_repeat(8) {
+	bpf_repeat(GHOST_UNITS_PER_CACHE) {
 		ghost_forget(queue);
 		if (ghost_pages(queue) <= max)
 			break;

@@ -7,7 +7,7 @@
 #include "reference.h"
 
 #define MOST_UNITS 512
-#define MOST_AT_ONCE 8 /* units, even if all of their ghosts were taken; the others next time */
+#define MOST_AT_ONCE 64 /* units, even if all of their ghosts were taken; the others next time */
 
 typedef struct Ghost {
         uint32_t page, unit;

@@ -98,10 +98,8 @@ static bool look_at_main(State *s, uint32_t *ret) {
 /* What goes one after the other is remembered if it was in the small queue; but not what was read ahead
  * and never read, as nobody misses that. */
 static void remember(State *s, const Cache *c, uint32_t n_cached, uint32_t page) {
-        if (c->uses[page] == 0)
-                return;
-        ghosts_make(s->ghosts, page, n_cached);
-        ghosts_limit(s->ghosts, n_cached * option(c, "ghost_percent", 90) / 100);
+        if (c->uses[page] > 0 && option(c, "ghost_percent", 90) > 0)
+                ghosts_make(s->ghosts, page, n_cached);
 }
 
 /* From the small queue while it is not too small, then from the main queue; a request for more than one
@@ -109,7 +107,10 @@ static void remember(State *s, const Cache *c, uint32_t n_cached, uint32_t page)
 static uint32_t evict(void *state, const Cache *c, uint32_t wanted, uint32_t *victims) {
         State *s = state;
         uint32_t n_small = c->n_cached * option(c, "small_percent", 10) / 100, n = 0, n_of_small;
+        uint32_t n_ghosts = c->n_cached * option(c, "ghost_percent", 90) / 100;
 
+        /* with room for those of what goes now */
+        ghosts_limit(s->ghosts, n_ghosts - MIN(n_ghosts, wanted));
         if (option(c, "skip_percent", 0) > 0)
                 shorten_window(s, n_small * option(c, "skip_percent", 0) / 100);
         while (n < wanted && n_new(s) > 0 && n_new(s) >= n_small)
@@ -122,7 +123,7 @@ static uint32_t evict(void *state, const Cache *c, uint32_t wanted, uint32_t *vi
         while (n == 0 && s->main->len > 0);
 
         for (uint32_t i = 0; i < n_of_small; i++)
-                remember(s, c, c->n_cached - i, victims[i]);
+                remember(s, c, c->n_cached, victims[i]);
         if (n > 0)
                 return n;
 
