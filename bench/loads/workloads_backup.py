@@ -69,12 +69,9 @@ class Backup(workloads_sql.Zipfian):
         with guest.Service(slice_.name, "demo-backup-files", command) as backup, \
                 PageCache(slice_, None) as self.cache:
             backup.wait_for_line()
-            before = self.counters()
-            _, done = self.pgbench(2 * repetition + 2, self.OPERATIONS)
-            after = self.counters()
+            _, done, counted = self.measured(repetition)
             backup.check_runs()
             passes = [json.loads(line) for line in backup.text().splitlines()]
-        counted = {key: value - before[key] for key, value in after.items()}
         # of the server, and of all transactions
         counted["hit_ratio"] = 1 - counted["bytes_from_disk"] / counted["bytes_requested"]
         return {**counted, **self.in_whole_backups(passes, done)}

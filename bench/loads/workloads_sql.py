@@ -190,17 +190,17 @@ class PgBench(Queries):
 
     def ask(self, _slice, _variant, repetition):
         self.warm_up(repetition)
-        return self.measured(repetition)
+        seconds, done, counted = self.measured(repetition)
+        return {**figures(seconds, [latency for _, latency in done]), **counted}
 
     def warm_up(self, repetition):
         self.pgbench(2 * repetition + 1, self.WARMUP)
 
     def measured(self, repetition):
+        """As pgbench(), and what was counted meanwhile."""
         before = self.counters()
         seconds, done = self.pgbench(2 * repetition + 2, self.OPERATIONS)
-        after = self.counters()
-        return {**figures(seconds, [latency for _, latency in done]),
-                **{key: value - before[key] for key, value in after.items()}}
+        return seconds, done, {key: value - before[key] for key, value in self.counters().items()}
 
 
 def figures(seconds, latencies):
